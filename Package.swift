@@ -1,0 +1,108 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+let package = Package(
+    name: "MigrationKit",
+    platforms: [.macOS(.v13), .iOS(.v16)],
+    products: [
+        .library(name: "MigrationKit", targets: ["MigrationKit"]),
+        .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
+    ],
+    targets: [
+        .target(name: "MigrationKit"),
+        .target(
+            name: "MigrationKitGRDB",
+            dependencies: [
+                "MigrationKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(name: "MigrationKitTests", dependencies: ["MigrationKit"]),
+        .testTarget(
+            name: "MigrationKitGRDBTests",
+            dependencies: ["MigrationKitGRDB"]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+// The encrypted rooms need SQLCipher and a Secret Service, and so they are for Linux. An app that
+// shares its steps and its runner with Apple's platforms takes the two products above.
+#if os(Linux)
+    package.products += [
+        .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
+        .library(name: "MigrationKitSQLCipher", targets: ["MigrationKitSQLCipher"]),
+        .library(name: "MigrationKitCLI", targets: ["MigrationKitCLI"]),
+        .library(name: "KeyStore", targets: ["KeyStore"]),
+        .library(name: "SecretService", targets: ["SecretService"]),
+        .executable(name: "migrationkit-cli", targets: ["migrationkit-cli"]),
+    ]
+    package.dependencies += [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ]
+    package.targets += [
+        .target(
+            name: "MigrationKitSQL",
+            dependencies: [
+                "MigrationKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .systemLibrary(
+            name: "CSQLCipher",
+            providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]
+        ),
+        .target(
+            name: "MigrationKitSQLCipher",
+            dependencies: [
+                "CSQLCipher",
+                "KeyStore",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .target(
+            name: "MigrationKitCLI",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQL",
+                "MigrationKitSQLCipher",
+                "KeyStore",
+                "SecretService",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .executableTarget(name: "migrationkit-cli", dependencies: ["MigrationKitCLI"]),
+
+        .target(name: "KeyStore", path: "Keys/KeyStore"),
+        .systemLibrary(
+            name: "CLibSecret",
+            path: "Keys/CLibSecret",
+            pkgConfig: "libsecret-1",
+            providers: [.apt(["libsecret-1-dev"])]
+        ),
+        .target(
+            name: "SecretService",
+            dependencies: ["CLibSecret", "KeyStore"],
+            path: "Keys/SecretService"
+        ),
+
+        .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
+        .testTarget(
+            name: "MigrationKitSQLCipherTests",
+            dependencies: ["MigrationKitSQLCipher", "MigrationKitGRDB"]
+        ),
+        .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
+        .testTarget(name: "KeyStoreTests", dependencies: ["KeyStore"]),
+        .testTarget(name: "SecretServiceTests", dependencies: ["SecretService"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["migrationkit-cli", "MigrationKitGRDB", "MigrationKitSQLCipher"]
+        ),
+    ]
+#endif

@@ -1,0 +1,93 @@
+import Foundation
+
+/// A reason for which steps can't be registered, applied or rolled back.
+///
+/// All of them are found before the database is changed.
+public enum MigrationKitError: Error, Equatable, Sendable {
+    /// Several steps have the same identifier. The repeated identifiers, sorted.
+    case duplicateIdentifiers([String])
+
+    /// The identifiers don't ascend.
+    case identifiersOutOfOrder(expected: [String], actual: [String])
+
+    /// No step has the identifier up to which a migration was asked for.
+    case unknownMigrationTarget(String)
+
+    /// No step has the identifier whose rollback was asked for.
+    case unknownMigrationIdentifier(String)
+
+    /// The step to roll back was defined without a rollback.
+    case rollbackNotDefined(String)
+
+    /// A rollback of a negative number of steps was asked for.
+    case rollbackStepCountMustBeNonNegative(Int)
+
+    /// The step to roll back is not the latest one that is applied.
+    case rollbackMustTargetLatestApplied(latestApplied: String, requested: String)
+
+    /// The database is migrated beyond the step up to which a migration was asked for.
+    /// Migrations go forward only; going back is a rollback.
+    case targetBehindDatabase(target: String, latestApplied: String)
+
+    /// The ledger names steps that the registry doesn't know: a newer program was here.
+    /// The unknown identifiers, sorted.
+    case databaseIsNewer(unknown: [String])
+}
+
+extension MigrationKitError: LocalizedError {
+    public var errorDescription: String? {
+        switch self {
+        case .duplicateIdentifiers(let identifiers):
+            "these migrations are there more than once: \(identifiers.joined(separator: ", "))"
+        case .identifiersOutOfOrder(let expected, let actual):
+            Self.describeDisorder(expected: expected, actual: actual)
+        case .unknownMigrationTarget(let target):
+            "there is no migration '\(target)' to migrate to"
+        case .unknownMigrationIdentifier(let identifier):
+            "there is no migration '\(identifier)'"
+        case .rollbackNotDefined(let identifier):
+            "the migration '\(identifier)' can't be rolled back: it was defined without a rollback"
+        case .rollbackStepCountMustBeNonNegative(let count):
+            "the number of steps to roll back is negative: \(count)"
+        case .rollbackMustTargetLatestApplied(let latestApplied, let requested):
+            "'\(requested)' can't be rolled back before '\(latestApplied)', which was applied later"
+        case .targetBehindDatabase(let target, let latestApplied):
+            "the database is already at '\(latestApplied)', which comes after '\(target)'"
+        case .databaseIsNewer(let unknown):
+            "the database was migrated by a newer program, with: "
+                + unknown.joined(separator: ", ")
+        }
+    }
+
+    public var recoverySuggestion: String? {
+        switch self {
+        case .duplicateIdentifiers:
+            "Give every migration an identifier of its own. One that was shipped keeps its own."
+        case .identifiersOutOfOrder:
+            "Number the migrations so that they ascend as text (0001_, 0002_), and add new ones at the end."
+        case .unknownMigrationTarget, .unknownMigrationIdentifier:
+            "'status' lists the migrations that there are."
+        case .rollbackNotDefined:
+            "Define how to undo it, or write a further migration that changes what it did."
+        case .rollbackStepCountMustBeNonNegative:
+            "Give a number from 0 upwards."
+        case .rollbackMustTargetLatestApplied(let latestApplied, _):
+            "Roll back '\(latestApplied)' first."
+        case .targetBehindDatabase:
+            "Migrations go forward only. To go back, use a rollback."
+        case .databaseIsNewer:
+            "Use the release of the program that knows these migrations, or a later one."
+        }
+    }
+
+    /// Names the first identifier that is out of place, which is what one has to look at in a
+    /// list of hundreds.
+    private static func describeDisorder(expected: [String], actual: [String]) -> String {
+        guard let index = zip(expected, actual).enumerated().first(where: { $1.0 != $1.1 })?.offset
+        else {
+            return "the migrations are out of order"
+        }
+        return "the migrations are out of order: '\(actual[index])' stands where "
+            + "'\(expected[index])' is due"
+    }
+}

@@ -1,0 +1,57 @@
+/// A list of steps that is safe to run: every identifier once, in order.
+///
+/// The registry looks at identifiers alone. It opens no database and calls no closure, so a
+/// mistake in the list is found before anything is touched.
+public struct MigrationRegistry<Database>: Sendable {
+    /// The steps, in the order in which they are applied.
+    public let steps: [MigrationStep<Database>]
+
+    /// Checks a list of steps.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps, oldest first.
+    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text. Leave it on:
+    ///     a step that is inserted in the middle would otherwise be applied after later ones on
+    ///     databases that exist, and before them on new ones.
+    /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)`` or
+    ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)``.
+    public init(
+        steps: [MigrationStep<Database>],
+        enforceLexicographicOrder: Bool = true
+    ) throws {
+        let identifiers = steps.map(\.identifier)
+
+        var seen: Set<String> = []
+        let repeated = Set(identifiers.filter { !seen.insert($0).inserted })
+        guard repeated.isEmpty else {
+            throw MigrationKitError.duplicateIdentifiers(repeated.sorted())
+        }
+
+        if enforceLexicographicOrder {
+            let expected = identifiers.sorted()
+            guard identifiers == expected else {
+                throw MigrationKitError.identifiersOutOfOrder(
+                    expected: expected,
+                    actual: identifiers
+                )
+            }
+        }
+
+        self.steps = steps
+    }
+
+    /// The identifiers, in the order in which the steps are applied.
+    public var identifiers: [String] {
+        steps.map(\.identifier)
+    }
+
+    /// Every step's identifier with the file that defines it, in order.
+    public var manifest: [(identifier: String, sourceFile: String)] {
+        steps.map { ($0.identifier, $0.sourceFile) }
+    }
+
+    /// The identifiers of the steps that can be rolled back, in order.
+    public var rollbackCapableIdentifiers: [String] {
+        steps.filter { $0.rollback != nil }.map(\.identifier)
+    }
+}

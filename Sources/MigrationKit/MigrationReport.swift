@@ -1,0 +1,43 @@
+/// What one run did.
+public struct MigrationReport: Equatable, Sendable {
+    /// A step that the run applied or rolled back.
+    public struct Step: Equatable, Sendable {
+        /// The step's identifier.
+        public let identifier: String
+
+        /// How long the step took, in seconds, its transaction's checks included.
+        public let seconds: Double
+
+        /// Creates an entry.
+        ///
+        /// - Parameters:
+        ///   - identifier: The step's identifier.
+        ///   - seconds: How long the step took.
+        public init(identifier: String, seconds: Double) {
+            self.identifier = identifier
+            self.seconds = seconds
+        }
+    }
+
+    /// The steps that the run applied (or, for a rollback, undid), in the order in which it did.
+    public let steps: [Step]
+
+    /// The registered steps that are pending after the run, in the order of the registry.
+    public let pending: [String]
+
+    /// Whether the run ended with a verification. A run that changed nothing verifies only when
+    /// it is asked to.
+    public let verified: Bool
+
+    /// Creates a report.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps that the run applied or rolled back.
+    ///   - pending: The registered steps that are pending after the run.
+    ///   - verified: Whether the run ended with a verification.
+    public init(steps: [Step], pending: [String], verified: Bool) {
+        self.steps = steps
+        self.pending = pending
+        self.verified = verified
+    }
+}
