@@ -50,6 +50,7 @@ let package = Package(
             dependencies: [
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
         .systemLibrary(
