@@ -84,7 +84,6 @@ let package = Package(
         .systemLibrary(
             name: "CLibSecret",
             path: "Keys/CLibSecret",
-            pkgConfig: "libsecret-1",
             providers: [.apt(["libsecret-1-dev"])]
         ),
         .target(

@@ -1,12 +1,14 @@
-// What Swift's Glibc module leaves out of <spawn.h>, because the header shows it only under
-// _GNU_SOURCE. It is in glibc since 2.34.
+// What Swift's Glibc module leaves out because glibc's headers show it only under _GNU_SOURCE.
 
 #ifndef MIGRATIONKIT_CSPAWN_SHIM_H
 #define MIGRATIONKIT_CSPAWN_SHIM_H
 
 #include <spawn.h>
 
-/// Adds the closing of every descriptor from `from` on to the actions of a spawn.
+/// A pipe whose flags, O_CLOEXEC above all, are set as it is made.
+extern int pipe2(int ends[2], int flags);
+
+/// In glibc since 2.34. Adds the closing of every descriptor from `from` on to the actions of a spawn.
 extern int posix_spawn_file_actions_addclosefrom_np(
     posix_spawn_file_actions_t *actions, int from);
 

@@ -23,7 +23,6 @@ public final class ChildProcess: @unchecked Sendable {
     ///   - arguments: The arguments after the program's name.
     ///   - environment: The whole environment; nil passes on the test's own.
     ///   - newSession: Whether the child gets a session of its own, without a terminal.
-    ///   - mergingError: Whether standard error goes where standard output goes.
     public init(
         _ executable: String,
         _ arguments: [String] = [],
@@ -130,7 +129,8 @@ public final class ChildProcess: @unchecked Sendable {
     ///   - bytes: What the child gets on standard input, which is then closed.
     ///   - seconds: How long the child may take before it is killed.
     public func finish(
-        sending bytes: some Collection<UInt8> = EmptyCollection<UInt8>(), within seconds: Int = 120
+        sending bytes: some Collection<UInt8> = EmptyCollection<UInt8>(),
+        within seconds: Int = 120
     ) throws -> ProcessResult {
         lock.lock()
         defer { lock.unlock() }

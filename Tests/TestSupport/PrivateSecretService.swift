@@ -19,6 +19,7 @@ public final class PrivateSecretService: @unchecked Sendable {
 
     /// What went wrong in setting up.
     public struct Failure: Error, CustomStringConvertible {
+        /// What went wrong, with the program's own words.
         public let description: String
     }
 
@@ -66,7 +67,10 @@ public final class PrivateSecretService: @unchecked Sendable {
         try folder.write("wrong-password", "not \(password)".utf8)
 
         let bus = try supervise(
-            "dbus-daemon", "--nofork", "--nopidfile", "--print-address",
+            "dbus-daemon",
+            "--nofork",
+            "--nopidfile",
+            "--print-address",
             "--config-file=\(folder.path("bus.conf"))"
         )
         self.bus = bus
@@ -86,11 +90,14 @@ public final class PrivateSecretService: @unchecked Sendable {
 
     /// Runs a program in this service's environment.
     public func run(
-        _ executable: String, _ arguments: [String] = [], input: String = "",
+        _ executable: String,
+        _ arguments: [String] = [],
+        input: String = "",
         environment additions: [String: String] = [:]
     ) throws -> ProcessResult {
         try TestSupport.run(
-            executable, arguments,
+            executable,
+            arguments,
             environment: environment.merging(additions) { $1 },
             input: input.utf8
         )
@@ -98,9 +105,17 @@ public final class PrivateSecretService: @unchecked Sendable {
 
     /// Locks the default collection, as a desktop does when its user leaves.
     public func lock() throws {
-        let result = try run("secret-tool", ["lock", "--collection=login"])
+        // secret-tool 0.20 crashes in its own `lock`.
+        let result = try run(
+            "dbus-send",
+            [
+                "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets",
+                "org.freedesktop.Secret.Service.Lock",
+                "array:objpath:/org/freedesktop/secrets/collection/login",
+            ]
+        )
         guard result.status == 0 else {
-            throw Failure(description: "secret-tool lock: \(result.stderr)")
+            throw Failure(description: "the collection can't be locked: \(result.stderr)")
         }
     }
 
@@ -157,7 +172,8 @@ public final class PrivateSecretService: @unchecked Sendable {
                 [
                     "--print-reply", "--dest=org.freedesktop.secrets", "/org/freedesktop/secrets",
                     "org.freedesktop.Secret.Service.ReadAlias", "string:default",
-                ])
+                ]
+            )
             if answer.status == 0 { return }
             guard kill(identifier, 0) == 0 else { break }
         }
@@ -181,8 +197,10 @@ public final class PrivateSecretService: @unchecked Sendable {
             wait
             """
         return try ChildProcess(
-            "/bin/sh", ["-c", script, "supervisor", input] + words,
-            environment: environment, newSession: true
+            "/bin/sh",
+            ["-c", script, "supervisor", input] + words,
+            environment: environment,
+            newSession: true
         )
     }
 }
