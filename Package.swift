@@ -80,11 +80,11 @@ let package = Package(
         ),
         .executableTarget(name: "migrationkit-cli", dependencies: ["MigrationKitCLI"]),
 
-        .target(name: "KeyStore", path: "Keys/KeyStore"),
+        .systemLibrary(name: "CSpawn", path: "Keys/CSpawn"),
+        .target(name: "KeyStore", dependencies: ["CSpawn"], path: "Keys/KeyStore"),
         .systemLibrary(
             name: "CLibSecret",
             path: "Keys/CLibSecret",
-            pkgConfig: "libsecret-1",
             providers: [.apt(["libsecret-1-dev"])]
         ),
         .target(
@@ -99,8 +99,17 @@ let package = Package(
             dependencies: ["MigrationKitSQLCipher", "MigrationKitGRDB"]
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
-        .testTarget(name: "KeyStoreTests", dependencies: ["KeyStore"]),
-        .testTarget(name: "SecretServiceTests", dependencies: ["SecretService"]),
+        .target(name: "TestSupport", dependencies: ["CSpawn"], path: "Tests/TestSupport"),
+        .testTarget(name: "KeyStoreTests", dependencies: ["KeyStore", "TestSupport"]),
+        .executableTarget(
+            name: "SecretServiceProbe",
+            dependencies: ["CLibSecret", "SecretService"],
+            path: "Tests/SecretServiceProbe"
+        ),
+        .testTarget(
+            name: "SecretServiceTests",
+            dependencies: ["SecretService", "SecretServiceProbe", "TestSupport"]
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["migrationkit-cli", "MigrationKitGRDB", "MigrationKitSQLCipher"]
