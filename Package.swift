@@ -80,8 +80,8 @@ let package = Package(
         ),
         .executableTarget(name: "migrationkit-cli", dependencies: ["MigrationKitCLI"]),
 
-        .systemLibrary(name: "CSpawn", path: "Keys/CSpawn"),
-        .target(name: "KeyStore", dependencies: ["CSpawn"], path: "Keys/KeyStore"),
+        .target(name: "CKeyStore", path: "Keys/CKeyStore"),
+        .target(name: "KeyStore", dependencies: ["CKeyStore"], path: "Keys/KeyStore"),
         .systemLibrary(
             name: "CLibSecret",
             path: "Keys/CLibSecret",
@@ -99,8 +99,16 @@ let package = Package(
             dependencies: ["MigrationKitSQLCipher", "MigrationKitGRDB"]
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
-        .target(name: "TestSupport", dependencies: ["CSpawn"], path: "Tests/TestSupport"),
-        .testTarget(name: "KeyStoreTests", dependencies: ["KeyStore", "TestSupport"]),
+        .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
+        .executableTarget(
+            name: "KeyStoreProbe",
+            dependencies: ["KeyStore"],
+            path: "Tests/KeyStoreProbe"
+        ),
+        .testTarget(
+            name: "KeyStoreTests",
+            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
+        ),
         .executableTarget(
             name: "SecretServiceProbe",
             dependencies: ["CLibSecret", "SecretService"],

@@ -1,4 +1,4 @@
-import CSpawn
+import CKeyStore
 import Foundation
 
 /// A child process whose three standard streams are pipes held by the test.
@@ -32,7 +32,7 @@ public final class ChildProcess: @unchecked Sendable {
         var ends: [Int32] = []
         func pair() throws -> (read: Int32, write: Int32) {
             var both: [Int32] = [-1, -1]
-            guard pipe2(&both, O_CLOEXEC) == 0 else {
+            guard ckeystore_pipe(&both) == 0 else {
                 throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
             }
             ends += both
@@ -46,7 +46,7 @@ public final class ChildProcess: @unchecked Sendable {
         posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
         posix_spawn_file_actions_adddup2(&actions, standardOutput.write, 1)
         posix_spawn_file_actions_adddup2(&actions, standardError.write, 2)
-        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+        ckeystore_close_from(&actions, 3)
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -58,7 +58,7 @@ public final class ChildProcess: @unchecked Sendable {
         sigfillset(&everything)
         posix_spawnattr_setsigdefault(&attributes, &everything)
         var flags = Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
-        if newSession { flags |= spawn_setsid_flag }
+        if newSession { flags |= ckeystore_new_session() }
         posix_spawnattr_setflags(&attributes, flags)
 
         var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) }

@@ -1,0 +1,66 @@
+#define _GNU_SOURCE
+
+#include "CKeyStore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+int ckeystore_pipe(int ends[2]) {
+    return pipe2(ends, O_CLOEXEC);
+}
+
+int ckeystore_close_from(posix_spawn_file_actions_t *actions, int first) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+short ckeystore_new_session(void) {
+    return POSIX_SPAWN_SETSID;
+}
+
+char **ckeystore_environment(void) {
+    return environ;
+}
+
+static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
+enum { caught_count = sizeof caught / sizeof caught[0] };
+static struct sigaction earlier[caught_count];
+static atomic_int destination = -1;
+
+static void note(int signal) {
+    int code = errno;
+    unsigned char byte = (unsigned char)signal;
+    int descriptor = atomic_load(&destination);
+    if (descriptor >= 0 && write(descriptor, &byte, 1) < 0) {
+        // A full pipe holds a signal already, which is enough.
+    }
+    errno = code;
+}
+
+int ckeystore_catch_signals(int descriptor) {
+    int nobody = -1;
+    if (!atomic_compare_exchange_strong(&destination, &nobody, descriptor)) {
+        return EBUSY;
+    }
+    struct sigaction action = {0};
+    action.sa_handler = note;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    for (size_t index = 0; index < caught_count; index++) {
+        sigaction(caught[index], NULL, &earlier[index]);
+        if (earlier[index].sa_handler != SIG_IGN) {
+            sigaction(caught[index], &action, NULL);
+        }
+    }
+    return 0;
+}
+
+void ckeystore_release_signals(void) {
+    for (size_t index = 0; index < caught_count; index++) {
+        sigaction(caught[index], &earlier[index], NULL);
+    }
+    atomic_store(&destination, -1);
+}

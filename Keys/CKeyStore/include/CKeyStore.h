@@ -1,0 +1,29 @@
+// What KeyStore needs of the system and Swift's Glibc module doesn't show, since glibc's headers
+// have it only under _GNU_SOURCE, and the one thing that has to be C: a signal handler.
+
+#ifndef MIGRATIONKIT_CKEYSTORE_H
+#define MIGRATIONKIT_CKEYSTORE_H
+
+#include <spawn.h>
+
+/// A pipe of which no other program inherits an end. Answers 0, or -1 and errno.
+int ckeystore_pipe(int ends[2]);
+
+/// Adds the closing of every descriptor from `first` on to a spawn's actions (glibc 2.34 or later).
+int ckeystore_close_from(posix_spawn_file_actions_t *actions, int first);
+
+/// The spawn flag that gives the child a session of its own.
+short ckeystore_new_session(void);
+
+/// The process's environment as it stands.
+char **ckeystore_environment(void);
+
+/// Writes each signal that would end or stop the process while it waits at a prompt (SIGINT,
+/// SIGQUIT, SIGTERM, SIGHUP, SIGTSTP) to `descriptor`, as one byte, instead of acting on it. What
+/// the process ignores stays ignored. Answers 0, or EBUSY if that is being done already.
+int ckeystore_catch_signals(int descriptor);
+
+/// Puts the signals' earlier dispositions back.
+void ckeystore_release_signals(void);
+
+#endif

@@ -1,0 +1,109 @@
+/// What opens an encrypted database: a passphrase, or a raw key.
+///
+/// A passphrase is stretched by SQLCipher into a key, slowly on purpose. A raw key is that key
+/// itself: 32 random bytes that nobody has to remember. The two never pass for each other.
+public struct DatabaseKey: Sendable, Equatable {
+    /// What the bytes of a key are.
+    public enum Form: String, Sendable, Equatable {
+        /// Text, or any bytes, that SQLCipher derives the key from.
+        case passphrase
+        /// The key itself.
+        case rawKey = "raw-key"
+    }
+
+    /// What the bytes are.
+    public let form: Form
+
+    /// The passphrase's bytes; or the raw key: 32 bytes, or 48 whose last 16 are the salt.
+    public let secret: Secret
+
+    private init(form: Form, secret: Secret) {
+        self.form = form
+        self.secret = secret
+    }
+
+    /// A key from a passphrase. Any bytes will do, UTF-8 or not.
+    ///
+    /// - Throws: ``DatabaseKeyError/empty``;
+    ///   ``DatabaseKeyError/passphraseLooksLikeRawKey`` for what SQLCipher would silently take for
+    ///   a raw key.
+    public static func passphrase(_ secret: Secret) throws -> DatabaseKey {
+        guard !secret.isEmpty else { throw DatabaseKeyError.empty }
+        guard !looksLikeRawKey(secret) else { throw DatabaseKeyError.passphraseLooksLikeRawKey }
+        return DatabaseKey(form: .passphrase, secret: secret)
+    }
+
+    /// A raw key from its hexadecimal digits, 64 for the key or 96 for the key and its salt.
+    ///
+    /// - Parameter digits: The digits alone, in upper or lower case, without `x'` and `'`.
+    /// - Throws: ``DatabaseKeyError/empty``; ``DatabaseKeyError/notHexadecimal(count:)``.
+    public static func rawKey(hexadecimal digits: Secret) throws -> DatabaseKey {
+        guard !digits.isEmpty else { throw DatabaseKeyError.empty }
+        guard digits.count == 64 || digits.count == 96, let bytes = Hexadecimal.decoded(digits)
+        else { throw DatabaseKeyError.notHexadecimal(count: digits.count) }
+        return DatabaseKey(form: .rawKey, secret: bytes)
+    }
+
+    /// A raw key from its bytes.
+    ///
+    /// - Parameter bytes: 32 bytes of key, or 48: the key and the 16 bytes of the file's salt.
+    /// - Throws: ``DatabaseKeyError/empty``; ``DatabaseKeyError/wrongByteCount(_:)``.
+    public static func rawKey(bytes: Secret) throws -> DatabaseKey {
+        guard !bytes.isEmpty else { throw DatabaseKeyError.empty }
+        guard bytes.count == 32 || bytes.count == 48 else {
+            throw DatabaseKeyError.wrongByteCount(bytes.count)
+        }
+        return DatabaseKey(form: .rawKey, secret: bytes)
+    }
+
+    /// A new raw key: 32 random bytes from the kernel.
+    ///
+    /// - Throws: ``DatabaseKeyError/noRandomBytes(code:)``.
+    public static func generate() throws -> DatabaseKey {
+        try rawKey(bytes: .random(count: 32))
+    }
+
+    /// The key's bytes as lower-case hexadecimal digits: the text form of a raw key, which
+    /// ``rawKey(hexadecimal:)`` reads back.
+    public func hexadecimal() -> Secret {
+        Hexadecimal.encoded(secret)
+    }
+
+    /// The key as a key store keeps it: the passphrase, or a raw key's hexadecimal digits.
+    public func stored() -> Secret {
+        switch form {
+        case .passphrase: secret
+        case .rawKey: hexadecimal()
+        }
+    }
+
+    /// The key that a text spells in the given form; what ``stored()`` gave comes back.
+    ///
+    /// - Throws: ``DatabaseKeyError``.
+    public init(_ text: Secret, form: Form) throws {
+        switch form {
+        case .passphrase: self = try .passphrase(text)
+        case .rawKey: self = try .rawKey(hexadecimal: text)
+        }
+    }
+
+    /// SQLCipher looks at the length, the `x'` and the digits, and not at the byte that closes the
+    /// quotation, so neither does this.
+    private static func looksLikeRawKey(_ secret: Secret) -> Bool {
+        secret.withUnsafeBytes { bytes in
+            guard bytes.count == 64 + 3 || bytes.count == 96 + 3 else { return false }
+            return (bytes[0] == UInt8(ascii: "x") || bytes[0] == UInt8(ascii: "X"))
+                && bytes[1] == UInt8(ascii: "'")
+                && bytes[2..<(bytes.count - 1)].allSatisfy { Hexadecimal.value($0) != nil }
+        }
+    }
+}
+
+extension DatabaseKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Always `<redacted>`.
+    public var description: String { "<redacted>" }
+    /// Always `<redacted>`.
+    public var debugDescription: String { "<redacted>" }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,30 @@
+/// An item together with its secret.
+public struct KeyEntry: Sendable, Equatable {
+    /// What is known about the item.
+    public let item: KeyItem
+    /// The secret as the store keeps it: the passphrase, or a raw key's hexadecimal digits.
+    public let secret: Secret
+
+    /// Puts an item and its secret together.
+    public init(item: KeyItem, secret: Secret) {
+        self.item = item
+        self.secret = secret
+    }
+
+    /// The key that the secret spells.
+    ///
+    /// - Parameter form: What the secret is if the item doesn't say; an item that this library
+    ///   stored does, and is right.
+    /// - Throws: ``DatabaseKeyError`` if the secret doesn't have that form.
+    public func key(assuming form: DatabaseKey.Form = .passphrase) throws -> DatabaseKey {
+        try DatabaseKey(text, form: item.form ?? form)
+    }
+
+    /// The secret, without the newline that other programs store along with it.
+    ///
+    /// `secret-tool store` at the end of a pipe keeps the newline. What this library stored is
+    /// exactly what it was given.
+    public var text: Secret {
+        item.form == nil ? secret.droppingOneTrailingNewline() : secret
+    }
+}

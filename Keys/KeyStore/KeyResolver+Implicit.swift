@@ -1,0 +1,53 @@
+import Glibc
+
+extension KeyResolver {
+    /// The source that counts when nobody named one, from this process's own environment.
+    ///
+    /// In this order: the file `migrationkit-password` in the service manager's
+    /// `CREDENTIALS_DIRECTORY`, if it is there; `MIGRATIONKIT_PASSWORD_FILE`;
+    /// `MIGRATIONKIT_PASSWORD`; a question on the terminal, if there is one.
+    ///
+    /// - Parameter promptFor: What the question names, such as the database's file name; nil if
+    ///   nobody may be asked.
+    /// - Returns: The source, or nil if there is none.
+    public static func implicitSource(promptFor: String?) -> KeySource? {
+        implicitSource(promptFor: promptFor) { name in
+            guard let value = getenv(name) else { return nil }
+            return Secret(copying: UnsafeRawBufferPointer(start: value, count: strlen(value)))
+        }
+    }
+
+    /// The source that counts when nobody named one, from the given environment; otherwise as
+    /// ``implicitSource(promptFor:)``.
+    public static func implicitSource(
+        environment: [String: String],
+        promptFor: String?
+    ) -> KeySource? {
+        implicitSource(promptFor: promptFor) { environment[$0].map(Secret.init(utf8:)) }
+    }
+
+    private static func implicitSource(
+        promptFor: String?,
+        value: (String) -> Secret?
+    ) -> KeySource? {
+        // A relative folder would be looked for wherever the process happens to run.
+        if let folder = value("CREDENTIALS_DIRECTORY")?.pathText, folder.hasPrefix("/") {
+            let path = folder + "/migrationkit-password"
+            var status = stat()
+            if lstat(path, &status) == 0 { return .credentialsFile(path: path) }
+        }
+        if let path = value("MIGRATIONKIT_PASSWORD_FILE")?.pathText { return .file(path: path) }
+        if let password = value("MIGRATIONKIT_PASSWORD") {
+            return .environment(variable: "MIGRATIONKIT_PASSWORD", value: password)
+        }
+        guard let promptFor, TerminalPrompt.isPossible else { return nil }
+        return .prompt("Passphrase for \(promptFor): ")
+    }
+}
+
+extension Secret {
+    /// The text of a path, which is no secret.
+    fileprivate var pathText: String {
+        withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+}

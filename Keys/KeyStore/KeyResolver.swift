@@ -1,0 +1,88 @@
+import CKeyStore
+import Glibc
+
+/// Gets the secret that a source names.
+///
+/// From every source one trailing newline is dropped, an empty secret is refused, and 64 KiB are
+/// the most. The bytes need not be UTF-8 and may include NUL: SQLCipher is told their number. (An
+/// environment variable and a command-line argument end at a NUL, as the system has it.)
+///
+/// ```swift
+/// let resolver = KeyResolver { SecretServiceKeyStore() }
+/// let key = try resolver.key(
+///     from: .keyStore(service: "com.example.Notes", account: "main"), form: .passphrase)
+/// ```
+public struct KeyResolver: Sendable {
+    private let keyStore: @Sendable () throws -> any KeyStore
+
+    /// Makes a resolver.
+    ///
+    /// - Parameter keyStore: Makes the key store; called only when a source names it, so that
+    ///   nothing else needs a bus.
+    public init(keyStore: @escaping @Sendable () throws -> any KeyStore) {
+        self.keyStore = keyStore
+    }
+
+    /// The secret that the source gives.
+    ///
+    /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
+    public func secret(from source: KeySource) throws -> Secret {
+        switch source {
+        case .password(let secret), .environment(_, let secret):
+            return try SecretReader.checked(secret, named: source)
+        case .file(let path):
+            return try SecretFile.read(path, trust: .ownerOnly, named: source)
+        case .credentialsFile(let path):
+            return try SecretFile.read(path, trust: .anyOwner, named: source)
+        case .standardInput:
+            return try read(descriptor: 0, named: source)
+        case .fileDescriptor(let number):
+            return try read(descriptor: number, named: source)
+        case .command(let command):
+            return try SecretCommand.run(command, named: source)
+        case .prompt(let text):
+            return try TerminalPrompt.read(text, named: source)
+        case .keyStore(let service, let account):
+            return try text(of: keyStore().entry(service: service, account: account), named: source)
+        }
+    }
+
+    /// The key that the source gives.
+    ///
+    /// - Parameters:
+    ///   - source: Where the key comes from.
+    ///   - form: Whether the secret is a passphrase, or a raw key's 64 or 96 hexadecimal digits. An
+    ///     item of the key store that this library stored says so itself, and that counts.
+    /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
+    public func key(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
+        var (secret, form) = (Secret?.none, form)
+        if case .keyStore(let service, let account) = source {
+            let entry = try keyStore().entry(service: service, account: account)
+            secret = try text(of: entry, named: source)
+            form = entry.item.form ?? form
+        }
+        do {
+            return try DatabaseKey(secret ?? self.secret(from: source), form: form)
+        } catch let reason as DatabaseKeyError {
+            throw KeySourceError.unusableKey(source: "\(source)", reason: reason)
+        }
+    }
+
+    private func text(of entry: KeyEntry, named source: KeySource) throws -> Secret {
+        let text = entry.text
+        guard !text.isEmpty else { throw KeySourceError.empty(source: "\(source)") }
+        guard text.count <= SecretReader.limit else {
+            throw KeySourceError.tooLarge(source: "\(source)", limit: SecretReader.limit)
+        }
+        return text
+    }
+
+    private func read(descriptor: Int32, named source: KeySource) throws -> Secret {
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE != O_WRONLY else {
+            throw KeySourceError.badDescriptor(descriptor)
+        }
+        guard isatty(descriptor) == 0 else { throw KeySourceError.terminal(source: "\(source)") }
+        return try SecretReader.read(descriptor, named: source)
+    }
+}

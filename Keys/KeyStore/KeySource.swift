@@ -1,0 +1,48 @@
+/// Where a key comes from.
+///
+/// Its description names the source for messages and never shows a secret.
+public enum KeySource: Sendable, Equatable {
+    /// The value of `--password`.
+    case password(Secret)
+    /// A file that only its owner can read.
+    case file(path: String)
+    /// Standard input, to its end.
+    case standardInput
+    /// An open descriptor, to its end.
+    case fileDescriptor(Int32)
+    /// What a command prints. Words are split as a shell does, and no shell runs it.
+    case command(String)
+    /// The value of an environment variable.
+    case environment(variable: String, value: Secret)
+    /// A file in the service manager's credentials folder.
+    case credentialsFile(path: String)
+    /// An item of the key store.
+    case keyStore(service: String, account: String?)
+    /// A question on the terminal, with this text.
+    case prompt(String)
+}
+
+extension KeySource: CustomStringConvertible {
+    /// The source's name, as it reads after "from": `standard input`, `the file "key.txt"`.
+    public var description: String {
+        switch self {
+        case .password: "--password"
+        case .file(let path): "the file \"\(path)\""
+        case .standardInput: "standard input"
+        case .fileDescriptor(let number): "the descriptor \(number)"
+        case .command(let command):
+            // The arguments may hold what shouldn't be shown.
+            if let program = try? ShellWords.split(command).first {
+                "the command \"\(program)\""
+            } else {
+                "the password command"
+            }
+        case .environment(let variable, _): "the environment variable \(variable)"
+        case .credentialsFile(let path): "the credential \"\(path)\""
+        case .keyStore(let service, let account?):
+            "Secret Service, service \"\(service)\", username \"\(account)\""
+        case .keyStore(let service, nil): "Secret Service, service \"\(service)\""
+        case .prompt: "the terminal"
+        }
+    }
+}

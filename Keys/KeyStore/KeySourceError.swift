@@ -1,0 +1,140 @@
+import FoundationEssentials
+
+/// Why a source gave no usable key.
+public enum KeySourceError: Error, Equatable, Sendable {
+    /// No file is at the path.
+    case noSuchFile(path: String)
+    /// The path's last component is a symbolic link.
+    case symbolicLink(path: String)
+    /// The path leads to something that is neither a regular file nor a pipe.
+    case notAFile(path: String)
+    /// The file belongs to somebody who is neither this user nor root.
+    case wrongOwner(path: String, owner: UInt32)
+    /// The file's mode lets its group or others in.
+    case openToOthers(path: String, mode: UInt32)
+    /// The system doesn't let this user read the file.
+    case permissionDenied(path: String)
+    /// Reading failed, with this errno.
+    case unreadable(source: String, code: Int32)
+    /// Nothing came, or a newline alone.
+    case empty(source: String)
+    /// More came than a key may have.
+    case tooLarge(source: String, limit: Int)
+    /// The number names no open descriptor.
+    case badDescriptor(Int32)
+    /// Standard input, or the descriptor, is a terminal, which would show what is typed.
+    case terminal(source: String)
+    /// The command has an unbalanced quote or ends in a backslash, or is empty.
+    case unusableCommand(reason: String)
+    /// The command's program could not be started, with this errno.
+    case commandNotStarted(program: String, code: Int32)
+    /// The command ended with this status.
+    case commandFailed(program: String, status: Int32)
+    /// A signal ended the command.
+    case commandKilled(program: String, signal: Int32)
+    /// There is no terminal to ask on.
+    case noTerminal
+    /// Whoever was asked gave no answer.
+    case promptCancelled
+    /// Another question is on the terminal at this moment.
+    case promptBusy
+    /// What the source gave can't be a key of the wanted form.
+    case unusableKey(source: String, reason: DatabaseKeyError)
+}
+
+extension KeySourceError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .noSuchFile(let path):
+            "there is no password file \"\(path)\""
+        case .symbolicLink(let path):
+            "the password file \"\(path)\" is a symbolic link"
+        case .notAFile(let path):
+            "the password file \"\(path)\" is neither a regular file nor a pipe"
+        case .wrongOwner(let path, let owner):
+            "the password file \"\(path)\" belongs to another user (id \(owner))"
+        case .openToOthers(let path, let mode):
+            "the password file \"\(path)\" is open to other users (mode \(octal(mode)))"
+        case .permissionDenied(let path):
+            "the password file \"\(path)\" may not be read by this user"
+        case .unreadable(let source, let code):
+            "the key can't be read from \(source): \(systemMessage(code))"
+        case .empty(let source):
+            "the key from \(source) is empty"
+        case .tooLarge(let source, let limit):
+            "the key from \(source) is larger than \(limit) bytes"
+        case .badDescriptor(let number):
+            "the descriptor \(number) is not open for reading"
+        case .terminal(let source):
+            "\(source) is a terminal, which would show the key as it is typed"
+        case .unusableCommand(let reason):
+            "the password command can't be run: \(reason)"
+        case .commandNotStarted(let program, let code):
+            "the password command \"\(program)\" can't be started: \(systemMessage(code))"
+        case .commandFailed(let program, let status):
+            "the password command \"\(program)\" failed with status \(status)"
+        case .commandKilled(let program, let signal):
+            "the password command \"\(program)\" was ended by signal \(signal)"
+        case .noTerminal:
+            "there is no terminal to ask for the key on"
+        case .promptCancelled:
+            "the question for the key was cancelled"
+        case .promptBusy:
+            "the terminal is asking another question already"
+        case .unusableKey(let source, let reason):
+            "the key from \(source) can't be used: \(reason.errorDescription ?? "")"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noSuchFile, .unreadable, .badDescriptor:
+            "Check where the key is to come from."
+        case .symbolicLink:
+            "Name the file that the link leads to."
+        case .notAFile:
+            "Name a file that holds the key and nothing else."
+        case .wrongOwner(let path, _):
+            "Whoever owns the file can change it. Make it yours: chown \"$USER\" \(quoted(path))"
+        case .openToOthers(let path, _):
+            "Take the others' access away: chmod 600 \(quoted(path))"
+        case .permissionDenied(let path):
+            "Look at its owner and mode: ls -l \(quoted(path))"
+        case .empty:
+            "An empty key would leave the database unencrypted. Put the key there, on one line."
+        case .tooLarge:
+            "A key is one line of text. Is this the right source?"
+        case .terminal:
+            "Leave the option out to be asked without echo, or give the key through a pipe."
+        case .unusableCommand:
+            "Words are split as a shell splits them; quotes have to come in pairs."
+        case .commandNotStarted:
+            "Is the program installed and in PATH? No shell runs it: for pipes and variables use"
+                + " sh -c '...'"
+        case .commandFailed, .commandKilled:
+            "What it wrote to standard error stands above. Run it by hand to see what is wrong."
+        case .noTerminal:
+            "Give the key by a file, a command, a descriptor, or the Secret Service."
+        case .promptCancelled, .promptBusy:
+            nil
+        case .unusableKey(_, let reason):
+            reason.recoverySuggestion
+        }
+    }
+
+    private func octal(_ mode: UInt32) -> String {
+        let digits = String(mode, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    /// A path as it can be pasted into a shell.
+    private func quoted(_ path: String) -> String {
+        let plain = path.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
+        }
+        if plain, !path.isEmpty, !path.hasPrefix("-") { return path }
+        return "'" + path.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,118 @@
+import FoundationEssentials
+
+/// Why a key store gave no key.
+public enum KeyStoreError: Error, Equatable, Sendable {
+    /// There is no session bus to reach a Secret Service on.
+    case noBus
+    /// The bus has no Secret Service.
+    case noService
+    /// The service has no collection of this name; `default` is the one that it stores in.
+    case noCollection(name: String)
+    /// The collection is locked, and nobody may be asked to unlock it.
+    case locked(collection: String)
+    /// The collection is locked, and the question for its password was dismissed or not shown.
+    case promptDismissed(collection: String)
+    /// The store is open and holds no such item.
+    case itemNotFound(service: String, account: String?)
+    /// Several items match; each line tells one of them from the others.
+    case ambiguous(service: String, matches: [String])
+    /// The store gave no answer in this many seconds.
+    case timedOut(seconds: Double)
+    /// There is an item of this service and account already.
+    case itemExists(service: String, account: String)
+    /// Something else; the message is the store's own.
+    case failure(message: String)
+}
+
+extension KeyStoreError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .noBus:
+            "there is no session bus, and so no Secret Service to ask for the key"
+        case .noService:
+            "no Secret Service answers on the session bus"
+        case .noCollection("default"):
+            "the Secret Service has no default collection"
+        case .noCollection(let name):
+            "the Secret Service has no collection \"\(name)\""
+        case .locked(let collection):
+            "the collection \"\(collection)\" is locked"
+        case .promptDismissed(let collection):
+            "the collection \"\(collection)\" is locked, and nobody unlocked it"
+        case .itemNotFound(let service, let account):
+            "the Secret Service holds no item with \(Self.names(service, account))"
+        case .ambiguous(let service, let matches):
+            "\(matches.count) items match service \"\(service)\""
+        case .timedOut(let seconds):
+            "the Secret Service gave no answer in \(Self.plain(seconds)) seconds"
+        case .itemExists(let service, let account):
+            "there is an item with \(Self.names(service, account)) already"
+        case .failure(let message):
+            "the Secret Service failed: \(message)"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noBus:
+            """
+            Run inside a desktop session, or in one of its own: dbus-run-session -- COMMAND
+            On a server, give the key by a file, a command or a credential instead.
+            """
+        case .noService:
+            """
+            Start one: GNOME Keyring, KWallet or KeePassXC.
+            On a server, give the key by a file, a command or a credential instead.
+            """
+        case .noCollection("default"):
+            """
+            Make one in the desktop's password program, or start the daemon with a password for it:
+            gnome-keyring-daemon --unlock --components=secrets
+            """
+        case .noCollection:
+            "Check the name in the desktop's password program."
+        case .locked:
+            "Unlock it in the desktop's password program, or allow the question for its password."
+        case .promptDismissed:
+            """
+            Try again and answer the question, or unlock the collection in the desktop's password
+            program. Where no question can be shown, unlock it by the daemon:
+            gnome-keyring-daemon --replace --unlock --components=secrets
+            """
+        case .itemNotFound(let service, let account):
+            """
+            Check the service and the username for typing errors. To store a passphrase:
+            secret-tool store --label=\(Self.quoted(service)) service \(Self.quoted(service)) \
+            username \(Self.quoted(account ?? "main"))
+            """
+        case .ambiguous(_, let matches):
+            "Name the account, or delete what is too much:\n" + matches.joined(separator: "\n")
+        case .timedOut:
+            """
+            A question for a password may be waiting behind a window. Answer it, or allow more time.
+            """
+        case .itemExists:
+            "Delete it first, or allow replacing. A replaced key is lost, and its database with it."
+        case .failure:
+            nil
+        }
+    }
+
+    private static func names(_ service: String, _ account: String?) -> String {
+        "service \"\(service)\"" + (account.map { " and username \"\($0)\"" } ?? "")
+    }
+
+    private static func plain(_ seconds: Double) -> String {
+        seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
+    }
+
+    /// A word as it can be pasted into a shell.
+    private static func quoted(_ word: String) -> String {
+        let plain = word.allSatisfy {
+            $0.isASCII && ($0.isLetter || $0.isNumber || "._-@".contains($0))
+        }
+        return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}

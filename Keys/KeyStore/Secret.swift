@@ -1,0 +1,138 @@
+import Glibc
+
+/// Bytes that nobody but their user may see: a passphrase, or a key.
+///
+/// They lie in memory pages of their own, which are locked (as far as the limit on locked memory
+/// allows), left out of core dumps and of forked children, and wiped when the last reference goes.
+/// A secret has no description but `<redacted>`, shows nothing to reflection and can't be encoded.
+///
+/// ```swift
+/// let secret = try resolver.secret(from: .file(path: "key.txt"))
+/// secret.withUnsafeBytes { bytes in
+///     sqlite3_key(connection, bytes.baseAddress, Int32(bytes.count))
+/// }
+/// ```
+public final class Secret: Sendable {
+    // Written in the initializer alone, before anyone else has the reference; read-only from then
+    // on until `deinit`, after which nobody has it.
+    nonisolated(unsafe) private let pages: SecretPages
+
+    /// How many bytes the secret has.
+    public let count: Int
+
+    /// Copies bytes. Wiping the original is the caller's business.
+    public convenience init(copying bytes: UnsafeRawBufferPointer) {
+        self.init(capacity: bytes.count) { memory in
+            memory.copyMemory(from: bytes)
+            return bytes.count
+        }
+    }
+
+    /// Lets a closure write the secret into its final memory.
+    ///
+    /// - Parameters:
+    ///   - capacity: The most bytes that the closure may write.
+    ///   - body: Gets zeroed memory of `capacity` bytes and answers how many of them, from the
+    ///     start, are the secret. The rest is wiped.
+    /// - Throws: What the closure throws, with everything wiped.
+    public init(
+        capacity: Int,
+        initializingWith body: (UnsafeMutableRawBufferPointer) throws -> Int
+    ) rethrows {
+        let pages = SecretPages(capacity: capacity)
+        do {
+            let used = try body(
+                UnsafeMutableRawBufferPointer(start: pages.base, count: capacity)
+            )
+            precondition((0...capacity).contains(used), "more bytes claimed than there was room")
+            explicit_bzero(pages.base + used, pages.byteCount - used)
+            count = used
+            self.pages = pages
+        } catch {
+            pages.release()
+            throw error
+        }
+    }
+
+    /// Copies a text's UTF-8 bytes.
+    ///
+    /// A `String` can't be wiped, so this is only for what the system holds as text already: a
+    /// command-line argument, an environment variable.
+    public convenience init(utf8 string: String) {
+        var string = string
+        self.init(
+            capacity: string.utf8.count,
+            initializingWith: { memory in
+                string.withUTF8 { memory.copyMemory(from: UnsafeRawBufferPointer($0)) }
+                return memory.count
+            }
+        )
+    }
+
+    deinit {
+        pages.release()
+    }
+
+    /// Random bytes from the kernel (getentropy(3), that is getrandom(2)).
+    ///
+    /// - Throws: ``DatabaseKeyError/noRandomBytes(code:)`` if the kernel gives none.
+    public static func random(count: Int) throws -> Secret {
+        try Secret(capacity: count) { memory in
+            // getentropy(3) gives at most 256 bytes a call.
+            for start in stride(from: 0, to: count, by: 256) {
+                let length = min(256, count - start)
+                guard getentropy(memory.baseAddress.map { $0 + start }, length) == 0 else {
+                    throw DatabaseKeyError.noRandomBytes(code: errno)
+                }
+            }
+            return count
+        }
+    }
+
+    /// Whether the secret has no bytes.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Gives a closure the bytes, for as long as it runs.
+    public func withUnsafeBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        try body(UnsafeRawBufferPointer(start: pages.base, count: count))
+    }
+
+    /// The secret without one newline (`\n` or `\r\n`) at its end; the same one if it has none.
+    ///
+    /// Files and pipes mostly end with a newline that nobody means to be part of the passphrase.
+    public func droppingOneTrailingNewline() -> Secret {
+        withUnsafeBytes { bytes in
+            guard bytes.last == UInt8(ascii: "\n") else { return self }
+            let kept = bytes.dropLast()
+            let end = kept.last == UInt8(ascii: "\r") ? kept.count - 1 : kept.count
+            return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+        }
+    }
+}
+
+extension Secret: Equatable {
+    /// Compares in a time that depends on the lengths alone, not on where the bytes differ.
+    public static func == (left: Secret, right: Secret) -> Bool {
+        left.withUnsafeBytes { leftBytes in
+            right.withUnsafeBytes { rightBytes in
+                guard leftBytes.count == rightBytes.count else { return false }
+                var difference: UInt8 = 0
+                for index in leftBytes.indices {
+                    difference |= leftBytes[index] ^ rightBytes[index]
+                }
+                return difference == 0
+            }
+        }
+    }
+}
+
+extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Always `<redacted>`.
+    public var description: String { "<redacted>" }
+    /// Always `<redacted>`.
+    public var debugDescription: String { "<redacted>" }
+    /// A mirror without children.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

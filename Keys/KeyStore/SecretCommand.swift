@@ -1,0 +1,99 @@
+import CKeyStore
+import Glibc
+
+/// Runs a command that prints a secret.
+///
+/// The child gets an empty standard input, our standard error, the environment without our own
+/// password variables, and no other descriptor of ours.
+enum SecretCommand {
+    static func run(_ command: String, named source: KeySource) throws -> Secret {
+        let words = try split(command)
+        let (program, output) = (words[0], try Pipe())
+        defer { output.closeReadEnd() }
+
+        let child: pid_t
+        do {
+            // Closed in any case, or our own reading would never see the end.
+            defer { output.closeWriteEnd() }
+            child = try spawn(words, output: output.write)
+        }
+        let secret = Result { try SecretReader.read(output.read, named: source) }
+        if case .failure(KeySourceError.tooLarge) = secret {
+            kill(child, SIGKILL)
+        }
+        output.closeReadEnd()
+
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0 {
+            guard errno == EINTR else {
+                throw KeySourceError.unreadable(source: "\(source)", code: errno)
+            }
+        }
+        if case .failure(KeySourceError.tooLarge) = secret { return try secret.get() }
+        // A command that failed may have printed something, but not the secret.
+        let signal = status & 0x7f
+        guard signal == 0 else {
+            throw KeySourceError.commandKilled(program: program, signal: signal)
+        }
+        let code = (status >> 8) & 0xff
+        guard code == 0 else { throw KeySourceError.commandFailed(program: program, status: code) }
+        return try secret.get()
+    }
+
+    private static func split(_ command: String) throws -> [String] {
+        do {
+            let words = try ShellWords.split(command)
+            guard let program = words.first, !program.isEmpty else {
+                throw KeySourceError.unusableCommand(reason: "it is empty")
+            }
+            return words
+        } catch ShellWords.Problem.unbalancedQuote(let quote) {
+            throw KeySourceError.unusableCommand(reason: "a quote (\(quote)) has no end")
+        } catch ShellWords.Problem.nothingAfterBackslash {
+            throw KeySourceError.unusableCommand(reason: "nothing follows its last backslash")
+        }
+    }
+
+    private static func spawn(_ words: [String], output: Int32) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        ckeystore_close_from(&actions, 3)
+
+        // The child starts with the usual signal dispositions, whatever ours are.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes,
+            Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
+        )
+
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        defer { arguments.forEach { free($0) } }
+        arguments.append(nil)
+
+        // The pointers of the environment itself, left out where they are ours: nothing is copied.
+        var environment: [UnsafeMutablePointer<CChar>?] = []
+        var variable = ckeystore_environment()
+        while let entry = variable?.pointee {
+            if strncmp(entry, "MIGRATIONKIT_PASSWORD", 21) != 0 { environment.append(entry) }
+            variable = variable?.advanced(by: 1)
+        }
+        environment.append(nil)
+
+        var child: pid_t = 0
+        let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environment)
+        guard code == 0 else {
+            throw KeySourceError.commandNotStarted(program: words[0], code: code)
+        }
+        return child
+    }
+}
