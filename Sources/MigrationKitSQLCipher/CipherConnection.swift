@@ -103,6 +103,11 @@ struct CipherConnection: ~Copyable {
         sqlite3_db_readonly(connection, "main") == 1
     }
 
+    /// Whether closing the last connection moves the write-ahead log into the database, as usual.
+    static func setCheckpointOnClose(_ isEnabled: Bool, on connection: OpaquePointer?) {
+        _ = csqlcipher_set_checkpoint_on_close(connection, isEnabled ? 1 : 0)
+    }
+
     private static func immutableURI(_ path: String) -> String {
         let digits = Array("0123456789ABCDEF")
         var uri = "file://"

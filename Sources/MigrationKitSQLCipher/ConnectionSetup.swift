@@ -29,6 +29,8 @@ final class ConnectionSetup: Sendable {
     }
 
     private func prepare(_ db: Database) throws {
+        // A connection that fails to open a damaged file doesn't touch it when it is closed.
+        db.setCheckpointOnClose(false)
         if let key {
             try db.proveSQLCipher()
             try db.setKey(key)
@@ -38,6 +40,7 @@ final class ConnectionSetup: Sendable {
         // `sqlite3_key` accepts anything; reading a page is what proves the key.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
         _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
+        db.setCheckpointOnClose(true)
 
         db.add(function: .uuid)
         options.functions.forEach(db.add(function:))

@@ -17,4 +17,14 @@ extension Database {
             throw DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
         }
     }
+
+    /// Whether the database may only be read, although it was perhaps opened for writing.
+    var isMainReadOnly: Bool {
+        CipherConnection.isReadOnly(sqliteConnection)
+    }
+
+    /// Whether closing the last connection moves the write-ahead log into the database, as usual.
+    func setCheckpointOnClose(_ isEnabled: Bool) {
+        CipherConnection.setCheckpointOnClose(isEnabled, on: sqliteConnection)
+    }
 }

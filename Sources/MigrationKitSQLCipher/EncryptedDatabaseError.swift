@@ -51,7 +51,8 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// A program was stopped in the middle of a change, and undoing it needs an opening for writing.
     case needsRecovery(path: String)
 
-    /// The key is right, and the file says that a newer SQLite is needed.
+    /// The file is whole, and says that a newer SQLite is needed, or has a schema that this one
+    /// can't read.
     case newerFormat(path: String)
 
     /// The file can't be created, for a reason in words.
@@ -68,6 +69,7 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
 }
 
 extension EncryptedDatabaseError: LocalizedError {
+    /// What went wrong, in one line that stands alone.
     public var errorDescription: String? {
         switch self {
         case .noSuchFile(let path):
@@ -111,6 +113,7 @@ extension EncryptedDatabaseError: LocalizedError {
         }
     }
 
+    /// What can be done about it.
     public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile:
@@ -145,7 +148,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .needsRecovery:
             "A program was stopped while it wrote. Open the database once for writing, which undoes the change."
         case .newerFormat:
-            "The key is right. Use a release of this program that is built with a newer SQLCipher."
+            "Its pages are whole, but this SQLite can't read their format or schema. Use a release of this program that is built with a newer SQLCipher."
         case .cannotCreate:
             "The folder must exist and be writable."
         case .noSQLCipher:

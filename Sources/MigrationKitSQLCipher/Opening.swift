@@ -59,7 +59,7 @@ struct Opening {
                 configuration: setup.configuration
             )
             try queue.inDatabase { db in
-                // > SQLite's BEGIN IMMEDIATE makes the first page of an empty file.
+                // Taking the lock for writing gives an empty file its first page.
                 try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
             }
             try queue.close()
@@ -75,24 +75,34 @@ struct Opening {
         let inspection = try FileInspection(file)
         guard let key else {
             try inspection.checkPlaintext()
-            let setup = ConnectionSetup(key: nil, options: options)
-            do {
-                return try connect(file.absolutePath, setup.configuration)
-            } catch let error as DatabaseError where !setup.didHostThrow {
-                throw EncryptedDatabaseError(error, path: file.path) ?? error
-            }
+            return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
-
         let derivedKey = try inspection.derive(key)
         // With a journal, opening for writing changes the file before the key is proven.
         if file.hasJournal, !inspection.opens(with: derivedKey) {
-            throw try inspection.explain(key, derivedKey: derivedKey, error: nil)
+            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
         }
-        let setup = ConnectionSetup(key: derivedKey, options: options)
+        return try connectOnce(connect, key: derivedKey) {
+            try inspection.explain($0, key: key, derivedKey: derivedKey)
+        }
+    }
+
+    private func connectOnce<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer,
+        key: DatabaseKey?,
+        explain: (DatabaseError) throws -> any Error
+    ) throws -> Writer {
+        let setup = ConnectionSetup(key: key, options: options)
+        let writer: Writer
         do {
-            return try connect(file.absolutePath, setup.configuration)
+            writer = try connect(file.absolutePath, setup.configuration)
         } catch let error as DatabaseError where !setup.didHostThrow {
-            throw try inspection.explain(key, derivedKey: derivedKey, error: error)
+            throw try explain(error)
         }
+        // The operating system allows writing, so it is the file's own format that forbids it.
+        if !options.isReadOnly, writer.writeWithoutTransaction(\.isMainReadOnly) {
+            throw EncryptedDatabaseError.newerFormat(path: file.path)
+        }
+        return writer
     }
 }
