@@ -96,7 +96,12 @@ let package = Package(
         .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
-            dependencies: ["MigrationKitSQLCipher", "MigrationKitGRDB"]
+            dependencies: [
+                "CSQLCipher",
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),

@@ -28,7 +28,7 @@ final class ConnectionSetup: Sendable {
         return configuration
     }
 
-    private func prepare(_ db: Database) throws {
+    func prepare(_ db: Database) throws {
         // A connection that fails to open a damaged file doesn't touch it when it is closed.
         db.setCheckpointOnClose(false)
         if let key {

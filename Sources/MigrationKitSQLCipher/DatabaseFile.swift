@@ -26,7 +26,8 @@ struct DatabaseFile {
             switch errno {
             case ENOENT, ENOTDIR: return nil
             case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
-            default: throw EncryptedDatabaseError.inputOutput(path: path, detail: Self.reason())
+            default:
+                throw EncryptedDatabaseError.inputOutput(path: path, detail: Self.reason(errno))
             }
         }
         switch status.st_mode & S_IFMT {
@@ -72,13 +73,14 @@ struct DatabaseFile {
         let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
         let descriptor = open(absolutePath, flags, 0o600)
         guard descriptor >= 0 else {
-            if errno == EEXIST, try size() != nil { return false }
-            throw EncryptedDatabaseError.cannotCreate(path: path, reason: Self.creationReason())
+            let code = errno
+            if code == EEXIST, try size() != nil { return false }
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: Self.creationReason(code))
         }
         defer { close(descriptor) }
         // The umask may have taken bits away, and those of the owner are needed.
         guard fchmod(descriptor, 0o600) == 0 else {
-            let reason = Self.reason()
+            let reason = Self.reason(errno)
             unlink(absolutePath)
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: reason)
         }
@@ -102,15 +104,15 @@ struct DatabaseFile {
         faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
     }
 
-    private static func creationReason() -> String {
-        switch errno {
+    private static func creationReason(_ code: Int32) -> String {
+        switch code {
         case ENOENT: "its folder does not exist"
         case EEXIST: "it is a link to a file that does not exist"
-        default: reason()
+        default: reason(code)
         }
     }
 
-    private static func reason() -> String {
-        String(cString: strerror(errno)).lowercased()
+    private static func reason(_ code: Int32) -> String {
+        String(cString: strerror(code)).lowercased()
     }
 }

@@ -6,22 +6,16 @@ extension DatabaseKey {
     /// The bytes that `sqlite3_key` wants: a passphrase as it is, a raw key as `x'...'`.
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
     func spelled() -> Secret {
-        switch form {
-        case .passphrase:
-            return secret
-        case .rawKey:
-            return secret.withUnsafeBytes { bytes in
-                Secret(capacity: 2 * bytes.count + 3) { text in
-                    text[0] = UInt8(ascii: "x")
-                    text[1] = UInt8(ascii: "'")
-                    for (index, byte) in bytes.enumerated() {
-                        text[2 + 2 * index] = Self.hexadecimalDigit(byte >> 4)
-                        text[3 + 2 * index] = Self.hexadecimalDigit(byte & 15)
-                    }
-                    text[2 * bytes.count + 2] = UInt8(ascii: "'")
-                    return 2 * bytes.count + 3
-                }
+        guard form == .rawKey else { return secret }
+        let digits = hexadecimal()
+        return Secret(capacity: digits.count + 3) { text in
+            text[0] = UInt8(ascii: "x")
+            text[1] = UInt8(ascii: "'")
+            digits.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: text[2...]).copyMemory(from: $0)
             }
+            text[digits.count + 2] = UInt8(ascii: "'")
+            return digits.count + 3
         }
     }
 
@@ -54,11 +48,6 @@ extension DatabaseKey {
             }
         }
         return try .rawKey(bytes: raw)
-    }
-
-    // Without a table, whose look-ups would depend on the key.
-    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-        value + UInt8(ascii: "0") + (value > 9 ? UInt8(ascii: "a") - UInt8(ascii: "0") - 10 : 0)
     }
 }
 

@@ -28,7 +28,7 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     case wrongKey(path: String)
 
     /// The key opens the file with the settings of an older SQLCipher, whose major version is
-    /// given: 3, 2 or 1.
+    /// given: 3, 2 or 1. With a raw key, files of 2 are like those of 3, and told as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
 
     /// The key is right and content is damaged. `pages` are the numbers of the pages that

@@ -38,6 +38,8 @@ struct Opening {
         case nil where creates: return try file.create()
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0 where !creates: throw EncryptedDatabaseError.empty(path: file.path)
+        // SQLite takes a file of one byte for an empty one, and would write over it.
+        case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
         default: return false
         }
     }
