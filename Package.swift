@@ -125,7 +125,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "MigrationKitGRDB", "MigrationKitSQLCipher"]
+            dependencies: ["migrationkit-cli", "TestSupport"]
         ),
     ]
 #endif

@@ -1,5 +1,7 @@
+import ArgumentParser
 import Foundation
 import GRDB
+import KeyStore
 import MigrationKitGRDB
 
 /// What a command works with, beside its options.
@@ -13,8 +15,14 @@ struct CommandContext: Sendable {
     /// Takes everything else.
     let errorOutput: @Sendable (String) -> Void
 
-    /// Whether somebody sits at a terminal: there may be prompts and progress.
-    let isInteractive: Bool
+    /// Whether the key may be asked for, where there is a terminal.
+    let canPrompt: Bool
+
+    /// Whether standard error is a terminal that shows progress.
+    let showsProgress: Bool
+
+    /// Remembers where the key came from, for an error that comes later.
+    let keySource = KeySourceNote()
 
     func open(
         _ options: DatabaseOptions,
@@ -31,13 +39,28 @@ struct CommandContext: Sendable {
         let resolved = try options.resolved(
             environment: environment,
             createsFile: createsFile,
-            canPrompt: isInteractive
+            canPrompt: canPrompt
         )
+        keySource.note(resolved.keySource)
         return (try host.openWriter(resolved), resolved.dbPath)
     }
 
     func printJSON(_ document: some Encodable) throws {
         output(try JSON.text(of: document))
+    }
+}
+
+final class KeySourceNote: @unchecked Sendable {
+    // `@unchecked`: every access holds the lock.
+    private let lock = NSLock()
+    private var source: KeySource?
+
+    func note(_ source: KeySource?) {
+        lock.withLock { self.source = source }
+    }
+
+    var noted: KeySource? {
+        lock.withLock { source }
     }
 }
 

@@ -25,6 +25,13 @@ struct Failure {
                 "the database is not in order: \(error.failed.joined(separator: ", "))",
                 hint: "The report on standard output tells what is wrong with each."
             )
+        case EncryptedDatabaseError.noSuchFile(let path):
+            self.init(
+                "noSuchFile",
+                66,
+                "there is no database \(path)",
+                hint: "Check the path. 'migrate' creates a database; no other command does."
+            )
         case let error as any Classified:
             let (code, exitCode) = error.classification
             let described = error as any LocalizedError
@@ -42,10 +49,14 @@ struct Failure {
     }
 
     /// What people read: a line that stands alone, and lines that help.
-    var text: String {
-        guard let hint else { return "error: \(message)" }
-        let lines = hint.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
-        return "error: \(message)\n\(lines)"
+    ///
+    /// - Parameter keySource: Where the key came from, if that is of use.
+    func text(keySource: KeySource?) -> String {
+        var lines = hint?.split(separator: "\n").flatMap { $0.wrapped(to: 78) } ?? []
+        if code == "wrongKey", let keySource {
+            lines.append("Key from: \(keySource).")
+        }
+        return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
     /// What programs read.
@@ -86,7 +97,7 @@ struct Failure {
             isOwnFault ? "stepFailed" : cause.code,
             isOwnFault ? 1 : cause.exitCode,
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
-            hint: [kept, cause.hint].compactMap { $0 }.joined(separator: "\n")
+            hint: [cause.hint, kept].compactMap { $0 }.joined(separator: "\n")
         )
     }
 
@@ -146,6 +157,25 @@ struct Failure {
             message.prefix(1).lowercased() + message.dropFirst(),
             hint: usage.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
         )
+    }
+}
+
+extension Substring {
+    /// The lines of a paragraph. One that is indented is not prose, and stays as it is.
+    fileprivate func wrapped(to width: Int) -> [String] {
+        guard count > width, first != " " else { return [String(self)] }
+        var lines: [String] = [""]
+        for word in split(separator: " ") {
+            let line = lines[lines.endIndex - 1]
+            if line.isEmpty {
+                lines[lines.endIndex - 1] = String(word)
+            } else if line.count + 1 + word.count <= width {
+                lines[lines.endIndex - 1] += " \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
     }
 }
 
@@ -232,6 +262,55 @@ extension EncryptedDatabaseError: Classified {
         case .noSQLCipher: ("noSQLCipher", 74)
         case .diskFull: ("diskFull", 74)
         case .inputOutput: ("inputOutput", 74)
+        }
+    }
+}
+
+extension KeySourceError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFile: ("noSuchKeyFile", 66)
+        case .notAFile: ("notAKeyFile", 66)
+        case .symbolicLink: ("keyFileIsLink", 77)
+        case .wrongOwner: ("keyFileOfAnother", 77)
+        case .openToOthers: ("keyFileOpenToOthers", 77)
+        case .permissionDenied: ("keyPermissionDenied", 77)
+        case .unreadable: ("keyUnreadable", 74)
+        case .empty: ("emptyKey", 77)
+        case .tooLarge: ("keyTooLarge", 77)
+        case .badDescriptor, .terminal, .unusableCommand: ("unusableKeySource", 64)
+        case .commandNotStarted, .commandFailed, .commandKilled: ("passwordCommandFailed", 77)
+        case .noTerminal: ("noTerminal", 64)
+        case .promptCancelled: ("promptCancelled", 77)
+        case .promptBusy: ("promptBusy", 75)
+        case .unusableKey(_, let reason): reason.classification
+        }
+    }
+}
+
+extension DatabaseKeyError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .empty: ("emptyKey", 77)
+        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount: ("unusableKey", 77)
+        case .noRandomBytes: ("noRandomBytes", 74)
+        }
+    }
+}
+
+extension KeyStoreError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noBus: ("noBus", 69)
+        case .noService: ("noSecretService", 69)
+        case .noCollection: ("noCollection", 69)
+        case .locked: ("collectionLocked", 77)
+        case .promptDismissed: ("promptDismissed", 77)
+        case .itemNotFound: ("keyNotFound", 69)
+        case .ambiguous: ("keyAmbiguous", 69)
+        case .timedOut: ("secretServiceTimedOut", 69)
+        case .itemExists: ("keyExists", 73)
+        case .failure: ("secretServiceFailed", 69)
         }
     }
 }

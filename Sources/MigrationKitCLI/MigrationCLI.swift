@@ -36,7 +36,8 @@ public enum MigrationCLI {
                 environment: ProcessInfo.processInfo.environment,
                 output: output,
                 errorOutput: errorOutput,
-                isInteractive: false
+                canPrompt: false,
+                showsProgress: false
             )
         )
     }
@@ -59,7 +60,8 @@ public enum MigrationCLI {
             environment: ProcessInfo.processInfo.environment,
             output: { print($0) },
             errorOutput: { StandardError.write($0) },
-            isInteractive: Terminal.isInteractive
+            canPrompt: true,
+            showsProgress: StandardError.isTerminal
         )
         do {
             try run(arguments: arguments, context: context)
@@ -69,7 +71,7 @@ public enum MigrationCLI {
             if arguments.contains("--json"), let document = try? JSON.text(of: failure.document) {
                 context.errorOutput(document)
             } else {
-                context.errorOutput(failure.text)
+                context.errorOutput(failure.text(keySource: context.keySource.noted))
             }
             exit(failure.exitCode)
         }
@@ -87,18 +89,18 @@ public enum MigrationCLI {
 
     private static func run(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
-        let names = parser.configuration.subcommands.compactMap(\.configuration.commandName)
+        let names = parser.configuration.subcommands.compactMap { $0.configuration.commandName }
         do {
             var command = try parser.parseAsRoot(withoutProgramName(arguments, commands: names))
-            switch command {
-            case let command as any ContextCommand:
+            if let command = command as? any ContextCommand {
                 try command.run(in: context)
-            default:
+            } else {
                 // The root and `help` have nothing to do but to throw a help text.
                 try command.run()
             }
-        } catch where parser.exitCode(for: error) == .success {
+        } catch {
             // What was asked for was the help or the version, which is an error of the parser's.
+            guard parser.exitCode(for: error) == .success else { throw error }
             context.output(parser.fullMessage(for: error))
         }
     }

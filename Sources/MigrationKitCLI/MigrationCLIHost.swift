@@ -44,12 +44,14 @@ public struct MigrationCLIHost: Sendable {
         openWriter: @escaping OpenWriter,
         schemaSnapshotProvider: (any SchemaSnapshotProvider<String> & Sendable)? = nil
     ) {
+        var generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
+        if let schemaSnapshotProvider {
+            generateSchemaSnapshot = { _ in try schemaSnapshotProvider.generateCanonicalSnapshot() }
+        }
         self.init(
             migrations: .runner(runner),
             openWriter: openWriter,
-            generateSchemaSnapshot: schemaSnapshotProvider.map { provider in
-                { _ in try provider.generateCanonicalSnapshot() }
-            }
+            generateSchemaSnapshot: generateSchemaSnapshot
         )
     }
 

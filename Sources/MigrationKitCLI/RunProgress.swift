@@ -11,7 +11,7 @@ final class RunProgress: @unchecked Sendable {
     private var failed: (identifier: String, isRollback: Bool)?
 
     init(context: CommandContext) {
-        showsLine = context.isInteractive
+        showsLine = context.showsProgress
     }
 
     /// Runs a migration or rollback.

@@ -60,7 +60,9 @@ import Testing
     }
 
     @Test(arguments: all) func plaintextFileWithAKey(_ command: String) throws {
-        let plain = ["--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations]
+        let plain = [
+            "--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations,
+        ]
         #expect(try tool.run(["migrate"] + plain).status == 0)
         try expectFailure(77, "plaintext", saying: "store.db", running: onStore(command))
     }
@@ -82,7 +84,9 @@ import Testing
         try expectFailure(
             64,
             "noKey",
-            saying: "--keychain-service", "--password-file", "--no-encryption",
+            saying: "--keychain-service",
+            "--password-file",
+            "--no-encryption",
             running: [command, "--db-path", tool.database, "--migrations", tool.migrations]
         )
     }
@@ -91,7 +95,8 @@ import Testing
         try expectFailure(
             64,
             "severalKeySources",
-            saying: "--password-file", "--keychain-service",
+            saying: "--password-file",
+            "--keychain-service",
             running: onStore("migrate", "--keychain-service", "s")
         )
         try expectFailure(
@@ -105,13 +110,18 @@ import Testing
     @Test func emptyPasswordFile() throws {
         for content in ["", "\n"] {
             try tool.folder.write("password", content.utf8)
-            try expectFailure(77, "emptySecret", saying: "password", running: onStore("migrate"))
+            try expectFailure(77, "emptyKey", saying: "password", running: onStore("migrate"))
         }
     }
 
     @Test func passwordFileThatOthersCanRead() throws {
         try tool.folder.write("password", tool.password.utf8, mode: 0o644)
-        try expectFailure(77, "accessibleToOthers", saying: "chmod 600", running: onStore("migrate"))
+        try expectFailure(
+            77,
+            "keyFileOpenToOthers",
+            saying: "chmod 600",
+            running: onStore("migrate")
+        )
     }
 
     @Test func passwordFileThatIsMissing() throws {
@@ -122,7 +132,13 @@ import Testing
     // MARK: - The File
 
     @Test(arguments: existing) func noFile(_ command: String) throws {
-        try expectFailure(66, "noSuchFile", saying: "store.db", "migrate", running: onStore(command))
+        try expectFailure(
+            66,
+            "noSuchFile",
+            saying: "store.db",
+            "migrate",
+            running: onStore(command)
+        )
     }
 
     @Test func noDatabaseNamed() throws {
@@ -172,6 +188,9 @@ import Testing
         )
         if isRoot {
             for path in [tool.folder.path, tool.migrations] { #expect(chmod(path, 0o755) == 0) }
+            for name in try FileManager.default.contentsOfDirectory(atPath: tool.migrations) {
+                #expect(chmod(tool.migrations + "/" + name, 0o644) == 0)
+            }
             #expect(chown(tool.folder.path("password"), 65534, 65534) == 0)
         } else {
             #expect(chmod(tool.database, 0) == 0)
@@ -275,7 +294,8 @@ import Testing
         try expectFailure(
             64,
             "targetBehindDatabase",
-            saying: "0003_tags", "rollback",
+            saying: "0003_tags",
+            "rollback",
             running: onStore("migrate", "--to", "0001_items")
         )
     }

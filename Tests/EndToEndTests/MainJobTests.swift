@@ -70,7 +70,9 @@ import Testing
             try tool.onStore("status", "--json").json()["migrations"] as? [[String: Any]]
         )
         #expect(rows.map { $0["state"] as? String } == ["up", "down", "unknown"])
-        #expect(rows.map { $0["identifier"] as? String } == ["0001_items", "0003_tags", "0002_row"])
+        #expect(
+            rows.map { $0["identifier"] as? String } == ["0001_items", "0003_tags", "0002_row"]
+        )
     }
 
     @Test func nothingPendingChangesNothing() throws {
@@ -140,7 +142,9 @@ import Testing
 
     @Test func plaintextDatabaseIsMigratedWhenAskedFor() throws {
         try tool.writeItems()
-        let plain = ["--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations]
+        let plain = [
+            "--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations,
+        ]
         #expect(try tool.run(["migrate"] + plain).status == 0)
         let bytes = try #require(try FolderContents(of: tool.folder).files["store.db"])
         #expect(bytes.starts(with: Data("SQLite format 3\0".utf8)))

@@ -31,7 +31,11 @@ struct NotesStore {
     init() throws {
         let keys = SecretServiceKeyStore()
         let key = try Self.key(in: keys)
-        database = try EncryptedDatabase.open(Self.path, key: key, options: .init(createsFile: true))
+        database = try EncryptedDatabase.open(
+            Self.path,
+            key: key,
+            options: .init(createsFile: true)
+        )
         try Self.runner().migrate(in: database)
     }
 

@@ -9,7 +9,7 @@ CREATE TABLE "note_search_keys" (
     "note_id" TEXT NOT NULL UNIQUE REFERENCES "notes" ("id") ON DELETE CASCADE
 ) STRICT;
 
-CREATE VIEW "note_search_content" AS
+CREATE VIEW "searchable_notes" AS
 SELECT "note_search_keys"."key", "notes"."title", "notes"."body"
 FROM "note_search_keys"
 JOIN "notes" ON "notes"."id" = "note_search_keys"."note_id";
@@ -18,7 +18,7 @@ JOIN "notes" ON "notes"."id" = "note_search_keys"."note_id";
 CREATE VIRTUAL TABLE "note_search" USING fts5 (
     "title",
     "body",
-    content = 'note_search_content',
+    content = 'searchable_notes',
     content_rowid = 'key',
     tokenize = 'unicode61 remove_diacritics 2'
 );
@@ -66,5 +66,5 @@ DROP TRIGGER "notes_search_delete";
 DROP TRIGGER "notes_search_update";
 DROP TRIGGER "notes_search_insert";
 DROP TABLE "note_search";
-DROP VIEW "note_search_content";
+DROP VIEW "searchable_notes";
 DROP TABLE "note_search_keys";

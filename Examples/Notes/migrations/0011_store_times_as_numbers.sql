@@ -11,7 +11,7 @@
 
 -- These read from "notes". The table's own indexes and triggers go with the table.
 DROP VIEW "folder_overview";
-DROP VIEW "note_search_content";
+DROP VIEW "searchable_notes";
 
 CREATE TABLE "new_notes" (
     "id" TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (uuid()),
@@ -48,7 +48,7 @@ BEGIN
     UPDATE "notes" SET "updated_at" = unixepoch() WHERE "id" = new."id";
 END;
 
-CREATE VIEW "note_search_content" AS
+CREATE VIEW "searchable_notes" AS
 SELECT "note_search_keys"."key", "notes"."title", "notes"."body"
 FROM "note_search_keys"
 JOIN "notes" ON "notes"."id" = "note_search_keys"."note_id";
@@ -97,7 +97,7 @@ GROUP BY "folders"."id";
 -- migrate:down
 
 DROP VIEW "folder_overview";
-DROP VIEW "note_search_content";
+DROP VIEW "searchable_notes";
 
 CREATE TABLE "new_notes" (
     "id" TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (uuid()),
@@ -138,7 +138,7 @@ BEGIN
     WHERE "id" = new."id";
 END;
 
-CREATE VIEW "note_search_content" AS
+CREATE VIEW "searchable_notes" AS
 SELECT "note_search_keys"."key", "notes"."title", "notes"."body"
 FROM "note_search_keys"
 JOIN "notes" ON "notes"."id" = "note_search_keys"."note_id";

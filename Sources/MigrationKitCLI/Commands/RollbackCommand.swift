@@ -7,6 +7,8 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "rollback",
             abstract: "Undo the latest migrations, newest first, then verify.",
+            usage:
+                "\(Migrations.programName) rollback [--steps <number>] [--db-path <path>] [<options>]",
             discussion: """
                 Whether each of them can be undone is found out before the first one is.
                 """

@@ -6,6 +6,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "schema-dump",
             abstract: "Write down, as SQL, the schema that the migrations lead to.",
+            usage: "\(Migrations.programName) schema-dump [--output <path>] [<options>]",
             discussion: """
                 Needs no database and no key: the migrations run on an empty one in memory.
                 """

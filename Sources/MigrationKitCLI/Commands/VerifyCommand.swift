@@ -7,6 +7,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "verify",
             abstract: "Check that the database is sound.",
+            usage:
+                "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, and looks for the required \
                 indexes. Changes nothing.
