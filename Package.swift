@@ -98,6 +98,7 @@ let package = Package(
             dependencies: [
                 "CSQLCipher",
                 "KeyStore",
+                "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
