@@ -99,6 +99,7 @@ let package = Package(
             dependencies: [
                 "CSQLCipher",
                 "KeyStore",
+                "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

@@ -138,6 +138,7 @@ struct CipherCode: Error, Equatable {
 
     static let ok = CipherCode(SQLITE_OK)
     static let misuse = CipherCode(SQLITE_MISUSE)
+    static let corrupt = CipherCode(SQLITE_CORRUPT)
     static let notADatabase = CipherCode(SQLITE_NOTADB)
 
     /// SQLITE_IOERR_SHORT_READ, a macro that Swift doesn't import.

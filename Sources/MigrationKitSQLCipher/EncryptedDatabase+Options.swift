@@ -9,8 +9,9 @@ extension EncryptedDatabase {
         /// created.
         public var createsFile: Bool
 
-        /// Whether the database is only read. A database in WAL mode still needs a folder in which
-        /// SQLite can keep its `-shm` file.
+        /// Whether the database is only read. For a database in WAL mode SQLite still keeps its
+        /// `-wal` and `-shm` files beside it, and a connection that only reads can't remove them
+        /// when it is closed; the next one that writes does.
         public var isReadOnly: Bool
 
         /// How long to wait for another process's lock, in seconds.

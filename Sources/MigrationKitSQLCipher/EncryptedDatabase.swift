@@ -41,7 +41,8 @@ public enum EncryptedDatabase {
     ///
     /// A pool works on a write-ahead log only: the file's journal mode is set to WAL unless
     /// `options.isReadOnly` is set. This is the one exception from the rule that an existing file's
-    /// journal mode is left as it is, since asking for a pool is asking for WAL.
+    /// journal mode is left as it is, since asking for a pool is asking for WAL. GRDB closes a pool's
+    /// writing connection before its reading ones, and so leaves the `-wal` and `-shm` files behind.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
@@ -82,7 +83,8 @@ public enum EncryptedDatabase {
     /// It gives the key to whatever file it opens, temporary ones included, so GRDB's
     /// `hasSchemaChanges` works with it. Nothing looks at the file beforehand: a wrong key is a
     /// `DatabaseError` of SQLite's code 26 (`SQLITE_NOTADB`), and `options.createsFile` has no
-    /// meaning, since GRDB creates what is not there.
+    /// meaning, since GRDB creates what is not there, with the mode that the umask leaves. Each
+    /// connection derives its key from a passphrase anew, which takes a fifth of a second.
     ///
     /// - Parameters:
     ///   - key: The key of every file that is opened with the configuration.

@@ -101,8 +101,13 @@ struct FileInspection {
     }
 
     private func explainForeignFile(key: DatabaseKey) -> EncryptedDatabaseError {
-        for version in [3, 2, 1] where read(with: key, compatibility: version) != .notADatabase {
-            return .olderFormat(path: file.path, cipherCompatibility: version)
+        for version in [3, 2, 1] {
+            // The key is right too where the page can be decrypted and the rest was cut off.
+            switch read(with: key, compatibility: version).primary {
+            case CipherCode.ok.primary, CipherCode.corrupt.primary:
+                return .olderFormat(path: file.path, cipherCompatibility: version)
+            default: continue
+            }
         }
         // Page sizes are powers of two, 512 the smallest.
         // <https://www.sqlite.org/fileformat.html#page_size>

@@ -125,6 +125,15 @@ import Testing
         #expect(try folder.snapshot() == before)
     }
 
+    @Test func aDamagedSaltCanNotBeToldFromAWrongPassphrase() throws {
+        let key = try TestKey.passphrase()
+        try Fixtures.encrypted(path, key: key)
+        try folder.damage(at: 3)
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+    }
+
     @Test func aDamagedPageOfTheSchemaIsNamed() throws {
         let tables = (1...200).map { "CREATE TABLE t\($0)(a, b, c);" }.joined()
         _ = try Tools.sqlcipher(path, key: key, sql: tables)

@@ -90,4 +90,26 @@ import Testing
         )
         #expect(try own.read(query) == "b42,a42")
     }
+
+    /// The key is proven before the functions are there.
+    @Test func aSchemaThatUsesTheHostsFunctionsAndCollationsOpens() throws {
+        let options = EncryptedDatabase.Options(
+            createsFile: true,
+            functions: [DatabaseFunction("twice", argumentCount: 1, pure: true) { $0[0] }],
+            collations: [DatabaseCollation("mine") { $0.compare($1) }]
+        )
+        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t(a TEXT COLLATE mine, b AS (twice(a)));
+                    CREATE INDEX i ON t(twice(a));
+                    INSERT INTO t VALUES ('zettel');
+                    """
+            )
+        }
+        try queue.close()
+        let again = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        #expect(try again.read { try String.fetchOne($0, sql: "SELECT b FROM t") } == "zettel")
+    }
 }

@@ -16,6 +16,7 @@ final class TestFolder: Sendable {
     }
 
     deinit {
+        chmod(path, 0o700)
         try? FileManager.default.removeItem(atPath: path)
     }
 
