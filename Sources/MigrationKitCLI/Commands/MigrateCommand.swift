@@ -1,6 +1,5 @@
 import ArgumentParser
 import MigrationKit
-import MigrationKitGRDB
 
 struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -25,56 +24,29 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup var store: StoreOptions<Migrations>
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.runner(of: context.host, context: context)
-        // Before a file is created for it.
-        if let to, !runner.migrationIdentifiers.contains(to) {
-            throw MigrationKitError.unknownMigrationTarget(to)
+        let store = try self.store.open(in: context, createsFile: true) { runner in
+            if let to, !runner.migrationIdentifiers.contains(to) {
+                throw MigrationKitError.unknownMigrationTarget(to)
+            }
         }
-        let (writer, path) = try context.open(database, createsFile: true)
-        let progress = RunProgress(context: context)
-        let report = try progress.watch { observer in
+        try context.report(.applied, on: store, json: self.store.json) { observer in
             if let to {
-                try runner.migrate(
-                    in: writer,
+                try store.runner.migrate(
+                    in: store.writer,
                     upTo: to,
                     verifiesUnchanged: verify,
                     observer: observer
                 )
             } else {
-                try runner.migrate(in: writer, verifiesUnchanged: verify, observer: observer)
+                try store.runner.migrate(
+                    in: store.writer,
+                    verifiesUnchanged: verify,
+                    observer: observer
+                )
             }
-        }
-
-        if json {
-            return try context.printJSON(Document(path: path, report: report))
-        }
-        if report.steps.isEmpty {
-            context.output("Nothing to apply.")
-        } else {
-            context.output("Applied \(report.steps.summary)")
-        }
-        context.output(report.closing(in: runner))
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let applied: [StepDocument]
-        let pending: [String]
-        let verified: Bool
-
-        init(path: String?, report: MigrationReport) {
-            database = path
-            applied = report.steps.map(StepDocument.init)
-            pending = report.pending
-            verified = report.verified
         }
     }
 }
