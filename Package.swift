@@ -72,6 +72,7 @@ let package = Package(
                 "MigrationKitGRDB",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "CKeyStore",
                 "KeyStore",
                 "SecretService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -106,8 +107,15 @@ let package = Package(
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
-        
-        
+        .executableTarget(
+            name: "KeyStoreProbe",
+            dependencies: ["KeyStore"],
+            path: "Tests/KeyStoreProbe"
+        ),
+        .testTarget(
+            name: "KeyStoreTests",
+            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
+        ),
         .executableTarget(
             name: "SecretServiceProbe",
             dependencies: ["CLibSecret", "SecretService"],
