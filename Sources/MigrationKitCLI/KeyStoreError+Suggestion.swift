@@ -31,8 +31,9 @@ extension KeyStoreError {
             """
         case .itemNotFound(let service, let account):
             """
-            Check the service and the username for typing errors; '\(program) key list --all' shows \
-            what there is. If the database exists already, store its key:
+            Check the service and the username for typing errors. To see what there is:
+              \(program) key list --all
+            If the database exists already, store its key:
               \(program) key set \(Self.options(service, account))
             For a new database, make one:
               \(program) key generate \(Self.options(service, account))
@@ -49,8 +50,8 @@ extension KeyStoreError {
             """
         case .itemExists:
             """
-            A replaced key is lost, and every database with it that only it opens. 'key set \
-            --replace' replaces one; 'key generate' never does.
+            'key generate' never replaces a key, and 'key set' does with --replace only: databases \
+            that only the old one opens are lost.
             """
         case .promptDismissed, .failure:
             recoverySuggestion

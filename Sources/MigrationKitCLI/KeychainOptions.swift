@@ -30,18 +30,18 @@ struct KeychainOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the secret store, and for who unlocks it.",
+            "How long to wait for the secret store and for who unlocks it; default: 30.",
             valueName: "seconds"
         )
     )
-    var keychainTimeout = 30.0
+    var keychainTimeout: Double?
 
     @Flag(help: "Ask nobody: neither to unlock the secret store nor for a passphrase.")
     var noPrompt = false
 
     func validate() throws {
         // A day is as good as for ever, and a number that can still be counted with.
-        guard keychainTimeout > 0, keychainTimeout <= 86400 else {
+        guard keychainTimeout.map({ $0 > 0 && $0 <= 86400 }) ?? true else {
             throw ValidationError(
                 "The value for '--keychain-timeout' must be above 0 and at most 86400 seconds."
             )
@@ -49,7 +49,7 @@ struct KeychainOptions: ParsableArguments {
     }
 
     /// The time limit of each call.
-    var timeout: Duration { .seconds(keychainTimeout) }
+    var timeout: Duration { .seconds(keychainTimeout ?? 30) }
 
     /// The store that is asked.
     var keyStore: SecretServiceKeyStore {

@@ -5,8 +5,7 @@ import KeyStore
 struct SecretOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The key is in this file ('-': standard input).",
-            discussion: "Nobody but its owner may have access to the file (chmod 600).",
+            "The key is in this file, open to its owner alone (chmod 600; '-': standard input).",
             valueName: "path"
         )
     )

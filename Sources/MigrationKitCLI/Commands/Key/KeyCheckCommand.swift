@@ -38,7 +38,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try context.printJSON(document)
         }
         context.output("The key opens \(path).")
-        context.output("Settings: SQLCipher \(settings.version) (\(settings.description)).")
+        context.output("Settings: SQLCipher \(settings.version), \(settings.description).")
         if settings.version < 4 {
             context.output("The other commands refuse this format; convert a copy of the file.")
         }
@@ -73,8 +73,8 @@ private struct CipherSettings {
     /// <https://www.zetetic.net/sqlcipher/design/>
     var description: String {
         switch version {
-        case 4: "4096-byte pages, PBKDF2-HMAC-SHA512 256,000 times, HMAC-SHA512"
-        case 3: "1024-byte pages, PBKDF2-HMAC-SHA1 64,000 times, HMAC-SHA1"
+        case 4: "4096-byte pages, PBKDF2-HMAC-SHA512 256,000 times"
+        case 3: "1024-byte pages, PBKDF2-HMAC-SHA1 64,000 times"
         case 2: "1024-byte pages, PBKDF2-HMAC-SHA1 4,000 times, HMAC-SHA1"
         default: "1024-byte pages, PBKDF2-HMAC-SHA1 4,000 times, no HMAC"
         }

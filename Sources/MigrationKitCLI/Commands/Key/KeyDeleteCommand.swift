@@ -7,8 +7,8 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "delete",
             abstract: "Delete a stored key.",
             usage: """
-                \(Migrations.programName) key delete --keychain-service <service> [--yes] \
-                [<options>]
+                \(Migrations.programName) key delete --keychain-service <service>
+                  [--keychain-account <account>] [--yes] [<options>]
                 """,
             discussion: """
                 Asks first: a database whose only key is deleted is lost. Where several keys \

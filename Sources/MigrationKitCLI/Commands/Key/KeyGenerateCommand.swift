@@ -7,8 +7,8 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "generate",
             abstract: "Make a random key and store it.",
             usage: """
-                \(Migrations.programName) key generate --keychain-service <service> \
-                --keychain-account <account> [<options>]
+                \(Migrations.programName) key generate --keychain-service <service>
+                  --keychain-account <account> [<options>]
                 """,
             discussion: """
                 32 bytes from the kernel, stored as a raw key: nothing has to be derived from it, \

@@ -6,10 +6,7 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "list",
             abstract: "List stored keys, without the keys themselves.",
-            usage: """
-                \(Migrations.programName) key list [--all] [--keychain-service <service>] \
-                [<options>]
-                """,
+            usage: "\(Migrations.programName) key list [--all] [<options>]",
             discussion: """
                 With a service, its items, whoever stored them. Without one, and with --all, \
                 everything that this tool and its library stored.

@@ -7,8 +7,8 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "set",
             abstract: "Store a key that you have.",
             usage: """
-                \(Migrations.programName) key set --keychain-service <service> \
-                --keychain-account <account> [--replace] [<options>]
+                \(Migrations.programName) key set --keychain-service <service>
+                  --keychain-account <account> [--replace] [<options>]
                 """,
             discussion: """
                 The key comes from an option of 'Source'; without one from a credential of \

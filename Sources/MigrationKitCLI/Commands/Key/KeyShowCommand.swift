@@ -7,8 +7,8 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "show",
             abstract: "Describe a stored key, or print it.",
             usage: """
-                \(Migrations.programName) key show --keychain-service <service> [--reveal] \
-                [<options>]
+                \(Migrations.programName) key show --keychain-service <service>
+                  [--keychain-account <account>] [--reveal] [<options>]
                 """,
             discussion: """
                 The key itself is printed with --reveal only, and to a terminal only: in a file or \
