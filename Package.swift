@@ -50,6 +50,7 @@ let package = Package(
             dependencies: [
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
         ),
         .systemLibrary(
@@ -95,19 +96,18 @@ let package = Package(
         .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
-            dependencies: ["MigrationKitSQLCipher", "MigrationKitGRDB"]
+            dependencies: [
+                "CSQLCipher",
+                "KeyStore",
+                "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
-        .executableTarget(
-            name: "KeyStoreProbe",
-            dependencies: ["KeyStore"],
-            path: "Tests/KeyStoreProbe"
-        ),
-        .testTarget(
-            name: "KeyStoreTests",
-            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
-        ),
+        
+        
         .executableTarget(
             name: "SecretServiceProbe",
             dependencies: ["CLibSecret", "SecretService"],
@@ -119,7 +119,7 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "MigrationKitGRDB", "MigrationKitSQLCipher"]
+            dependencies: ["migrationkit-cli", "TestSupport"]
         ),
     ]
 #endif

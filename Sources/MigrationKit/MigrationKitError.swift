@@ -2,7 +2,7 @@ import Foundation
 
 /// A reason for which steps can't be registered, applied or rolled back.
 ///
-/// All of them are found before the database is changed.
+/// All but the last are found before the database is changed.
 public enum MigrationKitError: Error, Equatable, Sendable {
     /// Several steps have the same identifier. The repeated identifiers, sorted.
     case duplicateIdentifiers([String])
@@ -32,9 +32,14 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// The ledger names steps that the registry doesn't know: a newer program was here.
     /// The unknown identifiers, sorted.
     case databaseIsNewer(unknown: [String])
+
+    /// The step tried to commit or to roll back the transaction that it runs in. What it did is
+    /// undone.
+    case stepEndedTransaction(String)
 }
 
 extension MigrationKitError: LocalizedError {
+    /// What is wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .duplicateIdentifiers(let identifiers):
@@ -56,9 +61,12 @@ extension MigrationKitError: LocalizedError {
         case .databaseIsNewer(let unknown):
             "the database was migrated by a newer program, with: "
                 + unknown.joined(separator: ", ")
+        case .stepEndedTransaction(let identifier):
+            "the migration '\(identifier)' ends the transaction that it runs in"
         }
     }
 
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .duplicateIdentifiers:
@@ -77,6 +85,8 @@ extension MigrationKitError: LocalizedError {
             "Migrations go forward only. To go back, use a rollback."
         case .databaseIsNewer:
             "Use the release of the program that knows these migrations, or a later one."
+        case .stepEndedTransaction:
+            "Take BEGIN, COMMIT and ROLLBACK out of it: every migration has a transaction already."
         }
     }
 

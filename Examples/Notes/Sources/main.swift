@@ -1,0 +1,39 @@
+import Foundation
+import MigrationKitCLI
+
+// notes add TITLE        adds a note
+// notes list             lists the notes
+// notes search WORDS     finds notes
+// notes db …             the migration commands, on this app's own steps
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+
+func launch() -> NotesStore {
+    do {
+        return try NotesStore()
+    } catch {
+        let hint = (error as? LocalizedError)?.recoverySuggestion ?? ""
+        FileHandle.standardError.write(Data("notes: \(error.localizedDescription)\n\(hint)\n".utf8))
+        exit(1)
+    }
+}
+
+switch (arguments.first, arguments.dropFirst().joined(separator: " ")) {
+case ("add", let title) where !title.isEmpty:
+    try launch().add(title)
+case ("list", ""):
+    try launch().titles().forEach { print($0) }
+case ("search", let words) where !words.isEmpty:
+    try launch().titles(matching: words).forEach { print($0) }
+case ("db", _):
+    MigrationCLI.main(
+        arguments: Array(arguments.dropFirst()),
+        host: MigrationCLIHost(
+            runner: try NotesStore.runner(),
+            openWriter: MigrationCLIHost.openDatabase
+        )
+    )
+default:
+    print("usage: notes add TITLE | list | search WORDS | db migrate|status|rollback|verify …")
+    exit(64)
+}

@@ -1,0 +1,40 @@
+# The two that a newcomer needs: `make demo` and `make test`.
+
+SWIFT ?= swift
+PREFIX ?= /usr/local
+
+.PHONY: demo test build format format-check docs install clean
+
+## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
+demo:
+	Scripts/bootstrap
+	$(SWIFT) build --product migrationkit-cli
+	Scripts/demo
+
+## Sets up and runs all tests.
+test:
+	Scripts/bootstrap --tests
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build
+
+## Builds the tool for use: optimised, with the Swift runtime inside.
+build:
+	Scripts/bootstrap
+	$(SWIFT) build -c release --static-swift-stdlib --product migrationkit-cli
+
+install: build
+	install -D -m 0755 .build/release/migrationkit-cli $(DESTDIR)$(PREFIX)/bin/migrationkit-cli
+
+format:
+	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Keys Tests Examples
+
+format-check:
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Keys Tests Examples
+
+## The documentation of every library, as a DocC archive each.
+docs:
+	Scripts/bootstrap
+	Scripts/docs
+
+clean:
+	rm -rf .build .build-docs

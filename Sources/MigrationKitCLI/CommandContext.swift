@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitGRDB
+
+/// What a command works with, beside its options.
+struct CommandContext: Sendable {
+    let host: MigrationCLIHost
+    let environment: [String: String]
+
+    /// Takes results, a line or several at a time.
+    let output: @Sendable (String) -> Void
+
+    /// Takes everything else.
+    let errorOutput: @Sendable (String) -> Void
+
+    /// Whether the key may be asked for, where there is a terminal.
+    let canPrompt: Bool
+
+    /// Whether standard error is a terminal that shows progress.
+    let showsProgress: Bool
+
+    /// Remembers where the key came from, for an error that comes later.
+    let keySource = KeySourceNote()
+
+    func open(
+        _ options: DatabaseOptions,
+        createsFile: Bool = false
+    ) throws -> (writer: any DatabaseWriter, path: String?) {
+        if options.password != nil {
+            errorOutput(
+                """
+                warning: --password can be seen by others on this machine and stays in the shell's \
+                history; prefer --keychain-service or --password-file
+                """
+            )
+        }
+        let resolved = try options.resolved(
+            environment: environment,
+            createsFile: createsFile,
+            canPrompt: canPrompt
+        )
+        keySource.note(resolved.keySource)
+        return (try host.openWriter(resolved), resolved.dbPath)
+    }
+
+    func printJSON(_ document: some Encodable) throws {
+        output(try JSON.text(of: document))
+    }
+}
+
+final class KeySourceNote: @unchecked Sendable {
+    // `@unchecked`: every access holds the lock.
+    private let lock = NSLock()
+    private var source: KeySource?
+
+    func note(_ source: KeySource?) {
+        lock.withLock { self.source = source }
+    }
+
+    var noted: KeySource? {
+        lock.withLock { source }
+    }
+}
+
+/// A command of ours: it runs in a context instead of taking things from the process.
+protocol ContextCommand: ParsableCommand {
+    func run(in context: CommandContext) throws
+}
+
+extension ContextCommand {
+    /// `MigrationCLI.run` gives the context, and calls the other one.
+    func run() throws {
+        throw CleanExit.helpRequest(self)
+    }
+}

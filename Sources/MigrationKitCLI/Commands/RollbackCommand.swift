@@ -1,0 +1,39 @@
+import ArgumentParser
+import MigrationKit
+
+struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rollback",
+            abstract: "Undo the latest migrations, newest first, then verify.",
+            usage:
+                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
+            discussion: """
+                Whether each of them can be undone is found out before the first one is.
+                """
+        )
+    }
+
+    @Option(
+        name: [.customLong("steps"), .customLong("step")],
+        help: ArgumentHelp("How many migrations to undo.", valueName: "number")
+    )
+    var steps = 1
+
+    @OptionGroup var store: StoreOptions<Migrations>
+
+    func run(in context: CommandContext) throws {
+        let store = try self.store.open(in: context) { _ in
+            guard steps >= 0 else {
+                throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
+            }
+        }
+        try context.report(.rolledBack, on: store, json: self.store.json) { observer in
+            try store.runner.rollbackMigrations(
+                in: store.writer,
+                steps: steps,
+                observer: observer
+            )
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+
+/// All commands.
+struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Migrations.programName,
+            abstract: Migrations.abstract,
+            discussion: """
+                The key comes from the desktop's secret store (--keychain-service), a file \
+                (--password-file), or a prompt.
+
+                Exit codes: 0 done, 1 a migration failed and was undone, 2 verification failed, \
+                64 wrong usage, 65 unusable migrations, 66 no such file, 69 no secret store or no \
+                such key in it, 73 output can't be created, 74 input/output error, 75 database \
+                busy, 77 key or permission refused.
+                """,
+            version: MigrationCLI.version,
+            subcommands: [
+                MigrateCommand<Migrations>.self,
+                StatusCommand<Migrations>.self,
+                RollbackCommand<Migrations>.self,
+                VerifyCommand<Migrations>.self,
+                SchemaDumpCommand<Migrations>.self,
+            ]
+        )
+    }
+}

@@ -1,0 +1,81 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitGRDB
+
+struct VerifyCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "verify",
+            abstract: "Check that the database is sound.",
+            usage:
+                "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",
+            discussion: """
+                Runs SQLite's quick_check and foreign_key_check, and looks for the required \
+                indexes. Changes nothing.
+                """
+        )
+    }
+
+    @Option(
+        name: .customLong("require-index"),
+        help: ArgumentHelp(
+            "An index that must be there; may be given several times.",
+            valueName: "table.index"
+        ),
+        transform: { try RequiredIndexSpec(argument: $0) }
+    )
+    var requiredIndexes: [RequiredIndexSpec] = []
+
+    @OptionGroup var store: StoreOptions<Migrations>
+
+    func run(in context: CommandContext) throws {
+        let opened = try store.open(in: context)
+        let checks = try opened.runner.verificationChecks(
+            in: opened.writer,
+            additionalIndexes: requiredIndexes
+        )
+        let failed = checks.filter { !$0.ok }
+
+        if store.json {
+            try context.printJSON(Document(checks: checks))
+        } else {
+            for check in checks {
+                context.output("\(check.ok ? "ok    " : "FAILED")  \(check.name)")
+                if let detail = check.detail {
+                    context.output("        \(detail)")
+                }
+            }
+        }
+        guard failed.isEmpty else {
+            throw MigrationVerificationFailure(failed: failed.map(\.name))
+        }
+    }
+
+    private struct Document: Encodable {
+        struct Check: Encodable {
+            let name: String
+            let ok: Bool
+            let detail: String?
+        }
+
+        let schemaVersion = JSON.schemaVersion
+        let ok: Bool
+        let checks: [Check]
+
+        init(checks: [VerificationCheck]) {
+            ok = checks.allSatisfy(\.ok)
+            self.checks = checks.map { Check(name: $0.name, ok: $0.ok, detail: $0.detail) }
+        }
+    }
+}
+
+extension RequiredIndexSpec {
+    /// - Parameter argument: `TABLE.INDEX`. A name that has a dot itself is the index's.
+    fileprivate init(argument: String) throws {
+        let parts = argument.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+            throw ValidationError("'\(argument)' is not of the form TABLE.INDEX.")
+        }
+        self.init(table: String(parts[0]), index: String(parts[1]))
+    }
+}

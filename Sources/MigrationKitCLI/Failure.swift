@@ -1,0 +1,316 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
+import MigrationKitSQLCipher
+
+/// An error as the tool tells it: a code for programs, words for people, and an exit code.
+struct Failure {
+    let code: String
+    let exitCode: Int32
+    let message: String
+    let hint: String?
+
+    init(_ error: any Error, parser: any ParsableCommand.Type) {
+        switch error {
+        case let error as MigrationStepFailure:
+            self.init(step: error, parser: parser)
+        case let error as MigrationVerificationFailure:
+            self.init(
+                "verificationFailed",
+                2,
+                "the database is not in order: \(error.failed.joined(separator: ", "))",
+                hint: "The report on standard output tells what is wrong with each."
+            )
+        case EncryptedDatabaseError.noSuchFile(let path):
+            self.init(
+                "noSuchFile",
+                66,
+                "there is no database \(path)",
+                hint: "Check the path. 'migrate' creates a database; no other command does."
+            )
+        case let error as any Classified:
+            let (code, exitCode) = error.classification
+            let described = error as any LocalizedError
+            self.init(
+                code,
+                exitCode,
+                described.errorDescription ?? "\(error)",
+                hint: described.recoverySuggestion
+            )
+        case let error as DatabaseError:
+            self.init(database: error)
+        default:
+            self.init(other: error, parser: parser)
+        }
+    }
+
+    /// What people read: a line that stands alone, and lines that help.
+    ///
+    /// - Parameter keySource: Where the key came from, if that is of use.
+    func text(keySource: KeySource?) -> String {
+        var lines = hint?.split(separator: "\n").flatMap { $0.wrapped(to: 78) } ?? []
+        if code == "wrongKey", let keySource {
+            lines.append("Key from: \(keySource).")
+        }
+        return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
+    }
+
+    /// What programs read.
+    var document: Document {
+        Document(error: .init(code: code, message: message, exit: exitCode, hint: hint))
+    }
+
+    struct Document: Encodable {
+        struct Content: Encodable {
+            let code: String
+            let message: String
+            let exit: Int32
+            let hint: String?
+        }
+
+        let error: Content
+    }
+
+    // MARK: -
+
+    private init(_ code: String, _ exitCode: Int32, _ message: String, hint: String?) {
+        self.code = code
+        self.exitCode = exitCode
+        self.message = message
+        self.hint = hint
+    }
+
+    /// A step that failed: by its own fault, or because the disk or another process got in its way.
+    private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
+        let cause = Failure(failure.underlying, parser: parser)
+        let verb = failure.isRollback ? "rollback of " : ""
+        let kept =
+            failure.committed == 0
+            ? "Its transaction was rolled back: nothing has changed."
+            : "Its transaction was rolled back; the \(failure.committed) before it stay."
+        let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
+        self.init(
+            isOwnFault ? "stepFailed" : cause.code,
+            isOwnFault ? 1 : cause.exitCode,
+            "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
+            hint: [cause.hint, kept].compactMap { $0 }.joined(separator: "\n")
+        )
+    }
+
+    /// An error of SQLite's outside of a step.
+    private init(database error: DatabaseError) {
+        let message = "SQLite: \(error.message ?? "error \(error.resultCode.rawValue)")"
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(
+                "locked",
+                75,
+                "the database is locked by another process",
+                hint: "Wait until it is done, or close it, and try again."
+            )
+        case .SQLITE_FULL:
+            self.init("diskFull", 74, "the disk is full", hint: "Make room, and try again.")
+        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_CANTOPEN:
+            self.init(
+                "inputOutput",
+                74,
+                message,
+                hint: "Check the disk, and the permissions of the database's folder."
+            )
+        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
+            self.init(
+                "readOnly",
+                77,
+                message,
+                hint: "Check the permissions of the database and of its folder."
+            )
+        default:
+            self.init("databaseError", 1, message, hint: nil)
+        }
+    }
+
+    private init(other error: any Error, parser: any ParsableCommand.Type) {
+        // ArgumentParser's errors are not public, but it gives them an exit code of their own.
+        let exitCode = parser.exitCode(for: error)
+        guard exitCode == .validationFailure else {
+            let described = error as? any LocalizedError
+            self.init(
+                "failed",
+                1,
+                described?.errorDescription ?? "\(error)",
+                hint: described?.recoverySuggestion
+            )
+            return
+        }
+        let full = parser.fullMessage(for: error)
+        let message = parser.message(for: error)
+        let usage = full.split(separator: "\n").filter {
+            $0.hasPrefix("Usage:") || $0.hasPrefix("  See ")
+        }
+        self.init(
+            "usage",
+            64,
+            message.prefix(1).lowercased() + message.dropFirst(),
+            hint: usage.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+        )
+    }
+}
+
+extension Substring {
+    /// The lines of a paragraph. One that is indented is not prose, and stays as it is.
+    fileprivate func wrapped(to width: Int) -> [String] {
+        guard count > width, first != " " else { return [String(self)] }
+        var lines: [String] = [""]
+        for word in split(separator: " ") {
+            let line = lines[lines.endIndex - 1]
+            if line.isEmpty {
+                lines[lines.endIndex - 1] = String(word)
+            } else if line.count + 1 + word.count <= width {
+                lines[lines.endIndex - 1] += " \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+}
+
+/// An error with a code and an exit code of the tool's.
+protocol Classified: LocalizedError {
+    var classification: (code: String, exitCode: Int32) { get }
+}
+
+extension MigrationCLIError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
+        case .noDatabasePath: ("noDatabasePath", 64)
+        case .noKey: ("noKey", 64)
+        case .severalKeySources: ("severalKeySources", 64)
+        case .keyForPlaintext: ("keyForPlaintext", 64)
+        case .accountWithoutService: ("accountWithoutService", 64)
+        case .cannotWrite: ("cannotWrite", 73)
+        }
+    }
+}
+
+extension MigrationKitError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .duplicateIdentifiers, .identifiersOutOfOrder: ("unusableMigrations", 65)
+        case .unknownMigrationTarget: ("unknownTarget", 64)
+        case .unknownMigrationIdentifier: ("unknownMigration", 64)
+        case .rollbackNotDefined: ("rollbackNotDefined", 65)
+        case .rollbackStepCountMustBeNonNegative: ("negativeSteps", 64)
+        case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
+        case .targetBehindDatabase: ("targetBehindDatabase", 64)
+        case .databaseIsNewer: ("databaseIsNewer", 65)
+        case .stepEndedTransaction: ("failed", 1)
+        }
+    }
+}
+
+extension GRDBMigrationVerificationError: Classified {
+    var classification: (code: String, exitCode: Int32) { ("verificationFailed", 2) }
+}
+
+extension MigrationFolderError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFolder, .notAFolder: ("noSuchFolder", 66)
+        case .empty: ("emptyFolder", 66)
+        case .unreadable: ("unreadableMigrations", 77)
+        default: ("unusableMigrations", 65)
+        }
+    }
+}
+
+extension SQLStatementError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch resultCode.primaryResultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: ("locked", 75)
+        case .SQLITE_FULL: ("diskFull", 74)
+        case .SQLITE_IOERR, .SQLITE_CORRUPT: ("inputOutput", 74)
+        default: ("failed", 1)
+        }
+    }
+}
+
+extension EncryptedDatabaseError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFile: ("noSuchFile", 66)
+        case .empty: ("empty", 66)
+        case .isDirectory: ("isDirectory", 66)
+        case .notADatabase: ("notADatabase", 66)
+        case .plaintext: ("plaintext", 77)
+        case .encrypted: ("encrypted", 77)
+        case .wrongKey: ("wrongKey", 77)
+        case .olderFormat: ("olderFormat", 77)
+        case .damaged: ("damaged", 74)
+        case .permissionDenied: ("permissionDenied", 77)
+        case .readOnly: ("readOnly", 77)
+        case .readOnlyFolder: ("readOnlyFolder", 77)
+        case .locked: ("locked", 75)
+        case .needsRecovery: ("needsRecovery", 74)
+        case .newerFormat: ("newerFormat", 74)
+        case .cannotCreate: ("cannotCreate", 73)
+        case .noSQLCipher: ("noSQLCipher", 74)
+        case .diskFull: ("diskFull", 74)
+        case .inputOutput: ("inputOutput", 74)
+        }
+    }
+}
+
+extension KeySourceError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFile: ("noSuchKeyFile", 66)
+        case .notAFile: ("notAKeyFile", 66)
+        case .symbolicLink: ("keyFileIsLink", 77)
+        case .wrongOwner: ("keyFileOfAnother", 77)
+        case .openToOthers: ("keyFileOpenToOthers", 77)
+        case .permissionDenied: ("keyPermissionDenied", 77)
+        case .unreadable: ("keyUnreadable", 74)
+        case .empty: ("emptyKey", 77)
+        case .tooLarge: ("keyTooLarge", 77)
+        case .badDescriptor, .terminal, .unusableCommand: ("unusableKeySource", 64)
+        case .commandNotStarted, .commandFailed, .commandKilled: ("passwordCommandFailed", 77)
+        case .noTerminal: ("noTerminal", 64)
+        case .promptCancelled: ("promptCancelled", 77)
+        case .promptBusy: ("promptBusy", 75)
+        case .unusableKey(_, let reason): reason.classification
+        }
+    }
+}
+
+extension DatabaseKeyError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .empty: ("emptyKey", 77)
+        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount: ("unusableKey", 77)
+        case .noRandomBytes: ("noRandomBytes", 74)
+        }
+    }
+}
+
+extension KeyStoreError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noBus: ("noBus", 69)
+        case .noService: ("noSecretService", 69)
+        case .noCollection: ("noCollection", 69)
+        case .locked: ("collectionLocked", 77)
+        case .promptDismissed: ("promptDismissed", 77)
+        case .itemNotFound: ("keyNotFound", 69)
+        case .ambiguous: ("keyAmbiguous", 69)
+        case .timedOut: ("secretServiceTimedOut", 69)
+        case .itemExists: ("keyExists", 73)
+        case .failure: ("secretServiceFailed", 69)
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+
+/// A reason for which a command can't begin.
+public enum MigrationCLIError: Error, Equatable, Sendable {
+    /// The host has nothing to make a schema snapshot with.
+    case schemaSnapshotNotConfigured
+
+    /// No database was named.
+    case noDatabasePath
+
+    /// No source of the key was named, and there is no terminal to ask at.
+    case noKey
+
+    /// More than one source of the key was named. The options that name them.
+    case severalKeySources([String])
+
+    /// A key was given for a database that is said to be a plaintext one.
+    case keyForPlaintext(option: String)
+
+    /// An account was given without the service that it belongs to.
+    case accountWithoutService
+
+    /// The file that a command writes can't be written.
+    case cannotWrite(path: String, reason: String)
+}
+
+extension MigrationCLIError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .schemaSnapshotNotConfigured:
+            "this program was built without schema snapshots"
+        case .noDatabasePath:
+            "no database was named"
+        case .noKey:
+            "no key was given for the database"
+        case .severalKeySources(let options):
+            "the key is given more than once: \(options.joined(separator: ", "))"
+        case .keyForPlaintext(let option):
+            "\(option) gives a key, and --no-encryption says that there is none"
+        case .accountWithoutService:
+            "--keychain-account is given without --keychain-service"
+        case .cannotWrite(let path, let reason):
+            "\(path) can't be written: \(reason)"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .schemaSnapshotNotConfigured:
+            "Its author can give MigrationCLIHost a 'generateSchemaSnapshot'."
+        case .noDatabasePath:
+            "Name it with --db-path, or in the environment variable MIGRATIONKIT_DB_PATH."
+        case .noKey:
+            """
+            Name its source: --keychain-service for the desktop's secret store, --password-file for a
+            file or (as '-') standard input. For a database in the clear, say --no-encryption.
+            """
+        case .severalKeySources:
+            "Keep one of them. The environment counts where no option names a source."
+        case .keyForPlaintext(let option):
+            "Leave out \(option) for a database in the clear, or --no-encryption for an encrypted one."
+        case .accountWithoutService:
+            "Add --keychain-service with the service under which the key is stored."
+        case .cannotWrite:
+            "Choose another path with --output, or '-' for standard output."
+        }
+    }
+}
+
+/// A step, or its rollback, that failed, and whose transaction was undone.
+public struct MigrationStepFailure: Error {
+    /// The step's identifier.
+    public let identifier: String
+
+    /// Whether it was being rolled back.
+    public let isRollback: Bool
+
+    /// How many steps of the same run were committed before it.
+    public let committed: Int
+
+    /// What went wrong.
+    public let underlying: any Error
+}
+
+/// A verification that found something.
+public struct MigrationVerificationFailure: Error {
+    /// The names of the checks that don't hold.
+    public let failed: [String]
+}

@@ -1,0 +1,119 @@
+import GRDB
+import KeyStore
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
+import MigrationKitSQLCipher
+import SecretService
+
+/// What a command line needs to know of the program that it is part of.
+///
+/// ```swift
+/// let host = MigrationCLIHost(
+///     runner: runner,
+///     openWriter: MigrationCLIHost.openDatabase
+/// )
+/// MigrationCLI.main(host: host)
+/// ```
+public struct MigrationCLIHost: Sendable {
+    /// Opens the database that the options name.
+    public typealias OpenWriter =
+        @Sendable (_ options: MigrationDatabaseOpenOptions) throws -> any DatabaseWriter
+
+    /// Where the steps come from.
+    enum Migrations: Sendable {
+        /// The program has them built in.
+        case runner(GRDBMigrationRunner)
+
+        /// The folder that `--migrations` names.
+        case folder
+    }
+
+    let migrations: Migrations
+    let openWriter: OpenWriter
+    let generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
+
+    /// Creates the host of a program with steps of its own.
+    ///
+    /// - Parameters:
+    ///   - runner: The steps.
+    ///   - openWriter: Opens the database. ``openDatabase(_:)`` does it for an encrypted one.
+    ///   - schemaSnapshotProvider: Makes what `schema-dump` prints.
+    public init(
+        runner: GRDBMigrationRunner,
+        openWriter: @escaping OpenWriter,
+        schemaSnapshotProvider: (any SchemaSnapshotProvider<String> & Sendable)? = nil
+    ) {
+        var generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
+        if let schemaSnapshotProvider {
+            generateSchemaSnapshot = { _ in try schemaSnapshotProvider.generateCanonicalSnapshot() }
+        }
+        self.init(
+            migrations: .runner(runner),
+            openWriter: openWriter,
+            generateSchemaSnapshot: generateSchemaSnapshot
+        )
+    }
+
+    /// Creates the host of a program with steps of its own.
+    ///
+    /// - Parameters:
+    ///   - runner: The steps.
+    ///   - openWriter: Opens the database. ``openDatabase(_:)`` does it for an encrypted one.
+    ///   - generateSchemaSnapshot: Makes what `schema-dump` prints.
+    public init(
+        runner: GRDBMigrationRunner,
+        openWriter: @escaping OpenWriter,
+        generateSchemaSnapshot: @escaping @Sendable () throws -> String
+    ) {
+        self.init(
+            migrations: .runner(runner),
+            openWriter: openWriter,
+            generateSchemaSnapshot: { _ in try generateSchemaSnapshot() }
+        )
+    }
+
+    private init(
+        migrations: Migrations,
+        openWriter: @escaping OpenWriter,
+        generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
+    ) {
+        self.migrations = migrations
+        self.openWriter = openWriter
+        self.generateSchemaSnapshot = generateSchemaSnapshot
+    }
+
+    /// The host of a program that takes its steps from a folder of SQL files, which
+    /// `--migrations` names.
+    public static let standalone = MigrationCLIHost(
+        migrations: .folder,
+        openWriter: openDatabase,
+        generateSchemaSnapshot: { runner in
+            var configuration = Configuration()
+            configuration.prepareDatabase { $0.add(function: .uuid) }
+            return try GRDBSchemaSnapshotProvider(
+                configuration: configuration,
+                migrate: { try runner.migrate(in: $0) }
+            ).generateCanonicalSnapshot()
+        }
+    )
+
+    /// Opens the database that the options name, with the key from the source that they name.
+    ///
+    /// - Parameter options: Which database, and where its key comes from.
+    /// - Returns: A queue on the database: SQLCipher, proven to be so, or for `--no-encryption`
+    ///   plain SQLite.
+    /// - Throws: ``MigrationCLIError``; a `KeySourceError`, a `KeyStoreError`, or an
+    ///   `EncryptedDatabaseError`.
+    @Sendable public static func openDatabase(
+        _ options: MigrationDatabaseOpenOptions
+    ) throws -> any DatabaseWriter {
+        guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        let resolver = KeyResolver(keyStore: { SecretServiceKeyStore() })
+        let opening = EncryptedDatabase.Options(createsFile: options.createsFile)
+        guard let key = try options.key(resolver: resolver) else {
+            return try EncryptedDatabase.openPlaintext(path, options: opening)
+        }
+        return try EncryptedDatabase.open(path, key: key, options: opening)
+    }
+}

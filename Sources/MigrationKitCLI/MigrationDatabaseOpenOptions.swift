@@ -1,0 +1,87 @@
+import KeyStore
+
+/// Which database a command works on, and how it is opened.
+///
+/// A host's `openWriter` gets it. One that opens an encrypted database passes it to
+/// ``MigrationCLIHost/openDatabase(_:)``, or resolves the key with ``key(resolver:)`` and opens the
+/// file its own way.
+public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
+    /// The path from `--db-path` or `MIGRATIONKIT_DB_PATH`; `nil` where neither was given.
+    public let dbPath: String?
+
+    /// The text of `--password`. Every other source keeps the secret out of a `String`:
+    /// see ``keySource``.
+    public let password: String?
+
+    /// The service of `--keychain-service` or `MIGRATIONKIT_KEYCHAIN_SERVICE`.
+    public let keychainService: String?
+
+    /// The account of `--keychain-account` or `MIGRATIONKIT_KEYCHAIN_ACCOUNT`.
+    public let keychainAccount: String?
+
+    /// Where the key comes from, if it is neither `--password` nor the keychain.
+    public let otherKeySource: KeySource?
+
+    /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
+    public let isRawKey: Bool
+
+    /// Whether the database is a plaintext one (`--no-encryption`).
+    public let isPlaintext: Bool
+
+    /// Whether a file that doesn't exist is created. Only `migrate` asks for it.
+    public let createsFile: Bool
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - dbPath: The path of the database.
+    ///   - password: The passphrase, or the digits of a raw key.
+    ///   - keychainService: The service under which the key store has the key.
+    ///   - keychainAccount: The account under which the key store has the key.
+    ///   - otherKeySource: Where the key comes from, if none of these says it.
+    ///   - isRawKey: Whether the secret is the digits of a raw key.
+    ///   - isPlaintext: Whether the database is a plaintext one.
+    ///   - createsFile: Whether a file that doesn't exist is created.
+    public init(
+        dbPath: String? = nil,
+        password: String? = nil,
+        keychainService: String? = nil,
+        keychainAccount: String? = nil,
+        otherKeySource: KeySource? = nil,
+        isRawKey: Bool = false,
+        isPlaintext: Bool = false,
+        createsFile: Bool = false
+    ) {
+        self.dbPath = dbPath
+        self.password = password
+        self.keychainService = keychainService
+        self.keychainAccount = keychainAccount
+        self.otherKeySource = otherKeySource
+        self.isRawKey = isRawKey
+        self.isPlaintext = isPlaintext
+        self.createsFile = createsFile
+    }
+
+    /// Where the key comes from; `nil` where nothing says it.
+    public var keySource: KeySource? {
+        if let password {
+            .password(Secret(utf8: password))
+        } else if let keychainService {
+            .keyStore(service: keychainService, account: keychainAccount)
+        } else {
+            otherKeySource
+        }
+    }
+
+    /// Gets the key from its source.
+    ///
+    /// - Parameter resolver: Reads the source.
+    /// - Returns: The key; `nil` for a plaintext database.
+    /// - Throws: ``MigrationCLIError/noKey`` where no source is named; a `KeySourceError` or a
+    ///   `KeyStoreError` where the source gives no key.
+    public func key(resolver: KeyResolver) throws -> DatabaseKey? {
+        guard !isPlaintext else { return nil }
+        guard let keySource else { throw MigrationCLIError.noKey }
+        return try resolver.key(from: keySource, form: isRawKey ? .rawKey : .passphrase)
+    }
+}

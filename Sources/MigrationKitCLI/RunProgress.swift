@@ -1,0 +1,58 @@
+import Foundation
+import MigrationKit
+import MigrationKitGRDB
+
+/// Shows on a terminal which step is running, and names the step that failed.
+final class RunProgress: @unchecked Sendable {
+    // `@unchecked`: the runner calls the observer on the database's thread; `lock` guards the state.
+    private let lock = NSLock()
+    private let showsLine: Bool
+    private var committed = 0
+    private var failed: (identifier: String, isRollback: Bool)?
+
+    init(context: CommandContext) {
+        showsLine = context.showsProgress
+    }
+
+    /// Runs a migration or rollback.
+    ///
+    /// - Throws: ``MigrationStepFailure`` around what a step, or the verification in its
+    ///   transaction, throws; everything else as it is.
+    func watch(
+        _ run: (@escaping GRDBMigrationRunner.Observer) throws -> MigrationReport
+    ) throws -> MigrationReport {
+        defer { show(nil) }
+        do {
+            return try run { [self] in note($0) }
+        } catch {
+            let (failed, committed) = lock.withLock { (self.failed, self.committed) }
+            guard let failed else { throw error }
+            throw MigrationStepFailure(
+                identifier: failed.identifier,
+                isRollback: failed.isRollback,
+                committed: committed,
+                underlying: error
+            )
+        }
+    }
+
+    private func note(_ event: MigrationEvent) {
+        switch event {
+        case .stepStarted(let identifier, let direction, let index, let count):
+            let verb = direction == .forward ? "applying" : "rolling back"
+            show("\(verb) \(identifier) (\(index) of \(count))")
+        case .stepFinished:
+            lock.withLock { committed += 1 }
+        case .stepFailed(let identifier, let direction):
+            lock.withLock { failed = (identifier, direction == .back) }
+        case .verifying:
+            show("verifying")
+        }
+    }
+
+    /// Replaces the line of progress; `nil` takes it away.
+    private func show(_ line: String?) {
+        guard showsLine else { return }
+        FileHandle.standardError.write(Data("\r\u{1B}[2K\(line ?? "")".utf8))
+    }
+}

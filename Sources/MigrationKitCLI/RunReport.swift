@@ -1,0 +1,103 @@
+import MigrationKit
+import MigrationKitGRDB
+
+extension CommandContext {
+    /// What a run does with its steps.
+    enum Deed {
+        case applied, rolledBack
+    }
+
+    /// Runs a migration or a rollback, and tells what it did.
+    func report(
+        _ deed: Deed,
+        on store: OpenStore,
+        json: Bool,
+        _ run: (@escaping GRDBMigrationRunner.Observer) throws -> MigrationReport
+    ) throws {
+        let report = try RunProgress(context: self).watch(run)
+        if json {
+            return try printJSON(RunDocument(deed, report, path: store.path))
+        }
+        switch (deed, report.steps.isEmpty) {
+        case (.applied, true): output("Nothing to apply.")
+        case (.applied, false): output("Applied \(report.steps.summary)")
+        case (.rolledBack, true): output("Nothing to roll back.")
+        case (.rolledBack, false): output("Rolled back \(report.steps.summary)")
+        }
+        output(report.closing(in: store.runner))
+    }
+}
+
+/// What `migrate --json` and `rollback --json` print.
+private struct RunDocument: Encodable {
+    struct Step: Encodable {
+        let identifier: String
+        let seconds: Double
+    }
+
+    let schemaVersion = JSON.schemaVersion
+    let database: String?
+    var applied: [Step]?
+    var rolledBack: [Step]?
+    let pending: [String]
+    let verified: Bool
+
+    init(_ deed: CommandContext.Deed, _ report: MigrationReport, path: String?) {
+        database = path
+        pending = report.pending
+        verified = report.verified
+        let steps = report.steps.map { step in
+            // Microseconds are as far as the clock can be trusted.
+            Step(
+                identifier: step.identifier,
+                seconds: (step.seconds * 1_000_000).rounded() / 1_000_000
+            )
+        }
+        switch deed {
+        case .applied: applied = steps
+        case .rolledBack: rolledBack = steps
+        }
+    }
+}
+
+extension [MigrationReport.Step] {
+    /// How many, how long, and each with its time.
+    var summary: String {
+        let total = reduce(0) { $0 + $1.seconds }
+        let width = map(\.identifier.count).max() ?? 0
+        let lines = map { "  \($0.identifier.padded(to: width))  \(duration($0.seconds))" }
+        let count = "\(count) \(count == 1 ? "migration" : "migrations")"
+        return (["\(count) in \(duration(total)):"] + lines).joined(separator: "\n")
+    }
+}
+
+extension MigrationReport {
+    /// Where the database stands now.
+    func closing(in runner: GRDBMigrationRunner) -> String {
+        let latest = runner.migrationIdentifiers.last { !pending.contains($0) }
+        let state = latest.map { "The database is at \($0)" } ?? "No migration is applied"
+        let rest = pending.isEmpty ? "nothing is pending" : "\(pending.count) pending"
+        return "\(verified ? "Verified. " : "")\(state); \(rest)."
+    }
+}
+
+/// A time for people: milliseconds below a second.
+func duration(_ seconds: Double) -> String {
+    if seconds < 1 {
+        return "\(Int((seconds * 1000).rounded())) ms"
+    }
+    let tenths = Int((seconds * 10).rounded())
+    return "\(tenths / 10).\(tenths % 10) s"
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - count))
+    }
+
+    func trimmingTrailingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

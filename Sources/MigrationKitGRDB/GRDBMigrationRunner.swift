@@ -1,0 +1,124 @@
+import GRDB
+import MigrationKit
+
+/// Brings a database from the version that it has to the version that the program needs, and back.
+///
+/// ```swift
+/// let runner = try GRDBMigrationRunner(steps: steps)
+/// try runner.migrate(in: writer)
+/// ```
+///
+/// Each step runs in a transaction of its own, in the order of the list. What fails is undone
+/// before the error is thrown; the steps before it stay. The last step of a run is verified before
+/// it is committed.
+///
+/// The applied steps are remembered in GRDB's own table, so a database that a `DatabaseMigrator`
+/// has migrated is continued, and the other way round. Several processes may migrate one database
+/// at the same moment: every step runs once. Open the database with a busy timeout
+/// (`Configuration.busyMode`) for that, or the later process fails with `SQLITE_BUSY` instead of
+/// waiting.
+///
+/// Steps see the raw schema, run with deferred foreign keys, and can't end their transaction or
+/// move temporary storage to the disk.
+public struct GRDBMigrationRunner: Sendable {
+    /// A step of this runner.
+    public typealias Step = MigrationStep<Database>
+
+    /// The hooks of a host of this runner.
+    public typealias Integration = MigrationHostIntegration<any DatabaseWriter, Database>
+
+    /// Watches a run.
+    ///
+    /// It is called on the thread of the database, between its statements, and must not use it.
+    public typealias Observer = @Sendable (MigrationEvent) -> Void
+
+    let registry: MigrationRegistry<Database>
+    let integration: Integration
+    let requiredIndexes: [RequiredIndexSpec]
+    let log: (@Sendable (String) -> Void)?
+
+    /// Creates a runner.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps, oldest first.
+    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text.
+    ///   - integration: The places where the app takes part in a run.
+    ///   - requiredIndexes: The indexes that a fully migrated database must have.
+    ///   - log: Gets a line for people at every step.
+    /// - Throws: `MigrationKitError.duplicateIdentifiers(_:)` or
+    ///   `MigrationKitError.identifiersOutOfOrder(expected:actual:)`.
+    public init(
+        steps: [Step],
+        enforceLexicographicOrder: Bool = true,
+        integration: Integration = .init(),
+        requiredIndexes: [RequiredIndexSpec] = [],
+        log: (@Sendable (String) -> Void)? = nil
+    ) throws {
+        self.registry = try MigrationRegistry(
+            steps: steps,
+            enforceLexicographicOrder: enforceLexicographicOrder
+        )
+        self.integration = integration
+        self.requiredIndexes = requiredIndexes
+        self.log = log
+    }
+
+    // MARK: - The Steps
+
+    /// The identifiers of the steps, in order.
+    public var migrationIdentifiers: [String] {
+        registry.identifiers
+    }
+
+    /// Every step's identifier with the file that defines it, in order.
+    public var migrationManifest: [(identifier: String, sourceFile: String)] {
+        registry.manifest
+    }
+
+    /// The identifiers of the steps that can be rolled back, in order.
+    public var rollbackCapableMigrationIdentifiers: [String] {
+        registry.rollbackCapableIdentifiers
+    }
+
+    // MARK: - Questions
+
+    /// Tells for every step whether it is applied.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: A status for every step of the runner, in order.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func migrationStatus(in writer: any DatabaseWriter) throws -> [MigrationStatus] {
+        let applied = try appliedMigrationIdentifiers(in: writer)
+        return registry.steps.map { step in
+            MigrationStatus(
+                identifier: step.identifier,
+                sourceFile: step.sourceFile,
+                state: applied.contains(step.identifier) ? .up : .down
+            )
+        }
+    }
+
+    /// The identifiers of the steps that are not applied, in order.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func pendingMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
+        registry.pending(given: try appliedMigrationIdentifiers(in: writer))
+    }
+
+    /// Whether a step is not applied.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func hasPendingMigrations(in writer: any DatabaseWriter) throws -> Bool {
+        try !pendingMigrationIdentifiers(in: writer).isEmpty
+    }
+
+    /// The identifiers of all applied steps, also of those that this runner doesn't know.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func appliedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> Set<String> {
+        try writer.read(MigrationLedger.read)
+    }
+}

@@ -1,0 +1,97 @@
+import GRDB
+import MigrationKit
+
+/// Checks whether a database is structurally sound.
+public enum GRDBMigrationVerifier {
+    /// Runs all checks: ``verifyIntegrity(in:)``, then
+    /// ``verifyRequiredIndexes(in:requiredIndexes:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - requiredIndexes: The indexes that must exist.
+    /// - Throws: ``GRDBMigrationVerificationError`` for the first check that fails; a
+    ///   `DatabaseError` if the database can't be read.
+    public static func runPostMigrationChecks(
+        in writer: any DatabaseWriter,
+        requiredIndexes: [RequiredIndexSpec] = []
+    ) throws {
+        try writer.read { db in
+            try verifyIntegrity(in: db)
+            try verifyRequiredIndexes(in: db, requiredIndexes: requiredIndexes)
+        }
+    }
+
+    /// Checks the b-trees and records, and that every foreign key has its parent.
+    ///
+    /// `quick_check` is `integrity_check` without the comparison of indexes with their tables:
+    /// its time grows with the size of the file instead of with size times logarithm.
+    /// See <https://www.sqlite.org/pragma.html#pragma_quick_check> and
+    /// <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
+    ///
+    /// - Parameter db: A connection to the database. Uncommitted changes of its own are checked too.
+    /// - Throws: ``GRDBMigrationVerificationError/quickCheckFailed(result:)`` or
+    ///   ``GRDBMigrationVerificationError/foreignKeyViolations(count:)``.
+    public static func verifyIntegrity(in db: Database) throws {
+        try verifyStructure(in: db)
+        try verifyForeignKeys(in: db)
+    }
+
+    /// Checks that indexes exist.
+    ///
+    /// Names are compared as SQLite compares them, without regard to the case of ASCII letters.
+    ///
+    /// - Parameters:
+    ///   - db: A connection to the database.
+    ///   - requiredIndexes: The indexes that must exist, each on its table.
+    /// - Throws: ``GRDBMigrationVerificationError/missingTable(table:index:)`` or
+    ///   ``GRDBMigrationVerificationError/missingIndex(table:index:)`` for the first that is missing.
+    public static func verifyRequiredIndexes(
+        in db: Database,
+        requiredIndexes: [RequiredIndexSpec]
+    ) throws {
+        for required in requiredIndexes {
+            guard try db.tableExists(required.table) else {
+                throw GRDBMigrationVerificationError.missingTable(
+                    table: required.table,
+                    index: required.index
+                )
+            }
+            let exists = try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT EXISTS (
+                        SELECT 1 FROM sqlite_master
+                        WHERE type = 'index'
+                        AND name = ? COLLATE NOCASE
+                        AND tbl_name = ? COLLATE NOCASE
+                    )
+                    """,
+                arguments: [required.index, required.table]
+            )
+            guard exists == true else {
+                throw GRDBMigrationVerificationError.missingIndex(
+                    table: required.table,
+                    index: required.index
+                )
+            }
+        }
+    }
+
+    static func verifyStructure(in db: Database) throws {
+        let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
+        guard result == "ok" else {
+            throw GRDBMigrationVerificationError.quickCheckFailed(result: result)
+        }
+    }
+
+    static func verifyForeignKeys(in db: Database) throws {
+        var count = 0
+        let violations = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
+        while try violations.next() != nil {
+            count += 1
+        }
+        guard count == 0 else {
+            throw GRDBMigrationVerificationError.foreignKeyViolations(count: count)
+        }
+    }
+}

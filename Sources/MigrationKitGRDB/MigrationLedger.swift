@@ -1,0 +1,46 @@
+import GRDB
+import MigrationKit
+
+/// The table in which a database remembers its applied steps.
+///
+/// It is the table of GRDB's own `DatabaseMigrator`, so that a database can go from one to the
+/// other and back.
+enum MigrationLedger {
+    /// The identifiers of all applied steps, also of those that no registry knows.
+    static func read(_ db: Database) throws -> Set<String> {
+        guard try db.tableExists("grdb_migrations") else { return [] }
+        return try String.fetchSet(db, sql: "SELECT identifier FROM grdb_migrations")
+    }
+
+    /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.
+    static func count(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
+    }
+
+    static func remove(_ identifier: String, _ db: Database) throws {
+        try db.execute(
+            sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+            arguments: [identifier]
+        )
+    }
+}
+
+extension MigrationRegistry<Database> {
+    /// Refuses a database that a newer program has migrated.
+    func checkKnows(_ applied: Set<String>) throws {
+        let unknown = applied.subtracting(identifiers)
+        guard unknown.isEmpty else {
+            throw MigrationKitError.databaseIsNewer(unknown: unknown.sorted())
+        }
+    }
+
+    /// The applied steps, in the order of the registry.
+    func applied(among applied: Set<String>) -> [MigrationStep<Database>] {
+        steps.filter { applied.contains($0.identifier) }
+    }
+
+    /// The identifiers of the pending steps, in the order of the registry.
+    func pending(given applied: Set<String>) -> [String] {
+        identifiers.filter { !applied.contains($0) }
+    }
+}

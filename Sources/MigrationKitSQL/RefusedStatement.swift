@@ -1,0 +1,107 @@
+/// A kind of statement that a migration must not contain, because it would reach beyond the
+/// transaction that the migration runs in.
+public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
+    /// `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` or `RELEASE` outside a trigger's body.
+    case transactionControl
+
+    /// `ATTACH` or `DETACH`.
+    case attachment
+
+    /// `VACUUM`.
+    case vacuum
+
+    /// A `PRAGMA` that gives or changes the key, or that changes how the file is encrypted.
+    case encryptionPragma
+
+    /// A `PRAGMA` that changes where temporary data goes.
+    case temporaryStoragePragma
+
+    /// What it is called in a message.
+    var name: String {
+        switch self {
+        case .transactionControl: "BEGIN, COMMIT or ROLLBACK"
+        case .attachment: "ATTACH or DETACH"
+        case .vacuum: "VACUUM"
+        case .encryptionPragma: "a PRAGMA about the key or the encryption"
+        case .temporaryStoragePragma: "a PRAGMA about temporary storage"
+        }
+    }
+
+    /// Why a migration can't have it, as a clause.
+    var reason: String {
+        switch self {
+        case .transactionControl:
+            "every migration already runs in a transaction"
+        case .attachment:
+            "a migration works on its own database only"
+        case .vacuum:
+            "SQLite can't do it in a transaction, and every migration runs in one"
+        case .encryptionPragma:
+            "how a database is encrypted is for whoever opens it to say"
+        case .temporaryStoragePragma:
+            "temporary data of an encrypted database stays in memory"
+        }
+    }
+
+    /// What to do instead.
+    var advice: String {
+        switch self {
+        case .transactionControl:
+            "Remove it. What fails is undone as a whole; parts that must commit on their own are "
+                + "migrations of their own."
+        case .attachment:
+            "Remove it, and bring the data into the database by other means."
+        case .vacuum:
+            "Remove it, and run VACUUM outside the migrations."
+        case .encryptionPragma:
+            "Remove it. A key written in a file is no secret any more: change it if it was real."
+        case .temporaryStoragePragma:
+            "Remove it."
+        }
+    }
+
+    /// Judges a statement by its beginning.
+    ///
+    /// - Parameter words: The statement's first tokens in upper case and without quotes, space
+    ///   and comments left out; ``length`` of them are enough.
+    init?(words: some Sequence<String>) {
+        var words = Array(words)[...]
+        // Some pragmas act while they are compiled, so EXPLAIN doesn't make them harmless:
+        // https://www.sqlite.org/pragma.html
+        if words.first == "EXPLAIN" {
+            words = words.dropFirst(words.dropFirst().first == "QUERY" ? 3 : 1)
+        }
+        switch words.first {
+        case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
+            self = .transactionControl
+        case "ATTACH", "DETACH":
+            self = .attachment
+        case "VACUUM":
+            self = .vacuum
+        case "PRAGMA":
+            self.init(pragma: words.dropFirst())
+        default:
+            return nil
+        }
+    }
+
+    /// How many tokens of a statement it takes to judge it:
+    /// `EXPLAIN QUERY PLAN PRAGMA schema . name =`.
+    static let length = 8
+
+    private init?(pragma words: ArraySlice<String>) {
+        let words = words.dropFirst().first == "." ? words.dropFirst(2) : words
+        guard let name = words.first else { return nil }
+        let isChange = ["=", "("].contains(words.dropFirst().first)
+        switch name {
+        case "KEY", "REKEY", "HEXKEY", "HEXREKEY", "TEXTKEY", "TEXTREKEY", "CIPHER_MIGRATE":
+            self = .encryptionPragma
+        case _ where isChange && (name.hasPrefix("CIPHER") || name.hasSuffix("KDF_ITER")):
+            self = .encryptionPragma
+        case "TEMP_STORE" where isChange, "TEMP_STORE_DIRECTORY" where isChange:
+            self = .temporaryStoragePragma
+        default:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// A part of a file that runs as a whole: what applies a step, or what takes it back.
+struct SQLScript: Sendable {
+    let file: SQLFile
+
+    /// Where in the file the part stands.
+    let range: Range<Int>
+
+    /// Runs the statements one by one.
+    ///
+    /// SQLite itself says where each one ends, and each is compiled after the one before it has
+    /// run, since it may need what that one made. Rows are stepped through and left.
+    ///
+    /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
+    func run(in db: Database) throws {
+        let statements = try db.allStatements(sql: file.text(in: range))
+        var position = range.lowerBound
+        while let statement = try compile(next: statements, from: position, in: db) {
+            do {
+                try checkHasNoParameters(statement)
+                try statement.execute()
+            } catch let error as DatabaseError {
+                throw failure(error, from: position, tokenOffset: nil)
+            }
+            position += byteCount(of: statement)
+        }
+    }
+
+    private func compile(
+        next statements: SQLStatementCursor,
+        from position: Int,
+        in db: Database
+    ) throws -> Statement? {
+        do {
+            return try statements.next()
+        } catch let error as DatabaseError {
+            // Where the token stands that SQLite stumbled over, from the statement's first byte:
+            // https://www.sqlite.org/c3ref/errcode.html
+            let offset = Int(sqlite3_error_offset(db.sqliteConnection))
+            throw failure(error, from: position, tokenOffset: offset >= 0 ? offset : nil)
+        }
+    }
+
+    /// SQLite would bind NULL to them.
+    private func checkHasNoParameters(_ statement: Statement) throws {
+        guard sqlite3_bind_parameter_count(statement.sqliteStatement) == 0 else {
+            throw DatabaseError(message: "a migration has no values to bind to parameters")
+        }
+    }
+
+    /// The length of the text from which a statement was compiled, with the space before it.
+    private func byteCount(of statement: Statement) -> Int {
+        sqlite3_sql(statement.sqliteStatement).map { strlen($0) } ?? 0
+    }
+
+    private func failure(
+        _ error: DatabaseError,
+        from position: Int,
+        tokenOffset: Int?
+    ) -> SQLStatementError {
+        let place = tokenOffset.map { position + $0 } ?? firstToken(from: position)
+        return SQLStatementError(
+            file: file.name,
+            line: file.line(at: place),
+            column: tokenOffset == nil ? nil : file.column(at: place),
+            sqliteMessage: error.message ?? "\(error.resultCode)",
+            resultCode: error.extendedResultCode,
+            sourceLine: file.sourceLine(at: place)
+        )
+    }
+
+    /// The first token from a position on that belongs to a statement.
+    private func firstToken(from position: Int) -> Int {
+        SQLTokenizer(file.bytes, in: position..<range.upperBound)
+            .first { ![.space, .lineComment, .blockComment, .semicolon].contains($0.kind) }?
+            .range.lowerBound ?? position
+    }
+}

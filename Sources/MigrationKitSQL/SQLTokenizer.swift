@@ -1,0 +1,200 @@
+/// A piece of SQL text, as SQLite's own tokenizer cuts it.
+struct SQLToken: Equatable {
+    enum Kind: Equatable {
+        /// White space, or a byte order mark in the middle of the text, which SQLite skips too.
+        case space
+        /// `-- ...`, without the line end.
+        case lineComment
+        /// `/* ... */`
+        case blockComment
+        /// A keyword, a bare identifier or a number.
+        case word
+        /// `'...'`, `"..."`, `` `...` `` or `[...]`.
+        case quoted
+        case semicolon
+        /// Any other character, one by one.
+        case symbol
+        /// A string or a comment that has no end. It goes on to the end of the text.
+        case unterminated
+    }
+
+    let kind: Kind
+    /// Where the token stands in the bytes of the text.
+    let range: Range<Int>
+}
+
+/// Cuts SQL text into tokens, in one pass and in linear time.
+///
+/// It knows just enough to tell what is a statement from what is a literal or a comment. What a
+/// statement means is SQLite's business: SQLite also does the splitting when a migration runs.
+///
+/// The rules are those of <https://www.sqlite.org/lang_expr.html#literal_values_constants_>,
+/// <https://www.sqlite.org/lang_comment.html> and <https://www.sqlite.org/lang_keywords.html>.
+struct SQLTokenizer: IteratorProtocol, Sequence {
+    private let text: [UInt8]
+    private let end: Int
+    private var position: Int
+
+    /// - Parameters:
+    ///   - text: The bytes of the text, in UTF-8.
+    ///   - range: The part of it to cut, all by default.
+    init(_ text: [UInt8], in range: Range<Int>? = nil) {
+        self.text = text
+        self.position = range?.lowerBound ?? 0
+        self.end = range?.upperBound ?? text.count
+    }
+
+    mutating func next() -> SQLToken? {
+        guard position < end else { return nil }
+        let start = position
+        let kind = scan()
+        return SQLToken(kind: kind, range: start..<position)
+    }
+
+    /// Moves behind the token that begins at the position, and says what it is.
+    private mutating func scan() -> SQLToken.Kind {
+        let byte = text[position]
+        position += 1
+        switch byte {
+        case _ where Self.isSpace(byte):
+            skip(while: Self.isSpace)
+            return .space
+        case UInt8(ascii: "-") where peek(0) == UInt8(ascii: "-"):
+            skip { $0 != UInt8(ascii: "\n") }
+            return .lineComment
+        case UInt8(ascii: "/") where peek(0) == UInt8(ascii: "*"):
+            return scanBlockComment()
+        case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"):
+            return scanQuoted(by: byte)
+        case UInt8(ascii: "["):
+            skip { $0 != UInt8(ascii: "]") }
+            guard position < end else { return .unterminated }
+            position += 1
+            return .quoted
+        case UInt8(ascii: ";"):
+            return .semicolon
+        case 0xEF where peek(0) == 0xBB && peek(1) == 0xBF:
+            position += 2
+            return .space
+        case _ where Self.isWord(byte):
+            skip(while: Self.isWord)
+            return .word
+        default:
+            return .symbol
+        }
+    }
+
+    private mutating func scanBlockComment() -> SQLToken.Kind {
+        position += 1
+        while position + 1 < end {
+            if text[position] == UInt8(ascii: "*"), text[position + 1] == UInt8(ascii: "/") {
+                position += 2
+                return .blockComment
+            }
+            position += 1
+        }
+        // SQLite takes this for a comment, and everything behind it is lost without a word.
+        position = end
+        return .unterminated
+    }
+
+    /// A quote inside is written twice.
+    private mutating func scanQuoted(by quote: UInt8) -> SQLToken.Kind {
+        while position < end {
+            let byte = text[position]
+            position += 1
+            guard byte == quote else { continue }
+            guard peek(0) == quote else { return .quoted }
+            position += 1
+        }
+        return .unterminated
+    }
+
+    private mutating func skip(while condition: (UInt8) -> Bool) {
+        while position < end, condition(text[position]) {
+            position += 1
+        }
+    }
+
+    private func peek(_ distance: Int) -> UInt8? {
+        position + distance < end ? text[position + distance] : nil
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte)
+    }
+
+    /// Bytes from 0x80 on belong to a letter outside ASCII, and SQLite takes all of those for
+    /// letters.
+    private static func isWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "$"), 0x80...:
+            true
+        default:
+            false
+        }
+    }
+}
+
+/// Follows the tokens of a statement, and knows where it ends.
+///
+/// A statement ends with a semicolon, and `CREATE TRIGGER` with the semicolon behind the `END`
+/// that itself follows a semicolon: the rule of
+/// <https://www.sqlite.org/c3ref/complete.html>. So the `END` of a `CASE` ends nothing.
+struct SQLStatementBoundary {
+    private enum State {
+        /// Nothing but space so far.
+        case start
+        /// Behind `EXPLAIN`, which may precede any statement.
+        case explain
+        /// Behind `CREATE`, with or without `TEMP`.
+        case create
+        /// In a statement that ends with the next semicolon.
+        case plain
+        /// In the body of a trigger, behind something other than a semicolon.
+        case trigger
+        /// In the body of a trigger, behind a semicolon.
+        case triggerStatementEnd
+        /// Behind the `END` of a trigger.
+        case triggerEnd
+    }
+
+    private var state = State.start
+
+    /// Whether a comment that comes now would stand inside a trigger's body.
+    var isInTriggerBody: Bool {
+        state == .trigger || state == .triggerStatementEnd
+    }
+
+    /// Whether the text may stop here: no trigger waits for its `END`.
+    var isComplete: Bool {
+        state == .start
+    }
+
+    /// Takes the next token. Space and comments change nothing.
+    ///
+    /// - Parameters:
+    ///   - kind: The token's kind.
+    ///   - word: The token in upper case, if it is a word.
+    mutating func take(_ kind: SQLToken.Kind, word: String?) {
+        switch kind {
+        case .space, .lineComment, .blockComment: return
+        case .semicolon: state = isInTriggerBody ? .triggerStatementEnd : .start
+        case .word, .quoted, .symbol, .unterminated: state = next(word: word)
+        }
+    }
+
+    private func next(word: String?) -> State {
+        switch (state, word) {
+        case (.start, "EXPLAIN"): .explain
+        case (.start, "CREATE"), (.explain, "CREATE"): .create
+        case (.explain, _): .explain
+        case (.create, "TEMP"), (.create, "TEMPORARY"): .create
+        case (.create, "TRIGGER"): .trigger
+        case (.triggerStatementEnd, "END"): .triggerEnd
+        case (.start, _), (.create, _), (.plain, _): .plain
+        case (.trigger, _), (.triggerStatementEnd, _), (.triggerEnd, _): .trigger
+        }
+    }
+}

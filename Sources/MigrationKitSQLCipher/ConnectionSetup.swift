@@ -1,0 +1,55 @@
+import GRDB
+import KeyStore
+import Synchronization
+
+/// What happens on every connection before anyone else uses it.
+final class ConnectionSetup: Sendable {
+    /// `nil` leaves the database unencrypted.
+    let key: DatabaseKey?
+    let options: EncryptedDatabase.Options
+
+    private let hostThrew = Atomic(false)
+
+    init(key: DatabaseKey?, options: EncryptedDatabase.Options) {
+        self.key = key
+        self.options = options
+    }
+
+    /// Whether the host's own preparation threw, whose errors are not ours to explain.
+    var didHostThrow: Bool { hostThrew.load(ordering: .relaxed) }
+
+    var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.readonly = options.isReadOnly
+        configuration.busyMode = .timeout(options.busyTimeout)
+        configuration.maximumReaderCount = options.maximumReaderCount
+        configuration.label = options.label
+        configuration.prepareDatabase { try self.prepare($0) }
+        return configuration
+    }
+
+    func prepare(_ db: Database) throws {
+        // A connection that fails to open a damaged file doesn't touch it when it is closed.
+        db.setCheckpointOnClose(false)
+        if let key {
+            try db.proveSQLCipher()
+            try db.setKey(key)
+        }
+        // Temporary tables and sorter data never reach the disk, where they would be in the clear.
+        try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        // `sqlite3_key` accepts anything; reading a page is what proves the key.
+        // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
+        _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
+        db.setCheckpointOnClose(true)
+
+        db.add(function: .uuid)
+        options.functions.forEach(db.add(function:))
+        options.collations.forEach(db.add(collation:))
+        do {
+            try options.prepareDatabase?(db)
+        } catch {
+            hostThrew.store(true, ordering: .relaxed)
+            throw error
+        }
+    }
+}

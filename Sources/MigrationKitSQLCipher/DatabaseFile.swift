@@ -1,0 +1,118 @@
+import Foundation
+import Glibc
+
+/// A database's file as the operating system sees it. It is never opened here, except to create it.
+struct DatabaseFile {
+    /// The path as the caller gave it, for messages.
+    let path: String
+
+    /// The path that SQLite gets: absolute, so that `:memory:` and `file:x` are names of files.
+    let absolutePath: String
+
+    init(_ path: String) {
+        self.path = path
+        // Not normalized: `..` behind a link would then mean another folder.
+        absolutePath =
+            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// The file's size in bytes; `nil` if there is no file.
+    ///
+    /// - Throws: An ``EncryptedDatabaseError`` if what is there can't be a database.
+    func size() throws -> Int? {
+        guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
+        var status = stat()
+        guard stat(absolutePath, &status) == 0 else {
+            switch errno {
+            case ENOENT, ENOTDIR: return nil
+            case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
+            default:
+                throw EncryptedDatabaseError.inputOutput(path: path, detail: Self.reason(errno))
+            }
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return Int(status.st_size)
+        case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
+        default: throw EncryptedDatabaseError.notADatabase(path: path)
+        }
+    }
+
+    /// Throws if the operating system won't let the file be opened as it is meant to be.
+    func checkAccess(forWriting: Bool) throws {
+        guard Self.allows(absolutePath, R_OK) else {
+            throw EncryptedDatabaseError.permissionDenied(path: path)
+        }
+        guard forWriting else { return }
+        guard Self.allows(absolutePath, W_OK) else {
+            throw EncryptedDatabaseError.readOnly(path: path)
+        }
+        guard isFolderWritable else {
+            throw EncryptedDatabaseError.readOnlyFolder(path: path)
+        }
+    }
+
+    /// Whether SQLite can create its journals beside the file, links followed.
+    var isFolderWritable: Bool {
+        let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
+        return Self.allows(folder, W_OK | X_OK)
+    }
+
+    /// Whether a journal of either kind is there, in which a change may wait that belongs to the
+    /// database.
+    var hasJournal: Bool {
+        ["-wal", "-journal"].contains { Self.allows(resolvedPath + $0, F_OK) }
+    }
+
+    /// Creates the file, empty, readable and writable by its owner alone.
+    ///
+    /// - Returns: `false` if somebody else created it meanwhile.
+    func create() throws -> Bool {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
+        }
+        let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
+        let descriptor = open(absolutePath, flags, 0o600)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == EEXIST, try size() != nil { return false }
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: Self.creationReason(code))
+        }
+        defer { close(descriptor) }
+        // The umask may have taken bits away, and those of the owner are needed.
+        guard fchmod(descriptor, 0o600) == 0 else {
+            let reason = Self.reason(errno)
+            unlink(absolutePath)
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: reason)
+        }
+        return true
+    }
+
+    /// Takes back a creation, unless something was written to the file.
+    func removeIfEmpty() {
+        guard (try? size()) == 0 else { return }
+        unlink(absolutePath)
+    }
+
+    private var resolvedPath: String {
+        guard let resolved = realpath(absolutePath, nil) else { return absolutePath }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func allows(_ path: String, _ mode: Int32) -> Bool {
+        // With the effective identity, which is the one that opens files.
+        faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
+    }
+
+    private static func creationReason(_ code: Int32) -> String {
+        switch code {
+        case ENOENT: "its folder does not exist"
+        case EEXIST: "it is a link to a file that does not exist"
+        default: reason(code)
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        String(cString: strerror(code)).lowercased()
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import GRDB
+
+extension EncryptedDatabase {
+    /// How a database is opened. The defaults open an existing file for reading and writing.
+    public struct Options: Sendable {
+        /// Whether a file that is not there is created, with mode 0600. An empty file counts as one
+        /// that is not there, but keeps its mode, which whoever made it chose. Folders are never
+        /// created.
+        public var createsFile: Bool
+
+        /// Whether the database is only read. For a database in WAL mode SQLite still keeps its
+        /// `-wal` and `-shm` files beside it, and a connection that only reads can't remove them
+        /// when it is closed; the next one that writes does.
+        public var isReadOnly: Bool
+
+        /// How long to wait for another process's lock, in seconds.
+        public var busyTimeout: TimeInterval
+
+        /// SQL functions for every connection, beside `uuid()`, which is always there.
+        public var functions: [DatabaseFunction]
+
+        /// Collations for every connection.
+        public var collations: [DatabaseCollation]
+
+        /// Runs on every connection after the key was proven and the functions were registered.
+        /// What it throws comes out of the open unchanged.
+        public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+
+        /// How many connections of a pool may read at the same time.
+        public var maximumReaderCount: Int
+
+        /// A name for the connections in GRDB's descriptions and queues.
+        public var label: String?
+
+        /// Options that differ from the defaults where a parameter is given.
+        ///
+        /// - Parameters:
+        ///   - createsFile: Whether a file that is not there is created, with mode 0600.
+        ///   - isReadOnly: Whether the database is only read.
+        ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+        ///   - functions: SQL functions for every connection, beside `uuid()`.
+        ///   - collations: Collations for every connection.
+        ///   - prepareDatabase: Runs on every connection, last.
+        ///   - maximumReaderCount: How many connections of a pool may read at the same time.
+        ///   - label: A name for the connections in GRDB's descriptions and queues.
+        public init(
+            createsFile: Bool = false,
+            isReadOnly: Bool = false,
+            busyTimeout: TimeInterval = 5,
+            functions: [DatabaseFunction] = [],
+            collations: [DatabaseCollation] = [],
+            prepareDatabase: (@Sendable (Database) throws -> Void)? = nil,
+            maximumReaderCount: Int = 5,
+            label: String? = nil
+        ) {
+            self.createsFile = createsFile
+            self.isReadOnly = isReadOnly
+            self.busyTimeout = busyTimeout
+            self.functions = functions
+            self.collations = collations
+            self.prepareDatabase = prepareDatabase
+            self.maximumReaderCount = maximumReaderCount
+            self.label = label
+        }
+    }
+}

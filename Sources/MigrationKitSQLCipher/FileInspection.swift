@@ -1,0 +1,187 @@
+import GRDB
+import KeyStore
+
+/// Looks at a file that is no empty one, without changing it or anything beside it.
+struct FileInspection {
+    private let file: DatabaseFile
+    private let header: [UInt8]
+    private let size: Int
+
+    init(_ file: DatabaseFile) throws {
+        self.file = file
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            size = try connection.fileSize()
+            header = try connection.bytes(at: 0, count: 100)
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+    }
+
+    /// Throws unless the file begins as every plaintext database does.
+    func checkPlaintext() throws {
+        guard isPlaintext else {
+            throw EncryptedDatabaseError.encrypted(path: file.path)
+        }
+    }
+
+    /// The key that connections are to be given, derived over the file's salt.
+    func derive(_ key: DatabaseKey) throws -> DatabaseKey {
+        guard !isPlaintext else {
+            throw EncryptedDatabaseError.plaintext(path: file.path)
+        }
+        return try key.derived(salt: salt)
+    }
+
+    /// Whether the key decrypts the first page.
+    func opens(with key: DatabaseKey) -> Bool {
+        // A page that another process is writing at the moment reads as a damaged one.
+        (0..<3).contains { _ in
+            read(with: key, compatibility: nil) != .notADatabase
+        }
+    }
+
+    /// Tells why a plaintext database can't be opened.
+    func explain(_ error: DatabaseError) -> any Error {
+        // > The "file format read version" at byte 19: a value greater than 2 can't be read.
+        // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
+        if error.resultCode == .SQLITE_NOTADB, header[19] > 2 {
+            return EncryptedDatabaseError.newerFormat(path: file.path)
+        }
+        return explainSchema(error, damagedPages: []) ?? error
+    }
+
+    /// Tells why an encrypted file can't be opened.
+    ///
+    /// - Parameters:
+    ///   - error: How the opening failed; `nil` if the key didn't decrypt the first page.
+    ///   - key: The key as it was given, from which older formats derive otherwise.
+    ///   - derivedKey: The key that was tried.
+    func explain(
+        _ error: DatabaseError?,
+        key: DatabaseKey,
+        derivedKey: DatabaseKey
+    ) throws -> any Error {
+        if let error, error.resultCode != .SQLITE_NOTADB {
+            let isDamaged = error.resultCode == .SQLITE_CORRUPT
+            let pages = isDamaged ? damagedPages(key: derivedKey) : []
+            return explainSchema(error, damagedPages: pages) ?? error
+        }
+        switch try authenticPages(key: derivedKey) {
+        case .first:
+            // The key is right and SQLite can't read the header that it decrypts.
+            return EncryptedDatabaseError.newerFormat(path: file.path)
+        case .others:
+            let pages = damagedPages(key: derivedKey)
+            return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
+        case .none:
+            return explainForeignFile(key: key)
+        }
+    }
+
+    // MARK: - What is told apart
+
+    private func explainSchema(
+        _ error: DatabaseError,
+        damagedPages: [Int]
+    ) -> EncryptedDatabaseError? {
+        let message = error.message ?? ""
+        switch error.resultCode {
+        case .SQLITE_ERROR where message == "unsupported file format":
+            // The schema format number is beyond this SQLite's.
+            return .newerFormat(path: file.path)
+        case .SQLITE_CORRUPT where damagedPages.isEmpty && message.hasPrefix("malformed database"):
+            // Every page is as it was written, so the schema has SQL that this SQLite doesn't know.
+            return .newerFormat(path: file.path)
+        case .SQLITE_CORRUPT:
+            return .damaged(path: file.path, pages: damagedPages)
+        default:
+            return EncryptedDatabaseError(error, path: file.path)
+        }
+    }
+
+    private func explainForeignFile(key: DatabaseKey) -> EncryptedDatabaseError {
+        for version in [3, 2, 1] {
+            // The key is right too where the page can be decrypted and the rest was cut off.
+            switch read(with: key, compatibility: version).primary {
+            case CipherCode.ok.primary, CipherCode.corrupt.primary:
+                return .olderFormat(path: file.path, cipherCompatibility: version)
+            default: continue
+            }
+        }
+        // Page sizes are powers of two, 512 the smallest.
+        // <https://www.sqlite.org/fileformat.html#page_size>
+        return size % 512 == 0 ? .wrongKey(path: file.path) : .notADatabase(path: file.path)
+    }
+
+    private enum AuthenticPages {
+        case none, first, others
+    }
+
+    private func authenticPages(key: DatabaseKey) throws -> AuthenticPages {
+        let authentication = try PageAuthentication(key: key, salt: salt)
+        let pageSize = SQLCipherFormat.pageSize
+        let count = size / pageSize
+        guard count > 0 else { return .none }
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            // Some pages from all over the file: what damaged the first may have damaged its
+            // neighbours as well.
+            for number in Set([1, 2, 3] + (1...32).map { $0 * count / 32 }).sorted() {
+                guard (1...count).contains(number) else { continue }
+                let page = try connection.bytes(at: (number - 1) * pageSize, count: pageSize)
+                if authentication.isAuthentic(page, number: number) {
+                    return number == 1 ? .first : .others
+                }
+            }
+            return .none
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+    }
+
+    private func damagedPages(key: DatabaseKey) -> [Int] {
+        guard let connection = try? CipherConnection(immutable: file.absolutePath),
+            connection.setKey(key) == .ok
+        else { return [] }
+        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
+        return connection.column("PRAGMA cipher_integrity_check", limit: 100).values
+            .compactMap { row in
+                let words = row.split(separator: " ")
+                return words.firstIndex(of: "page").flatMap { index in
+                    index + 1 < words.endIndex ? Int(words[index + 1]) : nil
+                }
+            }
+    }
+
+    // MARK: - Reading
+
+    private var salt: [UInt8] { Array(header.prefix(SQLCipherFormat.saltCount)) }
+
+    // <https://www.sqlite.org/fileformat.html#magic_header_string>
+    private var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
+
+    /// How reading the first page ends, with the settings of SQLCipher 4 or of an older one.
+    private func read(with key: DatabaseKey, compatibility: Int?) -> CipherCode {
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            var code = connection.setKey(key)
+            if code == .ok, let compatibility {
+                code = connection.run("PRAGMA cipher_compatibility = \(compatibility)")
+            }
+            return code == .ok ? connection.run("PRAGMA schema_version") : code
+        } catch {
+            return error
+        }
+    }
+
+    private static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
+        -> EncryptedDatabaseError
+    {
+        EncryptedDatabaseError(
+            DatabaseError(resultCode: ResultCode(rawValue: code.rawValue)),
+            path: file.path
+        )
+            ?? .inputOutput(path: file.path, detail: "SQLite \(code.rawValue)")
+    }
+}

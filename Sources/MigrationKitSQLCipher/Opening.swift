@@ -1,0 +1,110 @@
+import GRDB
+import KeyStore
+
+/// One attempt to open a database: looks before it opens, and explains what fails.
+struct Opening {
+    private let file: DatabaseFile
+    private let key: DatabaseKey?
+    private let options: EncryptedDatabase.Options
+
+    init(path: String, key: DatabaseKey?, options: EncryptedDatabase.Options) {
+        file = DatabaseFile(path)
+        self.key = key
+        self.options = options
+    }
+
+    /// Opens the database with `connect`, which gets the absolute path and the configuration.
+    func run<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        let isNew = try createIfMissing()
+        do {
+            try file.checkAccess(forWriting: !options.isReadOnly)
+            if try file.size() == 0 {
+                try writeFirstPage()
+            }
+            return try connectToContent(connect)
+        } catch {
+            if isNew {
+                file.removeIfEmpty()
+            }
+            throw error
+        }
+    }
+
+    private func createIfMissing() throws -> Bool {
+        let creates = options.createsFile && !options.isReadOnly
+        switch try file.size() {
+        case nil where creates: return try file.create()
+        case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        case 0 where !creates: throw EncryptedDatabaseError.empty(path: file.path)
+        // SQLite takes a file of one byte for an empty one, and would write over it.
+        case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
+        default: return false
+        }
+    }
+
+    /// Writes the first page of an empty file, and with it the salt.
+    ///
+    /// Without a first page, two processes that start on one new file would each go on with a salt
+    /// of their own, and the later one's key would not open what the earlier one wrote. Here the
+    /// later one finds that out under SQLite's lock, and goes on with the salt that is there.
+    private func writeFirstPage() throws {
+        var generator = SystemRandomNumberGenerator()
+        let salt = (0..<SQLCipherFormat.saltCount).map { _ in
+            UInt8.random(in: .min ... .max, using: &generator)
+        }
+        let setup = ConnectionSetup(key: try key?.derived(salt: salt), options: options)
+        do {
+            let queue = try DatabaseQueue(
+                path: file.absolutePath,
+                configuration: setup.configuration
+            )
+            try queue.inDatabase { db in
+                // Taking the lock for writing gives an empty file its first page.
+                try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
+            }
+            try queue.close()
+        } catch let error as DatabaseError where !setup.didHostThrow {
+            if error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 { return }
+            throw EncryptedDatabaseError(error, path: file.path) ?? error
+        }
+    }
+
+    private func connectToContent<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        let inspection = try FileInspection(file)
+        guard let key else {
+            try inspection.checkPlaintext()
+            return try connectOnce(connect, key: nil) { inspection.explain($0) }
+        }
+        let derivedKey = try inspection.derive(key)
+        // With a journal, opening for writing changes the file before the key is proven.
+        if file.hasJournal, !inspection.opens(with: derivedKey) {
+            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
+        }
+        return try connectOnce(connect, key: derivedKey) {
+            try inspection.explain($0, key: key, derivedKey: derivedKey)
+        }
+    }
+
+    private func connectOnce<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer,
+        key: DatabaseKey?,
+        explain: (DatabaseError) throws -> any Error
+    ) throws -> Writer {
+        let setup = ConnectionSetup(key: key, options: options)
+        let writer: Writer
+        do {
+            writer = try connect(file.absolutePath, setup.configuration)
+        } catch let error as DatabaseError where !setup.didHostThrow {
+            throw try explain(error)
+        }
+        // The operating system allows writing, so it is the file's own format that forbids it.
+        if !options.isReadOnly, writer.writeWithoutTransaction(\.isMainReadOnly) {
+            throw EncryptedDatabaseError.newerFormat(path: file.path)
+        }
+        return writer
+    }
+}

@@ -1,0 +1,366 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Bad input: a clear error that says what to do, the documented exit code, and every file as it
+/// was.
+@Suite struct FailureTests {
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeItems()
+    }
+
+    /// Runs a command that must fail, and checks that it changes no file.
+    private func expectFailure(
+        _ exit: Int32,
+        _ code: String,
+        saying words: String...,
+        running arguments: [String],
+        input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let before = try FolderContents(of: tool.folder)
+        let human = try tool.run(arguments, input: input)
+        let json = try tool.run(arguments + ["--json"], input: input)
+        #expect(try FolderContents(of: tool.folder) == before, sourceLocation: sourceLocation)
+
+        #expect(human.status == exit, "\(human.stderr)", sourceLocation: sourceLocation)
+        #expect(human.stdout.isEmpty, sourceLocation: sourceLocation)
+        let lines = human.stderr.split(separator: "\n")
+        #expect(lines.first?.hasPrefix("error: ") == true, sourceLocation: sourceLocation)
+        #expect(lines.count > 1, "no line says what to do", sourceLocation: sourceLocation)
+        for word in words {
+            #expect(human.stderr.contains(word), "\(human.stderr)", sourceLocation: sourceLocation)
+        }
+        #expect(!human.stderr.contains(tool.password), sourceLocation: sourceLocation)
+
+        #expect(json.status == exit, sourceLocation: sourceLocation)
+        #expect(json.stdout.isEmpty, sourceLocation: sourceLocation)
+        let error = try json.jsonError()
+        #expect(error["code"] as? String == code, sourceLocation: sourceLocation)
+        #expect(error["exit"] as? Int == Int(exit), sourceLocation: sourceLocation)
+        #expect((error["message"] as? String)?.isEmpty == false, sourceLocation: sourceLocation)
+    }
+
+    private func onStore(_ command: String, _ arguments: String...) -> [String] {
+        [command] + tool.opening + ["--migrations", tool.migrations] + arguments
+    }
+
+    private static let existing = ["status", "verify", "rollback"]
+    private static let all = existing + ["migrate"]
+
+    // MARK: - The Key
+
+    @Test(arguments: all) func wrongPassphrase(_ command: String) throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try tool.folder.write("password", "something else".utf8)
+        try expectFailure(77, "wrongKey", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func plaintextFileWithAKey(_ command: String) throws {
+        let plain = [
+            "--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations,
+        ]
+        #expect(try tool.run(["migrate"] + plain).status == 0)
+        try expectFailure(77, "plaintext", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func encryptedFileWithoutAKey(_ command: String) throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try expectFailure(
+            77,
+            "encrypted",
+            saying: "store.db",
+            running: [
+                command, "--db-path", tool.database, "--no-encryption", "--migrations",
+                tool.migrations,
+            ]
+        )
+    }
+
+    @Test(arguments: all) func noKeyAtAll(_ command: String) throws {
+        try expectFailure(
+            64,
+            "noKey",
+            saying: "--keychain-service",
+            "--password-file",
+            "--no-encryption",
+            running: [command, "--db-path", tool.database, "--migrations", tool.migrations]
+        )
+    }
+
+    @Test func twoKeySources() throws {
+        try expectFailure(
+            64,
+            "severalKeySources",
+            saying: "--password-file",
+            "--keychain-service",
+            running: onStore("migrate", "--keychain-service", "s")
+        )
+        try expectFailure(
+            64,
+            "keyForPlaintext",
+            saying: "--no-encryption",
+            running: onStore("migrate", "--no-encryption")
+        )
+    }
+
+    @Test func emptyPasswordFile() throws {
+        for content in ["", "\n"] {
+            try tool.folder.write("password", content.utf8)
+            try expectFailure(77, "emptyKey", saying: "password", running: onStore("migrate"))
+        }
+    }
+
+    @Test func passwordFileThatOthersCanRead() throws {
+        try tool.folder.write("password", tool.password.utf8, mode: 0o644)
+        try expectFailure(
+            77,
+            "keyFileOpenToOthers",
+            saying: "chmod 600",
+            running: onStore("migrate")
+        )
+    }
+
+    @Test func passwordFileThatIsMissing() throws {
+        try FileManager.default.removeItem(atPath: tool.folder.path("password"))
+        try expectFailure(66, "noSuchKeyFile", saying: "password", running: onStore("migrate"))
+    }
+
+    // MARK: - The File
+
+    @Test(arguments: existing) func noFile(_ command: String) throws {
+        try expectFailure(
+            66,
+            "noSuchFile",
+            saying: "store.db",
+            "migrate",
+            running: onStore(command)
+        )
+    }
+
+    @Test func noDatabaseNamed() throws {
+        try expectFailure(
+            64,
+            "noDatabasePath",
+            saying: "--db-path",
+            running: [
+                "status", "--password-file", tool.folder.path("password"), "--migrations",
+                tool.migrations,
+            ]
+        )
+    }
+
+    @Test(arguments: all) func folderAsDatabase(_ command: String) throws {
+        try tool.folder.makeFolder("store.db")
+        try expectFailure(66, "isDirectory", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func randomBytes(_ command: String) throws {
+        let bytes = (0..<8192).map { _ in UInt8.random(in: 0...255) }
+        try tool.folder.write("store.db", bytes)
+        try expectFailure(77, "wrongKey", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func bytesThatCanNotBeADatabase(_ command: String) throws {
+        let bytes = (0..<5000).map { _ in UInt8.random(in: 0...255) }
+        try tool.folder.write("store.db", bytes)
+        try expectFailure(66, "notADatabase", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func truncatedFile(_ command: String) throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: tool.database))
+        try tool.folder.write("store.db", bytes.prefix(bytes.count - 4096))
+        try expectFailure(74, "damaged", saying: "store.db", running: onStore(command))
+    }
+
+    @Test(arguments: all) func fileThatMayNotBeRead(_ command: String) throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        // Root reads everything, so another user runs the tool, from a place it can reach.
+        let isRoot = geteuid() == 0
+        let executable = tool.folder.path("tool")
+        try FileManager.default.copyItem(
+            atPath: builtExecutable("migrationkit-cli"),
+            toPath: executable
+        )
+        if isRoot {
+            for path in [tool.folder.path, tool.migrations] { #expect(chmod(path, 0o755) == 0) }
+            for name in try FileManager.default.contentsOfDirectory(atPath: tool.migrations) {
+                #expect(chmod(tool.migrations + "/" + name, 0o644) == 0)
+            }
+            #expect(chown(tool.folder.path("password"), 65534, 65534) == 0)
+        } else {
+            #expect(chmod(tool.database, 0) == 0)
+        }
+        let before = try FolderContents(of: tool.folder)
+        let prefix =
+            isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"]
+        let result = try TestSupport.run(
+            prefix[0],
+            prefix.dropFirst() + [executable] + onStore(command),
+            environment: tool.environment
+        )
+        #expect(result.status == 77, "\(result.stderr)")
+        #expect(result.stderr.hasPrefix("error: "))
+        #expect(result.stderr.contains("store.db"))
+        #expect(try FolderContents(of: tool.folder) == before)
+    }
+
+    @Test func lockedFile() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        let holder = try ChildProcess(
+            "sqlcipher",
+            ["-batch", tool.database],
+            environment: tool.environment
+        )
+        let quoted = tool.password.replacing("'", with: "''")
+        holder.write("PRAGMA key = '\(quoted)'; BEGIN EXCLUSIVE; SELECT 'held';\n".utf8)
+        var line = holder.readLine()
+        while let read = line, read != "held" { line = holder.readLine() }
+        try #require(line == "held")
+        let result = try tool.onStore("rollback")
+        #expect(result.status == 75, "\(result.stderr)")
+        #expect(result.stderr.hasPrefix("error: "))
+        holder.send(SIGKILL)
+        _ = try holder.finish()
+    }
+
+    // MARK: - The Migrations
+
+    @Test(arguments: all) func noMigrationsFolder(_ command: String) throws {
+        try FileManager.default.removeItem(atPath: tool.migrations)
+        try expectFailure(66, "noSuchFolder", saying: "migrations", running: onStore(command))
+    }
+
+    @Test func emptyMigrationsFolder() throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: tool.migrations) {
+            try FileManager.default.removeItem(atPath: tool.migrations + "/" + name)
+        }
+        try expectFailure(66, "emptyFolder", saying: "migrations", running: onStore("migrate"))
+    }
+
+    @Test func duplicateIdentifiers() throws {
+        try tool.folder.write("migrations/0001_items.up.sql", "CREATE TABLE a (id);".utf8)
+        try expectFailure(
+            65,
+            "unusableMigrations",
+            saying: "0001_items",
+            running: onStore("migrate")
+        )
+    }
+
+    @Test func disorderedIdentifiers() throws {
+        try tool.write("10_late", up: "CREATE TABLE a (id);")
+        try tool.write("9_early", up: "CREATE TABLE b (id);")
+        try expectFailure(65, "unusableMigrations", saying: "10_late", running: onStore("migrate"))
+    }
+
+    @Test func errorInTheThirdStepOfFive() throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag (id INTEGER);\nCREAT TABLE half (id);")
+        try tool.write("0004_more", up: "CREATE TABLE more (id INTEGER);")
+        try tool.write("0005_most", up: "CREATE TABLE most (id INTEGER);")
+        let result = try tool.onStore("migrate")
+        #expect(result.status == 1)
+        #expect(result.stderr.contains("0003_tags.sql:3"))
+        #expect(result.stderr.contains("syntax error"))
+        #expect(result.stderr.contains("rolled back"))
+
+        let status = try tool.onStore("status", "--json").json()
+        #expect(status["pending"] as? [String] == ["0003_tags", "0004_more", "0005_most"])
+        let tables = try sqlcipher("SELECT group_concat(name) FROM sqlite_schema WHERE sql <> '';")
+        #expect(!tables.contains("tag"))
+        #expect(tables.contains("item"))
+
+        // What failed once goes on from there once it is corrected.
+        try tool.write("0003_tags", up: "CREATE TABLE tag (id INTEGER);")
+        let rest = try tool.onStore("migrate", "--json").json()
+        #expect((rest["applied"] as? [Any])?.count == 3)
+    }
+
+    @Test func unknownTarget() throws {
+        try expectFailure(
+            64,
+            "unknownTarget",
+            saying: "9999",
+            running: onStore("migrate", "--to", "9999")
+        )
+    }
+
+    @Test func targetBehindTheDatabase() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try expectFailure(
+            64,
+            "targetBehindDatabase",
+            saying: "0003_tags",
+            "rollback",
+            running: onStore("migrate", "--to", "0001_items")
+        )
+    }
+
+    @Test func databaseOfANewerProgram() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try FileManager.default.removeItem(atPath: tool.folder.path("migrations/0003_tags.sql"))
+        for command in ["migrate", "rollback"] {
+            try expectFailure(65, "databaseIsNewer", saying: "0003_tags", running: onStore(command))
+        }
+    }
+
+    @Test func rollbackWithoutADownPart() throws {
+        try tool.write("0004_final", up: "CREATE TABLE final (id INTEGER);")
+        #expect(try tool.onStore("migrate").status == 0)
+        try expectFailure(
+            65,
+            "rollbackNotDefined",
+            saying: "0004_final",
+            running: onStore("rollback", "--steps", "2")
+        )
+    }
+
+    @Test func negativeSteps() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try expectFailure(
+            64,
+            "negativeSteps",
+            saying: "-1",
+            running: onStore("rollback", "--steps=-1")
+        )
+    }
+
+    @Test func outputThatCanNotBeWritten() throws {
+        try expectFailure(
+            73,
+            "cannotWrite",
+            saying: "--output",
+            running: [
+                "schema-dump", "--migrations", tool.migrations, "--output",
+                tool.folder.path("none/schema.sql"),
+            ]
+        )
+    }
+
+    // MARK: - Usage
+
+    @Test func unknownOptionAndCommand() throws {
+        for arguments in [["migrate", "--bogus"], ["migrat"], ["rollback", "--steps", "many"]] {
+            let result = try tool.run(arguments)
+            #expect(result.status == 64)
+            #expect(result.stdout.isEmpty)
+            #expect(result.stderr.hasPrefix("error: "), "\(result.stderr)")
+        }
+        let json = try tool.run("migrate", "--bogus", "--json")
+        #expect(try json.jsonError()["code"] as? String == "usage")
+    }
+
+    private func sqlcipher(_ sql: String) throws -> String {
+        let quoted = tool.password.replacing("'", with: "''")
+        return try TestSupport.run(
+            "sqlcipher",
+            ["-batch", tool.database],
+            environment: tool.environment,
+            input: "PRAGMA key = '\(quoted)';\n\(sql)\n".utf8
+        ).stdout
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built tool with a folder of its own: a database, a folder of migrations, a password file.
+struct Tool {
+    /// The password of the store; another one for every test.
+    let password = "correct horse \(UInt64.random(in: 1...UInt64.max)) — ünïcode"
+    let folder: TemporaryFolder
+    var environment: [String: String]
+
+    init(environment: [String: String] = [:]) throws {
+        folder = try TemporaryFolder()
+        self.environment = environment
+        if self.environment["PATH"] == nil {
+            self.environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+        }
+        try folder.makeFolder("migrations")
+        try folder.write("password", (password + "\n").utf8)
+    }
+
+    var database: String { folder.path("store.db") }
+    var migrations: String { folder.path("migrations") }
+
+    /// What a command needs to open the store.
+    var opening: [String] { ["--db-path", database, "--password-file", folder.path("password")] }
+
+    func write(_ name: String, up: String, down: String? = nil) throws {
+        let down = down.map { "\n-- migrate:down\n\($0)\n" } ?? ""
+        try folder.write("migrations/\(name).sql", "-- migrate:up\n\(up)\n\(down)".utf8)
+    }
+
+    /// Three migrations that can all be undone.
+    func writeItems() throws {
+        try write("0001_items", up: "CREATE TABLE item (id INTEGER);", down: "DROP TABLE item;")
+        try write("0002_row", up: "INSERT INTO item VALUES (1);", down: "DELETE FROM item;")
+        try write("0003_tags", up: "CREATE TABLE tag (id INTEGER);", down: "DROP TABLE tag;")
+    }
+
+    /// Runs a command as it is given.
+    func run(_ arguments: String..., input: String = "") throws -> ProcessResult {
+        try run(arguments, input: input)
+    }
+
+    func run(_ arguments: [String], input: String = "") throws -> ProcessResult {
+        try TestSupport.run(
+            builtExecutable("migrationkit-cli"),
+            arguments,
+            environment: environment,
+            input: input.utf8,
+            newSession: true
+        )
+    }
+
+    /// Runs a command on the store and its migrations.
+    func onStore(_ command: String, _ arguments: String...) throws -> ProcessResult {
+        try run([command] + opening + ["--migrations", migrations] + arguments)
+    }
+
+    /// The folder of the Notes example's migrations.
+    static let notesMigrations = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Examples/Notes/migrations").path
+}
+
+extension ProcessResult {
+    /// The JSON document on standard output.
+    func json() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any])
+    }
+
+    /// The error of a JSON document on standard error.
+    func jsonError() throws -> [String: Any] {
+        let document = try JSONSerialization.jsonObject(with: Data(errorBytes))
+        return try #require((document as? [String: Any])?["error"] as? [String: Any])
+    }
+}
+
+/// Every file below a folder with its content and its mode.
+struct FolderContents: Equatable {
+    var files: [String: Data] = [:]
+    var modes: [String: UInt16] = [:]
+
+    init(of folder: TemporaryFolder) throws {
+        let files = FileManager.default
+        for name in try files.subpathsOfDirectory(atPath: folder.path) {
+            let path = folder.path(name)
+            let attributes = try files.attributesOfItem(atPath: path)
+            modes[name] = (attributes[.posixPermissions] as? NSNumber)?.uint16Value
+            if attributes[.type] as? FileAttributeType == .typeRegular {
+                self.files[name] = try Data(contentsOf: URL(fileURLWithPath: path))
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKit
+import MigrationKitCLI
+import MigrationKitGRDB
+import Testing
+
+/// A program with steps of its own, whose database is in memory.
+@Suite struct EmbeddedCommandTests {
+    let queue: DatabaseQueue
+    let runner: GRDBMigrationRunner
+    let output = Lines()
+    let errorOutput = Lines()
+
+    init() throws {
+        queue = try DatabaseQueue()
+        runner = try GRDBMigrationRunner(steps: [
+            MigrationStep(
+                identifier: "0001_items",
+                sourceFile: "M0001.swift",
+                apply: { try $0.execute(sql: "CREATE TABLE item (id)") },
+                rollback: { try $0.execute(sql: "DROP TABLE item") }
+            ),
+            MigrationStep(
+                identifier: "0002_tags",
+                sourceFile: "M0002.swift",
+                apply: { try $0.execute(sql: "CREATE TABLE tag (id)") },
+                rollback: { try $0.execute(sql: "DROP TABLE tag") }
+            ),
+        ])
+    }
+
+    private var host: MigrationCLIHost {
+        MigrationCLIHost(runner: runner, openWriter: { [queue] _ in queue })
+    }
+
+    private func run(_ arguments: String..., host: MigrationCLIHost? = nil) throws {
+        try MigrationCLI.run(
+            arguments: arguments,
+            host: host ?? self.host,
+            output: output.append,
+            errorOutput: errorOutput.append
+        )
+    }
+
+    @Test func allFiveCommandsRunOnTheHostsSteps() throws {
+        try run("migrate", "--to", "0001_items")
+        #expect(output.text.contains("0001_items"))
+        try run("migrate")
+        try run("status")
+        #expect(output.text.contains("up       0002_tags"))
+        try run("verify")
+        #expect(output.text.contains("ok      quick_check"))
+        try run("rollback", "--steps", "2")
+        #expect(try runner.pendingMigrationIdentifiers(in: queue).count == 2)
+        #expect(errorOutput.text.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["migrate"], ["migrationkit", "migrate"], ["/usr/bin/notes", "migrate"],
+        [CommandLine.arguments[0], "migrate"],
+    ])
+    func programNameInFrontIsDropped(_ arguments: [String]) throws {
+        try MigrationCLI.run(arguments: arguments, host: host, output: { _ in })
+        #expect(try !runner.hasPendingMigrations(in: queue))
+    }
+
+    @Test func whatIsNoCommandIsNotTakenForAProgramName() throws {
+        let error = #expect(throws: (any Error).self) { try run("migrat") }
+        #expect(MigrationCLI.exitCode(for: try #require(error)) == 64)
+    }
+
+    @Test(arguments: [["--help"], ["help"], ["notes", "--help"], ["help", "migrate"]])
+    func helpIsOutputAndNoError(_ arguments: [String]) throws {
+        try MigrationCLI.run(arguments: arguments, host: host, output: output.append)
+        #expect(output.text.contains("USAGE: "))
+        // A host's steps are its own.
+        #expect(!output.text.contains("--migrations"))
+    }
+
+    @Test func hostGetsTheOptions() throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                let expected = MigrationDatabaseOpenOptions(
+                    dbPath: "/tmp/example.sqlite",
+                    keychainService: "svc",
+                    keychainAccount: "acct"
+                )
+                seen.append(options == expected ? "equal" : "\(options)")
+                return queue
+            }
+        )
+        try run(
+            "status",
+            "--db-path",
+            "/tmp/example.sqlite",
+            "--keychain-service",
+            "svc",
+            "--keychain-account",
+            "acct",
+            host: host
+        )
+        #expect(seen.text == "equal")
+    }
+
+    @Test func hostGetsThePassword() throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                seen.append(options.password ?? "none")
+                return queue
+            }
+        )
+        try run("status", "--password", "p", host: host)
+        #expect(seen.text == "p")
+        #expect(errorOutput.text.hasPrefix("warning: --password"))
+    }
+
+    @Test func passwordFileReachesTheHostAsASource() throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                seen.append(options.keySource == .file(path: "/tmp/key") ? "file" : "other")
+                return queue
+            }
+        )
+        try run("status", "--password-file", "/tmp/key", host: host)
+        #expect(seen.text == "file")
+    }
+
+    @Test func twoKeySourcesAreRefusedBeforeTheHostIsAsked() throws {
+        #expect(
+            throws: MigrationCLIError.severalKeySources(["--password", "--keychain-service"])
+        ) {
+            try run("status", "--password", "p", "--keychain-service", "s")
+        }
+        #expect(throws: MigrationCLIError.accountWithoutService) {
+            try run("status", "--password", "p", "--keychain-account", "a")
+        }
+    }
+
+    @Test func failingStepIsNamed() throws {
+        struct Odd: Error {}
+        let runner = try GRDBMigrationRunner(steps: [
+            MigrationStep(identifier: "0001_ok", sourceFile: "") { _ in },
+            MigrationStep(identifier: "0002_odd", sourceFile: "") { _ in throw Odd() },
+        ])
+        let host = MigrationCLIHost(runner: runner, openWriter: { [queue] _ in queue })
+        let failure = #expect(throws: MigrationStepFailure.self) { try run("migrate", host: host) }
+        #expect(failure?.identifier == "0002_odd")
+        #expect(failure?.committed == 1)
+        #expect(failure?.underlying is Odd)
+        #expect(MigrationCLI.exitCode(for: try #require(failure)) == 1)
+    }
+
+    @Test func schemaDumpNeedsASnapshotProvider() throws {
+        #expect(throws: MigrationCLIError.schemaSnapshotNotConfigured) { try run("schema-dump") }
+    }
+
+    @Test func schemaDumpPrintsWhatTheHostMakes() throws {
+        struct Fixed: SchemaSnapshotProvider {
+            func generateCanonicalSnapshot() throws -> String { "CREATE TABLE fixed (id);\n" }
+        }
+        let open: MigrationCLIHost.OpenWriter = { [queue] _ in queue }
+        for host in [
+            MigrationCLIHost(runner: runner, openWriter: open, schemaSnapshotProvider: Fixed()),
+            MigrationCLIHost(
+                runner: runner,
+                openWriter: open,
+                generateSchemaSnapshot: { try Fixed().generateCanonicalSnapshot() }
+            ),
+        ] {
+            try run("schema-dump", host: host)
+        }
+        #expect(output.text == "CREATE TABLE fixed (id);\nCREATE TABLE fixed (id);")
+    }
+}
+
+/// Collects lines.
+final class Lines: @unchecked Sendable {
+    // `@unchecked`: every access holds the lock.
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    @Sendable func append(_ line: String) {
+        lock.withLock { lines.append(line) }
+    }
+
+    var text: String {
+        lock.withLock { lines.joined(separator: "\n") }
+    }
+}

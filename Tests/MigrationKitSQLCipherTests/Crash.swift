@@ -1,0 +1,54 @@
+import Foundation
+
+/// Leaves a database as a program that was killed leaves it.
+enum Crash {
+    /// A row, 'from the log', is in the write-ahead log only.
+    static func leaveLog(of path: String, key: TestKey) throws {
+        try kill(
+            after: [
+                "PRAGMA journal_mode = WAL", "PRAGMA wal_autocheckpoint = 0",
+                "INSERT INTO t VALUES ('from the log')",
+            ],
+            of: path,
+            key: key
+        )
+    }
+
+    /// A journal holds pages that an unfinished transaction has already overwritten.
+    static func leaveJournal(of path: String, key: TestKey) throws {
+        try kill(
+            after: [
+                "PRAGMA cache_size = 2", "BEGIN", "UPDATE t SET a = 'never committed'",
+                "CREATE TABLE filler(a)",
+                """
+                WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50)
+                INSERT INTO filler SELECT randomblob(3500) FROM c
+                """,
+            ],
+            of: path,
+            key: key
+        )
+    }
+
+    private static func kill(after statements: [String], of path: String, key: TestKey) throws {
+        let program = """
+            import json, os, sys
+            import sqlcipher3
+            path, key, statements = json.load(sys.stdin)
+            connection = sqlcipher3.connect(path, isolation_level=None)
+            connection.execute('PRAGMA key = "' + key + '"')
+            for statement in statements:
+                connection.execute(statement).fetchall()
+            os.kill(os.getpid(), 9)
+            """
+        let input = try JSONSerialization.data(
+            withJSONObject: [path, key.spelling, statements] as [Any]
+        )
+        let result = try Tools.run(
+            Tools.python,
+            ["-c", program],
+            input: String(decoding: input, as: UTF8.self)
+        )
+        guard result.status == 9 else { throw Tools.Failed(program: "python", result: result) }
+    }
+}

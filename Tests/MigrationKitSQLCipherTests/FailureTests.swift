@@ -1,0 +1,238 @@
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitSQLCipher
+import Testing
+
+/// Every reason for which a file can't be opened, told by name, and the folder left as it was.
+@Suite struct FailureTests {
+    private let folder: TestFolder
+    private let key: TestKey
+    private var path: String { folder.file() }
+
+    init() throws {
+        folder = try TestFolder()
+        key = try .raw()
+    }
+
+    /// Opens in every way that there is and expects the same answer and an unchanged folder.
+    private func expect(
+        _ expected: EncryptedDatabaseError,
+        key: TestKey? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let key = (key ?? self.key).key
+        let before = try folder.snapshot()
+        for isReadOnly in [false, true] {
+            for createsFile in [false, true] {
+                let options = EncryptedDatabase.Options(
+                    createsFile: createsFile,
+                    isReadOnly: isReadOnly
+                )
+                #expect(throws: expected, sourceLocation: sourceLocation) {
+                    try EncryptedDatabase.open(path, key: key, options: options)
+                }
+                #expect(throws: expected, sourceLocation: sourceLocation) {
+                    try EncryptedDatabase.openPool(path, key: key, options: options)
+                }
+            }
+        }
+        #expect(try folder.snapshot() == before, sourceLocation: sourceLocation)
+    }
+
+    @Test func wrongKeyIsToldFromTheOthers() throws {
+        try Fixtures.encrypted(path, key: key)
+        try expect(.wrongKey(path: path), key: .raw())
+        try expect(.wrongKey(path: path), key: .passphrase())
+    }
+
+    @Test func aWrongPassphraseForAPassphraseIsToldToo() throws {
+        try Fixtures.encrypted(path, key: .passphrase())
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: TestKey.passphrase().key)
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
+    @Test func aPlaintextFileIsToldFromAWrongKey() throws {
+        try Fixtures.plaintext(path)
+        try expect(.plaintext(path: path))
+    }
+
+    @Test func anEncryptedFileIsNotOpenedAsPlaintext() throws {
+        try Fixtures.encrypted(path, key: key)
+        let before = try folder.snapshot()
+        for isReadOnly in [false, true] {
+            #expect(throws: EncryptedDatabaseError.encrypted(path: path)) {
+                try EncryptedDatabase.openPlaintext(path, options: .init(isReadOnly: isReadOnly))
+            }
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
+    @Test func aFolderIsNoDatabase() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try expect(.isDirectory(path: path))
+        #expect(throws: EncryptedDatabaseError.isDirectory(path: path)) {
+            try EncryptedDatabase.openPlaintext(path)
+        }
+    }
+
+    @Test func aPipeIsNoDatabaseAndIsNotWaitedFor() throws {
+        #expect(mkfifo(path, 0o600) == 0)
+        let before = try folder.names
+        #expect(throws: EncryptedDatabaseError.notADatabase(path: path)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.names == before)
+    }
+
+    @Test(arguments: [1, 15, 511, 5000, 100_001])
+    func randomBytesOfAnImpossibleSizeAreNoDatabase(count: Int) throws {
+        try folder.write(Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
+        try expect(.notADatabase(path: path))
+    }
+
+    @Test(arguments: [512, 4096, 65536])
+    func randomBytesOfAPossibleSizeCanNotBeToldFromAWrongKey(count: Int) throws {
+        try folder.write(Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
+        try expect(.wrongKey(path: path))
+        let suggestion = EncryptedDatabaseError.wrongKey(path: path).recoverySuggestion
+        #expect(try #require(suggestion).contains("no SQLCipher database"))
+    }
+
+    @Test(arguments: [3, 2, 1], try TestKey.each().dropLast())
+    func anOlderFormatIsToldWithItsVersion(version: Int, key: TestKey) throws {
+        _ = try Tools.sqlcipher(path, key: key, compatibility: version, sql: "CREATE TABLE t(a);")
+        // 2 and 3 differ in how a passphrase becomes a key.
+        let told = version == 2 && key.key.form == .rawKey ? 3 : version
+        try expect(.olderFormat(path: path, cipherCompatibility: told), key: key)
+        try expect(.wrongKey(path: path), key: .raw())
+    }
+
+    @Test(arguments: try TestKey.each())
+    func aDamagedFirstPageIsToldFromAWrongKey(key: TestKey) throws {
+        try Fixtures.encrypted(path, key: key)
+        try folder.damage(at: 2000)
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [1])) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: TestKey.raw().key)
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
+    @Test func aDamagedSaltCanNotBeToldFromAWrongPassphrase() throws {
+        let key = try TestKey.passphrase()
+        try Fixtures.encrypted(path, key: key)
+        try folder.damage(at: 3)
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+    }
+
+    @Test func aDamagedPageOfTheSchemaIsNamed() throws {
+        let tables = (1...200).map { "CREATE TABLE t\($0)(a, b, c);" }.joined()
+        _ = try Tools.sqlcipher(path, key: key, sql: tables)
+        for page in 2...(try folder.data().count / 4096) {
+            try folder.damage(at: (page - 1) * 4096 + 500)
+        }
+        let error = #expect(throws: EncryptedDatabaseError.self) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        guard case .damaged(path, let pages) = error else {
+            Issue.record("not told as damage: \(String(describing: error))")
+            return
+        }
+        #expect(pages.count == 100)
+        #expect(pages.first == 2)
+    }
+
+    @Test(arguments: [4096, 8192, 9000])
+    func aFileThatWasCutShortIsDamaged(size: Int) throws {
+        _ = try Tools.sqlcipher(path, key: key, sql: Fixtures.fill(pages: 10))
+        try folder.write(folder.data().prefix(size))
+        try expect(.damaged(path: path, pages: size == 9000 ? [3] : []))
+    }
+
+    @Test func aFileThatWasCutWithinItsFirstPageIsNoDatabase() throws {
+        try Fixtures.encrypted(path, key: key)
+        try folder.write(folder.data().prefix(3000))
+        try expect(.notADatabase(path: path))
+    }
+
+    @Test(arguments: [(18, 3), (19, 3), (47, 5)])
+    func aNewerFileFormatIsToldFromAWrongKey(offset: Int, value: UInt8) throws {
+        try Fixtures.encrypted(path, key: key)
+        try FirstPage.set(offset, to: value, in: path, key: key)
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.newerFormat(path: path)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.snapshot() == before)
+
+        let plain = folder.file("plain.db")
+        try Fixtures.plaintext(plain)
+        var data = try folder.data("plain.db")
+        data[offset] = value
+        try folder.write(data, to: "plain.db")
+        #expect(throws: EncryptedDatabaseError.newerFormat(path: plain)) {
+            try EncryptedDatabase.openPlaintext(plain)
+        }
+    }
+
+    @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {
+        try Fixtures.encrypted(path, key: key)
+        try Crash.leaveLog(of: path, key: key)
+        #expect(try folder.names.contains("notes.db-wal"))
+        // As after a restore from a backup that took the log and left the index.
+        try? FileManager.default.removeItem(atPath: folder.file("notes.db-shm"))
+        try expect(.wrongKey(path: path), key: .raw())
+
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.encrypted(path: path)) {
+            try EncryptedDatabase.openPlaintext(path)
+        }
+        #expect(try folder.snapshot() == before)
+
+        let queue = try EncryptedDatabase.open(path, key: key.key)
+        #expect(
+            try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") }
+                == ["zettel", "from the log"]
+        )
+    }
+
+    @Test func aDamagedDatabaseWithALogKeepsBoth() throws {
+        let tables = (1...200).map { "CREATE TABLE t\($0)(a, b, c);" }.joined()
+        _ = try Tools.sqlcipher(path, key: key, sql: "CREATE TABLE t(a);" + tables)
+        try Crash.leaveLog(of: path, key: key)
+        for page in 2...(try folder.data().count / 4096) {
+            try folder.damage(at: (page - 1) * 4096 + 500)
+        }
+        let before = (try folder.data(), try folder.data("notes.db-wal"))
+        #expect(throws: EncryptedDatabaseError.self) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.data() == before.0)
+        #expect(try folder.data("notes.db-wal") == before.1)
+    }
+
+    @Test func aFailingOpenOfADatabaseWithAnUnfinishedChangeLeavesItsJournalAlone() throws {
+        try Fixtures.encrypted(path, key: key)
+        try Crash.leaveJournal(of: path, key: key)
+        #expect(try folder.names == ["notes.db", "notes.db-journal"])
+        try expect(.wrongKey(path: path), key: .raw())
+
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.needsRecovery(path: path)) {
+            try EncryptedDatabase.open(path, key: key.key, options: .init(isReadOnly: true))
+        }
+        #expect(try folder.snapshot() == before)
+
+        let queue = try EncryptedDatabase.open(path, key: key.key)
+        #expect(try queue.read { try String.fetchAll($0, sql: "SELECT a FROM t") } == ["zettel"])
+    }
+}

@@ -1,0 +1,137 @@
+import GRDB
+import MigrationKitSQL
+import Testing
+
+/// What is found in the text of a file before anything runs.
+@Suite struct SQLTextTests {
+    @Test func windowsLineEndsAndAByteOrderMarkLeaveNoTraceInTheSchema() throws {
+        let text = """
+            -- migrate:up
+            CREATE TABLE a (
+                x -- what it is
+            );
+            CREATE VIEW v AS
+            SELECT 1 /* one
+            two */;
+            -- migrate:down
+            DROP VIEW v;
+            DROP TABLE a;
+            """
+        let plain = try TemporaryFolder(["1_a.sql": text]).migrations()
+        let windows = try TemporaryFolder([
+            "1_a.sql": "\u{FEFF}" + text.split(separator: "\n").joined(separator: "\r\n")
+        ]).migrations()
+
+        let first = try MigrationDatabase()
+        try first.apply(plain.steps[0])
+        let second = try MigrationDatabase()
+        try second.apply(windows.steps[0])
+        #expect(try first.schema() == second.schema())
+        try second.run(#require(windows.steps[0].rollback))
+        #expect(try second.schema().isEmpty)
+    }
+
+    @Test func lineEndsInsideLiteralsStay() throws {
+        let folder = try TemporaryFolder([
+            "1_a.up.sql": "CREATE TABLE a (x);\r\nINSERT INTO a VALUES ('1\r\n2');\r\n"
+        ])
+        let database = try MigrationDatabase()
+        try database.apply(folder.migrations().steps[0])
+        #expect(try database.strings("SELECT hex(x) FROM a") == ["310D0A32"])
+    }
+
+    @Test func aByteOrderMarkInTheMiddleHidesNoStatement() throws {
+        #expect(
+            try refusal(of: ["1_a.up.sql": "SELECT 1;\n\u{FEFF}COMMIT;"])
+                == .refusedStatement(file: "1_a.up.sql", line: 2, kind: .transactionControl)
+        )
+    }
+
+    @Test(arguments: [
+        [0x2D, 0x2D, 0x0A, 0xE9], [0x2D, 0x2D, 0x0A, 0xC3], [0x0A, 0xED, 0xA0, 0x80],
+    ])
+    func bytesThatAreNotUTF8AreRefused(bytes: [UInt8]) throws {
+        let folder = try TemporaryFolder()
+        try folder.write(bytes, to: "1_a.sql")
+        #expect(throws: MigrationFolderError.notUTF8(file: "1_a.sql", line: 2)) {
+            try folder.migrations()
+        }
+    }
+
+    @Test func aNulCharacterIsRefused() throws {
+        #expect(
+            try refusal(of: ["1_a.up.sql": "SELECT 1;\nSELECT '\u{0}';"])
+                == .nulCharacter(file: "1_a.up.sql", line: 2)
+        )
+    }
+
+    @Test(arguments: [
+        ("SELECT 'it''s", "'"), (#"SELECT "a"#, "\""), ("SELECT `a", "`"), ("SELECT [a", "]"),
+        ("/* no end *", "*/"), ("/*/", "*/"),
+        ("CREATE TEMP TRIGGER t AFTER INSERT ON a BEGIN SELECT 1;", "END;"),
+        ("CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT CASE 1 WHEN 1 THEN 1 END;", "END;"),
+    ])
+    func whatHasNoEndIsRefused(text: String, missing: String) throws {
+        let refused = MigrationFolderError.unterminatedStatement(
+            file: "1_a.up.sql",
+            line: 2,
+            missing: missing
+        )
+        #expect(try refusal(of: ["1_a.up.sql": "SELECT 1;\n" + text]) == refused)
+        #expect(try refusal(of: ["1_a.up.sql": "SELECT 1;\n" + text + "\nSELECT 2;"]) == refused)
+    }
+
+    @Test(
+        arguments: [
+            ("BEGIN IMMEDIATE", .transactionControl), ("COMMIT", .transactionControl),
+            ("end", .transactionControl), ("ROLLBACK TO a", .transactionControl),
+            ("SavePoint a", .transactionControl), ("RELEASE a", .transactionControl),
+            ("/* a */ -- b\n  COMMIT", .transactionControl), ("EXPLAIN BEGIN", .transactionControl),
+            ("ATTACH 'a.db' AS a KEY 'k'", .attachment), ("ATTACH 'a.db' AS a", .attachment),
+            ("DETACH a", .attachment), ("VACUUM INTO 'a.db'", .vacuum),
+            ("PRAGMA key = 'k'", .encryptionPragma), ("PRAGMA main.rekey('k')", .encryptionPragma),
+            ("PRAGMA \"main\" . \"hexkey\" = 'k'", .encryptionPragma),
+            ("EXPLAIN QUERY PLAN PRAGMA [main].`key`='k'", .encryptionPragma),
+            ("PRAGMA cipher_page_size = 512", .encryptionPragma),
+            ("PRAGMA kdf_iter(1)", .encryptionPragma), ("PRAGMA cipher_migrate", .encryptionPragma),
+            ("PRAGMA cipher_default_kdf_iter = 1", .encryptionPragma),
+            ("PRAGMA temp_store = FILE", .temporaryStoragePragma),
+            ("pragma main.temp_store(1)", .temporaryStoragePragma),
+            ("PRAGMA temp_store_directory = '/tmp'", .temporaryStoragePragma),
+        ] as [(String, RefusedStatement)]
+    )
+    func whatReachesBeyondTheTransactionIsRefused(
+        statement: String,
+        kind: RefusedStatement
+    ) throws {
+        let line = statement.contains("\n") ? 3 : 2
+        #expect(
+            try refusal(of: ["1_a.up.sql": "SELECT 1;\n\(statement);\nSELECT 2"])
+                == .refusedStatement(file: "1_a.up.sql", line: line, kind: kind)
+        )
+        let down = "-- migrate:up\nSELECT 1;\n-- migrate:down\n;;\(statement)"
+        #expect(
+            try refusal(of: ["1_a.sql": down])
+                == .refusedStatement(file: "1_a.sql", line: line + 2, kind: kind)
+        )
+    }
+
+    @Test(arguments: [
+        "CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1; SELECT 2; END",
+        "EXPLAIN CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1; DELETE FROM a; END",
+        "CREATE TABLE trigger_log (\"begin\", [commit], 'end', `rollback`)",
+        "INSERT INTO a VALUES (';BEGIN;', \";COMMIT;\") -- ;END;\n /* ;ROLLBACK; */",
+        "PRAGMA temp_store", "PRAGMA cipher_version", "PRAGMA foreign_keys = OFF",
+        "PRAGMA defer_foreign_keys = 1", "PRAGMA user_version = 3", "PRAGMA", "EXPLAIN",
+        "WITH begin AS",
+    ])
+    func whatOnlyLooksLikeItIsNot(statement: String) throws {
+        #expect(try refusal(of: ["1_a.up.sql": statement + ";\nSELECT 2;"]) == nil)
+    }
+
+    @Test func noMessageTellsAKey() throws {
+        let error = try #require(try refusal(of: ["1_a.up.sql": "PRAGMA key = 'open sesame';"]))
+        let message = [error.errorDescription, error.recoverySuggestion, "\(error)"]
+        #expect(message.allSatisfy { $0?.contains("sesame") == false })
+    }
+}
