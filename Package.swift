@@ -133,8 +133,15 @@ let package = Package(
             ]
         ),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
-        
-        
+        .executableTarget(
+            name: "KeyStoreProbe",
+            dependencies: ["KeyStore"],
+            path: "Tests/KeyStoreProbe"
+        ),
+        .testTarget(
+            name: "KeyStoreTests",
+            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
+        ),
         .executableTarget(
             name: "SecretServiceProbe",
             dependencies: ["CLibSecret", "SecretService"],
