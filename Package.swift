@@ -24,7 +24,7 @@ let package = Package(
         .testTarget(name: "MigrationKitTests", dependencies: ["MigrationKit"]),
         .testTarget(
             name: "MigrationKitGRDBTests",
-            dependencies: ["MigrationKitGRDB"]
+            dependencies: ["MigrationKitGRDB", "TestSupport"]
         ),
     ],
     swiftLanguageModes: [.v6]
@@ -93,7 +93,10 @@ let package = Package(
             path: "Keys/SecretService"
         ),
 
-        .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
+        .testTarget(
+            name: "MigrationKitSQLTests",
+            dependencies: ["MigrationKitSQL", "TestSupport"]
+        ),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
@@ -101,6 +104,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
@@ -129,4 +133,13 @@ let package = Package(
             dependencies: ["migrationkit-cli", "TestSupport"]
         ),
     ]
+#else
+    // The other arrangements start processes in Linux's ways.
+    package.targets.append(
+        .target(
+            name: "TestSupport",
+            path: "Tests/TestSupport",
+            sources: ["TemporaryFolder.swift"]
+        )
+    )
 #endif
