@@ -13,7 +13,7 @@ extension GRDBMigrationRunner {
     ///   - verifiesUnchanged: Whether to verify also when nothing was pending.
     ///   - observer: Watches the run.
     /// - Returns: What was applied, in order, with the seconds that each step took.
-    /// - Throws: ``MigrationKitError/databaseIsNewer(unknown:)`` if the ledger names steps that
+    /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that
     ///   the runner doesn't know; a step's own error after its rollback; a
     ///   ``GRDBMigrationVerificationError`` if a check fails; what a hook of the host throws.
     @discardableResult
@@ -41,8 +41,8 @@ extension GRDBMigrationRunner {
     ///   - verifiesUnchanged: Whether to verify also when nothing was pending.
     ///   - observer: Watches the run.
     /// - Returns: What was applied, in order, with the seconds that each step took.
-    /// - Throws: ``MigrationKitError/unknownMigrationTarget(_:)``;
-    ///   ``MigrationKitError/targetBehindDatabase(target:latestApplied:)`` if a later step is
+    /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
+    ///   `MigrationKitError.targetBehindDatabase(target:latestApplied:)` if a later step is
     ///   applied; and what ``migrate(in:verifiesUnchanged:observer:)`` throws.
     @discardableResult
     public func migrate(

@@ -29,9 +29,9 @@ extension GRDBMigrationRunner {
     ///   - count: How many steps, from 0 upwards.
     ///   - observer: Watches the run.
     /// - Returns: What was rolled back, in order, with the seconds that each step took.
-    /// - Throws: ``MigrationKitError/rollbackStepCountMustBeNonNegative(_:)``;
-    ///   ``MigrationKitError/databaseIsNewer(unknown:)``;
-    ///   ``MigrationKitError/rollbackNotDefined(_:)``; a step's own error after its transaction is
+    /// - Throws: `MigrationKitError.rollbackStepCountMustBeNonNegative(_:)`;
+    ///   `MigrationKitError.databaseIsNewer(unknown:)`;
+    ///   `MigrationKitError.rollbackNotDefined(_:)`; a step's own error after its transaction is
     ///   undone; a ``GRDBMigrationVerificationError`` if a check fails.
     @discardableResult
     public func rollbackMigrations(
@@ -56,8 +56,8 @@ extension GRDBMigrationRunner {
     ///   - writer: The database, opened for writing.
     ///   - observer: Watches the run.
     /// - Returns: What was rolled back.
-    /// - Throws: ``MigrationKitError/unknownMigrationIdentifier(_:)``;
-    ///   ``MigrationKitError/rollbackMustTargetLatestApplied(latestApplied:requested:)``; and what
+    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
+    ///   `MigrationKitError.rollbackMustTargetLatestApplied(latestApplied:requested:)`; and what
     ///   ``rollbackMigrations(in:steps:observer:)`` throws.
     @discardableResult
     public func rollbackMigration(

@@ -45,8 +45,8 @@ public struct GRDBMigrationRunner: Sendable {
     ///   - integration: The places where the app takes part in a run.
     ///   - requiredIndexes: The indexes that a fully migrated database must have.
     ///   - log: Gets a line for people at every step.
-    /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)`` or
-    ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)``.
+    /// - Throws: `MigrationKitError.duplicateIdentifiers(_:)` or
+    ///   `MigrationKitError.identifiersOutOfOrder(expected:actual:)`.
     public init(
         steps: [Step],
         enforceLexicographicOrder: Bool = true,

@@ -6,7 +6,7 @@ import MigrationKit
 enum StepTransaction {
     /// Runs a step's closure inside the transaction that is open on the connection.
     ///
-    /// - Throws: What the closure throws; ``MigrationKitError/stepEndedTransaction(_:)``.
+    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`.
     static func run(
         _ identifier: String,
         in db: Database,

@@ -48,7 +48,7 @@ struct NotesStore {
             return try keys.key(service: service, account: account)
         } catch KeyStoreError.itemNotFound where !FileManager.default.fileExists(atPath: path) {
             let key = try DatabaseKey.generate()
-            try keys.store(key, service: service, account: account, label: "Notes")
+            try keys.store(key, service: service, account: account)
             // Read it back: the file is created with a key that is known to be kept.
             return try keys.key(service: service, account: account)
         }

@@ -7,7 +7,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "migrate",
             abstract: "Apply the pending migrations, then verify.",
             usage:
-                "\(Migrations.programName) migrate [--to <identifier>] [--db-path <path>] [<options>]",
+                "\(Migrations.programName) migrate [--to <identifier>] [<options>]",
             discussion: """
                 Each migration runs in a transaction of its own. One that fails is undone; those \
                 before it stay. A database that doesn't exist is created, encrypted, readable \

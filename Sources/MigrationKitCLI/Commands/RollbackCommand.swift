@@ -7,7 +7,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "rollback",
             abstract: "Undo the latest migrations, newest first, then verify.",
             usage:
-                "\(Migrations.programName) rollback [--steps <number>] [--db-path <path>] [<options>]",
+                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
             discussion: """
                 Whether each of them can be undone is found out before the first one is.
                 """

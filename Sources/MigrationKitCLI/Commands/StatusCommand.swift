@@ -6,7 +6,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "status",
             abstract: "Show which migrations are applied.",
-            usage: "\(Migrations.programName) status [--db-path <path>] [<options>]",
+            usage: "\(Migrations.programName) status [<options>]",
             discussion: """
                 'up' is applied, 'down' is pending, and 'unknown' was applied by a newer program.
                 """
