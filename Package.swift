@@ -110,8 +110,15 @@ let package = Package(
         ),
         .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
-        
-        
+        .executableTarget(
+            name: "KeyStoreProbe",
+            dependencies: ["KeyStore"],
+            path: "Tests/KeyStoreProbe"
+        ),
+        .testTarget(
+            name: "KeyStoreTests",
+            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
+        ),
         .executableTarget(
             name: "SecretServiceProbe",
             dependencies: ["CLibSecret", "SecretService"],
