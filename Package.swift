@@ -28,14 +28,6 @@ let package = Package(
             ]
         ),
         .testTarget(name: "MigrationKitTests", dependencies: ["MigrationKit"]),
-        .testTarget(
-            name: "MigrationKitGRDBTests",
-            dependencies: [
-                "MigrationKit",
-                "MigrationKitGRDB",
-                .product(name: "GRDB", package: "GRDB.swift"),
-            ]
-        ),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -108,6 +100,16 @@ let package = Package(
             dependencies: [
                 "MigrationKit",
                 "MigrationKitSQL",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(
+            name: "MigrationKitGRDBTests",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
@@ -118,6 +120,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
