@@ -12,7 +12,7 @@ extension CommandContext {
         _ deed: Deed,
         on store: OpenStore,
         json: Bool,
-        _ run: (@escaping GRDBMigrationRunner.Observer) throws -> MigrationReport
+        _ run: (@escaping @Sendable (MigrationEvent) -> Void) throws -> MigrationReport
     ) throws {
         let report = try RunProgress(context: self).watch(run)
         if json {

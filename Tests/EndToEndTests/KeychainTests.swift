@@ -84,7 +84,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let command = arguments("migrate", "--keychain-service", service) + more
-        let before = try FolderContents(of: tool.folder)
+        let before = try tool.folder.snapshot()
         let human = try run(command, in: secrets)
         let json = try run(command + ["--json"], in: secrets)
         #expect(human.status == exit, "\(human.stderr)", sourceLocation: sourceLocation)
@@ -92,7 +92,7 @@ import Testing
         #expect(human.stderr.contains(word), "\(human.stderr)", sourceLocation: sourceLocation)
         #expect(json.status == exit, sourceLocation: sourceLocation)
         #expect(try json.jsonError()["code"] as? String == code, sourceLocation: sourceLocation)
-        #expect(try FolderContents(of: tool.folder) == before, sourceLocation: sourceLocation)
+        #expect(try tool.folder.snapshot() == before, sourceLocation: sourceLocation)
     }
 
     @Test func missingItem() throws {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MigrationKit
+import MigrationKitGRDB
 
 struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -33,19 +34,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
             }
         }
         try context.report(.applied, on: store, json: self.store.json) { observer in
-            if let to {
-                try store.runner.migrate(
-                    in: store.writer,
-                    upTo: to,
-                    verifiesUnchanged: verify,
-                    observer: observer
-                )
+            let options = MigrationOptions(verifiesUnchanged: verify, observer: observer)
+            return if let to {
+                try store.runner.migrate(in: store.writer, upTo: to, options: options)
             } else {
-                try store.runner.migrate(
-                    in: store.writer,
-                    verifiesUnchanged: verify,
-                    observer: observer
-                )
+                try store.runner.migrate(in: store.writer, options: options)
             }
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MigrationKit
+import MigrationKitGRDB
 
 struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -32,7 +33,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
             try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,
-                observer: observer
+                options: MigrationOptions(observer: observer)
             )
         }
     }
