@@ -37,7 +37,8 @@ public enum MigrationCLI {
                 output: output,
                 errorOutput: errorOutput,
                 canPrompt: false,
-                showsProgress: false
+                showsProgress: false,
+                endsOnSignals: false
             )
         )
     }
@@ -61,7 +62,8 @@ public enum MigrationCLI {
             output: { print($0) },
             errorOutput: { StandardError.write($0) },
             canPrompt: true,
-            showsProgress: StandardError.isTerminal
+            showsProgress: StandardError.isTerminal,
+            endsOnSignals: true
         )
         do {
             try run(arguments: arguments, context: context)

@@ -80,6 +80,9 @@ public struct MigrationStepFailure: Error {
     /// How many steps of the same run were committed before it.
     public let committed: Int
 
+    /// Whether the database has tables, and no migration that is known to have made them.
+    public let wasUnmanaged: Bool
+
     /// What went wrong.
     public let underlying: any Error
 }
