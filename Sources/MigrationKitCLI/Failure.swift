@@ -41,6 +41,13 @@ struct Failure {
                 "there is no database \(path)",
                 hint: "Check the path. 'migrate' creates a database; no other command does."
             )
+        case let error as KeyStoreError:
+            self.init(
+                error.classification.code,
+                error.classification.exitCode,
+                error.localizedDescription,
+                hint: error.suggestion(program: parser.configuration.commandName ?? "")
+            )
         case let error as any Classified:
             let (code, exitCode) = error.classification
             let described = error as any LocalizedError
@@ -69,8 +76,18 @@ struct Failure {
     }
 
     /// What programs read.
-    var document: Document {
-        Document(error: .init(code: code, message: message, exit: exitCode, hint: hint))
+    ///
+    /// - Parameter keySource: Where the key came from, if it came.
+    func document(keySource: KeySource?) -> Document {
+        Document(
+            error: .init(
+                code: code,
+                message: message,
+                exit: exitCode,
+                hint: hint,
+                keySource: keySource?.description
+            )
+        )
     }
 
     struct Document: Encodable {
@@ -79,6 +96,7 @@ struct Failure {
             let message: String
             let exit: Int32
             let hint: String?
+            let keySource: String?
         }
 
         let error: Content
@@ -207,7 +225,23 @@ extension MigrationCLIError: Classified {
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)
         case .accountWithoutService: ("accountWithoutService", 64)
+        case .collectionWithoutService: ("collectionWithoutService", 64)
         case .cannotWrite: ("cannotWrite", 73)
+        }
+    }
+}
+
+extension KeyCommandError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noItemNamed: ("noItemNamed", 64)
+        case .noSource: ("noKey", 64)
+        case .allAndService: ("allAndService", 64)
+        case .needsConfirmation: ("needsConfirmation", 64)
+        case .declined: ("declined", 77)
+        case .outputIsNoTerminal: ("outputIsNoTerminal", 64)
+        case .passphrasesDiffer: ("passphrasesDiffer", 64)
+        case .notStored: ("notStored", 69)
         }
     }
 }
