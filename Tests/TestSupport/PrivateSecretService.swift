@@ -21,6 +21,11 @@ public final class PrivateSecretService: @unchecked Sendable {
     public struct Failure: Error, CustomStringConvertible {
         /// What went wrong, with the program's own words.
         public let description: String
+
+        /// Says what went wrong.
+        public init(description: String) {
+            self.description = description
+        }
     }
 
     /// The environment with which a program finds this bus, and the private home.
@@ -36,7 +41,9 @@ public final class PrivateSecretService: @unchecked Sendable {
     /// Starts the bus and, unless told otherwise, the daemon; returns once it answers.
     public init(_ arrangement: Arrangement = .unlocked) throws {
         folder = try TemporaryFolder()
-        for name in ["home", "data", "config", "cache", "run"] { try folder.makeFolder(name) }
+        for name in ["home", "data", "config", "cache", "run", "services"] {
+            try folder.makeFolder(name)
+        }
         environment = [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
             "LC_ALL": "C.UTF-8",
@@ -47,14 +54,15 @@ public final class PrivateSecretService: @unchecked Sendable {
             "XDG_RUNTIME_DIR": folder.path("run"),
             "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.path("bus"))",
         ]
-        // No service folder, so that the bus starts nothing by itself: neither a second daemon
-        // nor a window that asks for a password.
+        // A service folder of its own, empty at first, so that the bus starts nothing by itself:
+        // neither a second daemon nor a window that asks for a password.
         let configuration = """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig>
               <type>session</type>
               <listen>unix:path=\(folder.path("bus"))</listen>
+              <servicedir>\(folder.path("services"))</servicedir>
               <policy context="default">
                 <allow send_destination="*" eavesdrop="true"/>
                 <allow eavesdrop="true"/>
@@ -129,6 +137,16 @@ public final class PrivateSecretService: @unchecked Sendable {
     public func restartLocked() throws {
         stopDaemon()
         try startDaemon(passwordFile: "wrong-password")
+    }
+
+    /// Makes every question for a password wait for ever: what should show it never appears.
+    public func makeQuestionsWait() throws {
+        let program = """
+            [D-BUS Service]
+            Name=org.gnome.keyring.SystemPrompter
+            Exec=/bin/sleep 20
+            """
+        try folder.write("services/org.gnome.keyring.SystemPrompter.service", program.utf8)
     }
 
     /// Stops the daemon in its tracks: it keeps its name on the bus and answers nothing.

@@ -1,0 +1,155 @@
+import FoundationEssentials
+import KeyStore
+
+/// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
+///
+/// Items are found by the attribute `service` together with `username` or `account`, in every
+/// collection and whatever their schema, so those that secret-tool and the keyring libraries of
+/// Python, Go, Rust and Node stored are found; those stored here are found by them.
+///
+/// Before an item counts as missing, the service, its default (or the named) collection, and that
+/// collection's lock have been asked for. A locked collection is unlocked on request only, which
+/// may show a question on the desktop. Each call ends at the time limit, questions included.
+///
+/// Any program of the same user can read an item while its collection is unlocked.
+public struct SecretServiceKeyStore: KeyStore {
+    private let collection: String?
+    private let timeout: Duration
+    private let allowsPrompt: Bool
+
+    /// Describes how to ask; nothing is reached yet.
+    ///
+    /// - Parameters:
+    ///   - collection: The label, or the name in the path, of the collection to look and store in;
+    ///     nil for looking everywhere and storing in the default one.
+    ///   - timeout: How long each call may take.
+    ///   - allowsPrompt: Whether a question may be shown to unlock a collection.
+    public init(
+        collection: String? = nil,
+        timeout: Duration = .seconds(30),
+        allowsPrompt: Bool = true
+    ) {
+        self.collection = collection
+        self.timeout = timeout
+        self.allowsPrompt = allowsPrompt
+    }
+
+    /// The items that match, without their secrets, oldest first.
+    ///
+    /// The default (or the named) collection is unlocked for it. Items elsewhere that are locked
+    /// stand in the list as such, with what can be told of them.
+    public func items(service: String?, account: String?) throws -> [KeyItem] {
+        try perform(service, account) { search in
+            let found = try search.found { found in
+                found.target.flatMap { $0.isLocked ? ItemSearch.Obstacle($0) : nil }
+            }
+            if found.items.isEmpty { _ = try found.requiredTarget() }
+            return found.items
+                .map { $0.description(in: found.collections, lookedFor: service) }
+                .sorted { left, right in
+                    (left.created ?? .distantPast, left.identifier)
+                        < (right.created ?? .distantPast, right.identifier)
+                }
+        }
+    }
+
+    /// The one item that matches, with its secret.
+    public func entry(service: String, account: String?) throws -> KeyEntry {
+        try perform(service, account) { search in
+            let (found, item) = try search.only()
+            guard let secret = try found.connection.secret(of: item) else {
+                throw KeyStoreError.locked(collection: found.target?.label ?? "default")
+            }
+            return KeyEntry(
+                item: item.description(in: found.collections, lookedFor: service),
+                secret: secret
+            )
+        }
+    }
+
+    /// Stores a key, in the named collection or the default one.
+    ///
+    /// A replacement is made before the old item is deleted: whatever interrupts it, no key is
+    /// lost. If the two are left beside each other, the next look-up says so.
+    public func store(
+        _ key: DatabaseKey,
+        service: String,
+        account: String,
+        label: String?,
+        replacing: Bool
+    ) throws {
+        let label = label ?? defaultLabel(service: service, account: account)
+        try perform(service, account) { search in
+            let found = try search.found { found in
+                if let target = found.target, target.isLocked { return ItemSearch.Obstacle(target) }
+                return replacing
+                    ? ItemSearch.Obstacle(lockedOf: found.items, in: found.collections) : nil
+            }
+            let target = try found.requiredTarget()
+            guard replacing || found.items.isEmpty else {
+                throw KeyStoreError.itemExists(service: service, account: account)
+            }
+            guard found.items.count <= 1 else { throw search.ambiguous(found) }
+            let text = key.stored()
+            try found.connection.makeItem(
+                text,
+                contentType: text.isText ? "text/plain" : "application/octet-stream",
+                label: label,
+                attributes: ItemAttributes.stored(
+                    service: service,
+                    account: account,
+                    form: key.form
+                ),
+                in: target
+            )
+            for old in found.items { try found.connection.delete(old) }
+        }
+    }
+
+    /// Deletes the one item that matches; of several none.
+    @discardableResult
+    public func delete(service: String, account: String?) throws -> KeyItem {
+        try perform(service, account) { search in
+            let (found, item) = try search.only()
+            let description = item.description(in: found.collections, lookedFor: service)
+            try found.connection.delete(item)
+            return description
+        }
+    }
+
+    private func perform<Value: Sendable>(
+        _ service: String?,
+        _ account: String?,
+        _ work: @escaping @Sendable (ItemSearch) throws -> Value
+    ) throws -> Value {
+        let (collection, allowsPrompt) = (collection, allowsPrompt)
+        return try TimeLimit.run(timeout) { cancellation in
+            try work(
+                ItemSearch(
+                    collection: collection,
+                    allowsPrompt: allowsPrompt,
+                    service: service,
+                    account: account,
+                    cancellation: cancellation
+                )
+            )
+        }
+    }
+}
+
+extension Secret {
+    /// Whether the bytes are UTF-8, judged in place.
+    fileprivate var isText: Bool {
+        withUnsafeBytes { bytes in
+            var decoder = UTF8()
+            var iterator = bytes.makeIterator()
+            while true {
+                switch decoder.decode(&iterator) {
+                case .scalarValue: continue
+                case .emptyInput: return true
+                case .error: return false
+                }
+            }
+        }
+    }
+}

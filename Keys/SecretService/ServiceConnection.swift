@@ -1,0 +1,213 @@
+import CLibSecret
+import KeyStore
+
+/// One conversation with the Secret Service: the thin layer over libsecret, above which there is
+/// neither a pointer nor a GError.
+///
+/// Opened afresh for every operation, so that what it says about locks and items is current.
+struct ServiceConnection {
+    private let service: GObjectReference
+    private let cancellation: Cancellation
+
+    /// Reaches the bus, then the service on it, and agrees on how secrets are encrypted on the way.
+    ///
+    /// - Throws: ``KeyStoreError/noBus``; ``KeyStoreError/noService``; ``TimeLimit/Expired``.
+    init(cancellation: Cancellation) throws {
+        self.cancellation = cancellation
+        let bus: GObjectReference
+        do {
+            bus = GObjectReference(
+                owned: try call {
+                    g_bus_get_sync(Int32(G_BUS_TYPE_SESSION), cancellation.pointer, $0)
+                }
+            )
+        } catch is KeyStoreError {
+            throw KeyStoreError.noBus
+        }
+        // GLib would otherwise end the process when the bus goes away.
+        g_dbus_connection_set_exit_on_close(bus.pointer, 0)
+        service = GObjectReference(
+            owned: try call {
+                secret_service_open_sync(
+                    secret_service_get_type(),
+                    nil,
+                    UInt32(SECRET_SERVICE_OPEN_SESSION | SECRET_SERVICE_LOAD_COLLECTIONS),
+                    cancellation.pointer,
+                    $0
+                )
+            }
+        )
+    }
+
+    /// Every collection of the service.
+    func collections() -> [ServiceCollection] {
+        objects(secret_service_get_collections(service.pointer)).map(ServiceCollection.init)
+    }
+
+    /// The collection that an alias such as `default` stands for; nil if there is none.
+    func collection(alias: String) throws -> ServiceCollection? {
+        try optionalCall {
+            secret_collection_for_alias_sync(
+                service.pointer,
+                alias,
+                UInt32(SECRET_COLLECTION_NONE),
+                cancellation.pointer,
+                $0
+            )
+        }.map { ServiceCollection(GObjectReference(owned: $0)) }
+    }
+
+    /// The items that have all of the attributes, whatever their schema; locked ones too.
+    ///
+    /// No schema is given: in a locked gnome-keyring a search that names one matches nothing.
+    func items(attributes: [String: String]) throws -> [ServiceItem] {
+        let table = attributeTable(attributes)
+        defer { g_hash_table_unref(table) }
+        var error: UnsafeMutablePointer<GError>?
+        let list = secret_service_search_sync(
+            service.pointer,
+            nil,
+            table,
+            UInt32(SECRET_SEARCH_ALL),
+            cancellation.pointer,
+            &error
+        )
+        if let error { throw failure(error) }
+        return objects(list).map(ServiceItem.init)
+    }
+
+    /// Asks for the unlocking of collections or items, which may show a question.
+    func unlock(_ objects: [GObjectReference]) throws {
+        var list: UnsafeMutablePointer<GList>?
+        for object in objects {
+            list = g_list_prepend(list, UnsafeMutableRawPointer(object.pointer))
+        }
+        defer { g_list_free(list) }
+        var error: UnsafeMutablePointer<GError>?
+        secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
+        if let error { throw failure(error) }
+    }
+
+    /// The secret of an unlocked item, from libsecret's locked memory into ours.
+    func secret(of item: ServiceItem) throws -> Secret? {
+        var error: UnsafeMutablePointer<GError>?
+        secret_item_load_secret_sync(item.object.pointer, cancellation.pointer, &error)
+        if let error { throw failure(error) }
+        guard let value = secret_item_get_secret(item.object.pointer) else { return nil }
+        defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+        var length: UInt = 0
+        let bytes = secret_value_get(value, &length)
+        return Secret(copying: UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+    }
+
+    /// Makes a new item beside whatever is there.
+    func makeItem(
+        _ secret: Secret,
+        contentType: String,
+        label: String,
+        attributes: [String: String],
+        in collection: ServiceCollection
+    ) throws {
+        let table = attributeTable(attributes)
+        defer { g_hash_table_unref(table) }
+        // libsecret copies the bytes into locked memory, and wipes them there.
+        guard
+            let value = secret.withUnsafeBytes({ bytes in
+                secret_value_new(
+                    bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    bytes.count,
+                    contentType
+                )
+            })
+        else { throw KeyStoreError.failure(message: "no memory for the secret") }
+        defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+        let made = try optionalCall {
+            secret_item_create_sync(
+                collection.object.pointer,
+                nil,
+                table,
+                label,
+                value,
+                UInt32(SECRET_ITEM_CREATE_NONE),
+                cancellation.pointer,
+                $0
+            )
+        }
+        guard let made else { throw KeyStoreError.promptDismissed(collection: collection.label) }
+        g_object_unref(UnsafeMutableRawPointer(made))
+    }
+
+    /// Deletes an item.
+    func delete(_ item: ServiceItem) throws {
+        var error: UnsafeMutablePointer<GError>?
+        let deleted = secret_item_delete_sync(item.object.pointer, cancellation.pointer, &error)
+        if let error { throw failure(error) }
+        guard deleted != 0 else {
+            throw KeyStoreError.promptDismissed(collection: item.collectionPath)
+        }
+    }
+
+    /// The objects of a list that the caller owns, each with its reference.
+    private func objects(_ list: UnsafeMutablePointer<GList>?) -> [GObjectReference] {
+        defer { g_list_free(list) }
+        return sequence(first: list, next: { $0?.pointee.next }).prefix { $0 != nil }
+            .compactMap { $0?.pointee.data }
+            .map { GObjectReference(owned: OpaquePointer($0)) }
+    }
+
+    private func attributeTable(_ attributes: [String: String]) -> OpaquePointer? {
+        let table = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free)
+        for (name, value) in attributes {
+            _ = g_hash_table_insert(table, g_strdup(name), g_strdup(value))
+        }
+        return table
+    }
+}
+
+// MARK: - Errors
+
+private typealias ErrorPlace = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
+
+/// A call that answers an object, or an error.
+private func call(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer {
+    guard let answer = try optionalCall(body) else {
+        throw KeyStoreError.failure(message: "no answer and no error")
+    }
+    return answer
+}
+
+/// A call that answers an object, nothing, or an error.
+private func optionalCall(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer? {
+    var error: UnsafeMutablePointer<GError>?
+    let answer = body(&error)
+    if let error { throw failure(error) }
+    return answer
+}
+
+/// What an error of GLib's means, freeing it.
+private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
+    defer { g_error_free(error) }
+    let (domain, code) = (error.pointee.domain, Int(error.pointee.code))
+    if domain == g_io_error_quark(), code == G_IO_ERROR_CANCELLED || code == G_IO_ERROR_TIMED_OUT {
+        return TimeLimit.Expired()
+    }
+    if domain == secret_error_get_quark(), code == SECRET_ERROR_IS_LOCKED {
+        return KeyStoreError.locked(collection: "default")
+    }
+    if let pointer = g_dbus_error_get_remote_error(error) {
+        defer { g_free(pointer) }
+        let name = String(cString: pointer)
+        // Unknown, or known and not to be started.
+        if name == "org.freedesktop.DBus.Error.ServiceUnknown"
+            || name == "org.freedesktop.DBus.Error.NameHasNoOwner"
+            || name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")
+        {
+            return KeyStoreError.noService
+        }
+        if name == "org.freedesktop.Secret.Error.IsLocked" {
+            return KeyStoreError.locked(collection: "default")
+        }
+        g_dbus_error_strip_remote_error(error)
+    }
+    return KeyStoreError.failure(message: String(cString: error.pointee.message))
+}

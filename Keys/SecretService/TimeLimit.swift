@@ -1,0 +1,54 @@
+import Dispatch
+import KeyStore
+import Synchronization
+
+/// Runs blocking work of GLib's that ends at a time limit, whatever the other side does.
+enum TimeLimit {
+    /// The work was cancelled, or the bus gave up waiting.
+    struct Expired: Error {}
+
+    /// Runs the work on a thread of its own.
+    ///
+    /// At the limit the work is cancelled, which also takes a question off the screen, and gets a
+    /// second to end; past that it is left to itself.
+    ///
+    /// - Throws: ``KeyStoreError/timedOut(seconds:)`` at the limit; what the work throws.
+    static func run<Value: Sendable>(
+        _ limit: Duration,
+        _ work: @escaping @Sendable (Cancellation) throws -> Value
+    ) throws -> Value {
+        let cancellation = Cancellation()
+        let outcome = Outcome<Value>()
+        let done = DispatchSemaphore(value: 0)
+        let clock = ContinuousClock()
+        let start = clock.now
+
+        DispatchQueue(label: "SecretService").async {
+            let result = Result { try work(cancellation) }
+            outcome.result.withLock { $0 = result }
+            done.signal()
+        }
+        if done.wait(timeout: .now() + limit.seconds) == .timedOut {
+            cancellation.cancel()
+            _ = done.wait(timeout: .now() + 1)
+        }
+        let result = outcome.result.withLock { $0 } ?? .failure(Expired())
+        do {
+            return try result.get()
+        } catch is Expired {
+            // The bus has limits of its own: what passed is said, not what was allowed.
+            let passed = min(start.duration(to: clock.now), limit).seconds
+            throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
+        }
+    }
+
+    private final class Outcome<Value: Sendable>: Sendable {
+        let result = Mutex<Result<Value, any Error>?>(nil)
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

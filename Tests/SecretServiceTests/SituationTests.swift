@@ -1,0 +1,167 @@
+import TestSupport
+import Testing
+
+/// Every situation in which there is no key, provoked with a real bus and a real daemon.
+@Suite struct SituationTests {
+    private let noPrompt = ["PROBE_NO_PROMPT": "1"]
+
+    @Test(arguments: ["entry", "items", "delete"])
+    func noBusIsSaid(command: String) throws {
+        let folder = try TemporaryFolder()
+        let result = try run(
+            builtExecutable("SecretServiceProbe"),
+            [command, "service"],
+            environment: [
+                "HOME": folder.path, "XDG_RUNTIME_DIR": folder.path,
+                "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.path("bus"))",
+            ]
+        )
+        #expect(result.stdout == "noBus\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test func noBusAddressAtAllIsNoBus() throws {
+        let folder = try TemporaryFolder()
+        let result = try run(
+            builtExecutable("SecretServiceProbe"),
+            ["entry", "service"],
+            environment: ["HOME": folder.path, "XDG_RUNTIME_DIR": folder.path, "PATH": "/nowhere"]
+        )
+        #expect(result.stdout == "noBus\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test(arguments: ["entry", "items", "delete", "store"])
+    func noDaemonIsSaid(command: String) throws {
+        let service = try PrivateSecretService(.noDaemon)
+        let result = try service.probe(command, "service", "account", input: "secret")
+        #expect(result.stdout == "noService\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test(arguments: ["entry", "items", "delete", "store"])
+    func noDefaultCollectionIsSaid(command: String) throws {
+        let service = try PrivateSecretService(.noCollection)
+        let result = try service.probe(command, "service", "account", input: "secret")
+        #expect(result.stdout == "noCollection(name: \"default\")\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test func missingNamedCollectionIsSaid() throws {
+        let service = try PrivateSecretService()
+        let result = try service.probe("entry", "s", settings: ["PROBE_COLLECTION": "elsewhere"])
+        #expect(result.stdout == "noCollection(name: \"elsewhere\")\n")
+    }
+
+    @Test(arguments: ["entry", "items", "delete", "store"], ["known", "unknown"])
+    func lockedIsNeverTakenForNotFound(command: String, account: String) throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "known", secret: "secret")
+        try service.lock()
+        let asked = try service.probe(command, "s", account, input: "secret", settings: noPrompt)
+        #expect(asked.stdout.lowercased() == "locked(collection: \"login\")\n")
+        #expect(asked.stderr == "")
+    }
+
+    @Test func collectionThatWasLockedFromTheStartIsLocked() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.restartLocked()
+        let asked = try service.probe("entry", "s", "u", settings: noPrompt)
+        #expect(asked.stdout.lowercased() == "locked(collection: \"login\")\n")
+    }
+
+    @Test func questionThatNobodyAnswersWithThePasswordIsDismissed() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.lock()
+        for account in ["u", "other"] {
+            let asked = try service.probe("entry", "s", account)
+            #expect(asked.stdout.lowercased() == "promptdismissed(collection: \"login\")\n")
+            #expect(asked.stderr == "")
+        }
+    }
+
+    @Test func missingItemIsNotFoundAndNamesWhatWasLookedFor() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        #expect(
+            try service.probe("entry", "s", "v").stdout
+                == "itemNotFound(service: \"s\", account: Optional(\"v\"))\n"
+        )
+        #expect(
+            try service.probe("delete", "t").stdout
+                == "itemNotFound(service: \"t\", account: nil)\n"
+        )
+        #expect(try service.probe("items", "t").stdout == "")
+    }
+
+    @Test func severalMatchesAreAmbiguousAndNoneIsTouched() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "one")
+        try service.storeBySecretTool("service", "s", "username", "v", secret: "two")
+        for command in ["entry", "delete"] {
+            let result = try service.probe(command, "s")
+            #expect(result.status == 1)
+            #expect(result.stdout.hasPrefix("ambiguous(service: \"s\", matches: ["))
+            #expect(result.stdout.contains("username=\\\"u\\\""))
+            #expect(result.stdout.contains("username=\\\"v\\\""))
+        }
+        #expect(try service.probe("entry", "s", "v").stdout.contains("two".hexadecimal))
+        #expect(try service.probe("entry", "s", "u").stdout.contains("one".hexadecimal))
+    }
+
+    @Test(arguments: ["entry", "items", "delete", "store"])
+    func daemonThatNeverAnswersEndsAtTheTimeLimit(command: String) throws {
+        let service = try PrivateSecretService()
+        service.suspend()
+        let result = try service.probe(
+            command,
+            "s",
+            "u",
+            input: "secret",
+            settings: ["PROBE_TIMEOUT": "300"]
+        )
+        #expect(result.stdout == "timedOut(seconds: 0.3)\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test func questionThatNobodyAnswersEndsAtTheTimeLimit() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.lock()
+        try service.makeQuestionsWait()
+        let result = try service.probe("entry", "s", "u", settings: ["PROBE_TIMEOUT": "400"])
+        #expect(result.stdout == "timedOut(seconds: 0.4)\n")
+        #expect(result.stderr == "")
+    }
+
+    @Test func daemonThatComesBackIsFoundByARunningProcess() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        let child = try ChildProcess(
+            builtExecutable("SecretServiceProbe"),
+            ["twice", "s"],
+            environment: service.environment
+        )
+        #expect(child.readLine()?.hasPrefix("s u") == true)
+        try service.unlock()
+        child.write("\n".utf8)
+        #expect(child.readLine()?.hasPrefix("s u") == true)
+        #expect(try child.finish().status == 0)
+    }
+
+    @Test func processOutlivesItsBus() throws {
+        let service = try PrivateSecretService()
+        let child = try ChildProcess(
+            builtExecutable("SecretServiceProbe"),
+            ["twice", "s"],
+            environment: service.environment
+        )
+        #expect(child.readLine()?.hasPrefix("itemNotFound") == true)
+        service.stop()
+        child.write("\n".utf8)
+        #expect(child.readLine() == "noBus")
+        #expect(try child.finish().status == 0)
+    }
+}
