@@ -94,13 +94,25 @@ let package = Package(
         ),
 
         .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
+        .executableTarget(
+            name: "FirstLaunchProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "SecretService",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FirstLaunchProbe"
+        ),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CSQLCipher",
+                "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),

@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+
+/// A lock between processes that lives in a file of its own beside a database.
+///
+/// The kernel frees it when its holder ends, however it ends, so it is never left behind; only the
+/// file may be, which locks nothing. The database file itself is never locked: closing a descriptor
+/// of it would drop SQLite's own locks.
+///
+/// The lock belongs to an opening of the file (flock(2)), so that it also holds between two threads
+/// of one process.
+struct FileLock {
+    /// Why there is no lock.
+    enum Failure: Error, Equatable {
+        /// Somebody held it for the whole of the timeout; who, if the file tells.
+        case held(processIdentifier: Int32?)
+        /// The file can't be made or locked, with this errno.
+        case refused(code: Int32)
+    }
+
+    /// The file's path.
+    let path: String
+
+    /// - Parameters:
+    ///   - database: The database's path, with its links resolved.
+    ///   - suffix: What the lock's file has behind the database's name, such as `-launch.lock`.
+    init(beside database: String, suffix: String) {
+        path = database + suffix
+    }
+
+    /// Runs `body` while holding the lock, and then removes the file.
+    ///
+    /// - Parameter timeout: How long to wait for another holder, in seconds.
+    /// - Throws: ``Failure``, or what `body` throws.
+    func withLock<Value>(timeout: TimeInterval, _ body: () throws -> Value) throws -> Value {
+        // Of a timeout without an end, a century is enough.
+        let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
+        var pause: useconds_t = 1_000
+        while true {
+            if let descriptor = try acquire() {
+                // Removed before it is freed: whoever waits for it finds out, and makes a new one.
+                defer {
+                    unlink(path)
+                    close(descriptor)
+                }
+                return try body()
+            }
+            guard ContinuousClock.now < deadline else {
+                throw Failure.held(processIdentifier: holder)
+            }
+            // flock(2) waits without a limit or not at all.
+            usleep(pause)
+            pause = min(pause * 2, 20_000)
+        }
+    }
+
+    /// Removes the file if a holder was killed and left it behind. Best effort: it locks nothing.
+    func removeIfAbandoned() {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        try? withLock(timeout: 0) {}
+    }
+
+    /// The process that says it holds the lock.
+    private var holder: Int32? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        return Int32(String(decoding: bytes[..<count], as: UTF8.self).prefix { $0 != "\n" })
+    }
+
+    /// The descriptor that holds the lock; `nil` if somebody else does.
+    private func acquire() throws(Failure) -> Int32? {
+        while true {
+            let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+            let descriptor = open(path, flags, 0o600)
+            guard descriptor >= 0 else { throw .refused(code: errno) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                let code = errno
+                close(descriptor)
+                switch code {
+                case EWOULDBLOCK: return nil
+                case EINTR: continue
+                default: throw .refused(code: code)
+                }
+            }
+            if isStillThere(descriptor) {
+                sign(descriptor)
+                return descriptor
+            }
+            // The last holder removed the file between the opening and the locking of it.
+            close(descriptor)
+        }
+    }
+
+    private func isStillThere(_ descriptor: Int32) -> Bool {
+        var opened = stat()
+        var named = stat()
+        return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0
+            && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    }
+
+    /// Writes who holds the lock, for messages only, so that a full disk is no reason to fail.
+    private func sign(_ descriptor: Int32) {
+        // The umask may have taken bits away that the next holder needs.
+        _ = fchmod(descriptor, 0o600)
+        let text = "\(getpid())\n"
+        guard ftruncate(descriptor, 0) == 0 else { return }
+        _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
+    }
+}

@@ -1,0 +1,322 @@
+import Foundation
+import GRDB
+import Glibc
+import KeyStore
+import MigrationKitSQLCipher
+import Synchronization
+import Testing
+
+/// Launches that fail, and what they leave alone.
+@Suite struct EncryptedStoreFailureTests {
+    private let folder: TestFolder
+    private let keys = InMemoryKeyStore()
+
+    init() throws {
+        folder = try TestFolder()
+    }
+
+    private func open(
+        _ keys: (any KeyStore)? = nil,
+        path: String? = nil,
+        options: EncryptedDatabase.Options = .init(),
+        launchTimeout: TimeInterval = 60
+    ) throws -> DatabaseQueue {
+        try EncryptedStore(
+            path: path ?? folder.file(),
+            keyStore: keys ?? self.keys,
+            service: "org.example.Notes",
+            account: "main",
+            options: options,
+            launchTimeout: launchTimeout
+        ).open()
+    }
+
+    private func storedKey() throws -> DatabaseKey {
+        try keys.key(service: "org.example.Notes", account: "main")
+    }
+
+    // MARK: - The key store
+
+    @Test(
+        arguments: [
+            KeyStoreError.noBus, .noService, .noCollection(name: "default"),
+            .locked(collection: "login"), .promptDismissed(collection: "login"),
+            .ambiguous(service: "org.example.Notes", matches: ["a", "b"]),
+            .timedOut(seconds: 30), .failure(message: "it broke"),
+        ]
+    )
+    func aKeyStoreThatCanNotBeAskedIsNotTakenForOneWithoutTheKey(error: KeyStoreError) throws {
+        keys.fail(with: error)
+        #expect(throws: error) { try open() }
+        #expect(try folder.names == [])
+
+        try Fixtures.encrypted(folder.file(), key: .raw())
+        let before = try folder.snapshot()
+        #expect(throws: error) { try open() }
+        #expect(try folder.snapshot() == before)
+
+        keys.fail(with: nil)
+        #expect(try keys.items(service: nil, account: nil) == [])
+    }
+
+    @Test func aStoreThatKeepsNothingGetsNoFile() throws {
+        let notKept = EncryptedStoreError.keyNotKept(service: "org.example.Notes", account: "main")
+        #expect(throws: notKept) { try open(OtherKeyStore(after: { $0.forget() })) }
+        #expect(throws: notKept) { try open(OtherKeyStore(after: { try $0.replaceKey() })) }
+        #expect(try folder.names == [])
+    }
+
+    @Test func anItemThatIsMadeMeanwhileIsUsedAndNotReplaced() throws {
+        let other = OtherKeyStore(before: { try $0.replaceKey() })
+        try open(other).close()
+        #expect(other.wasGivenAKey)
+        let key = try other.keys.key(service: "org.example.Notes", account: "main")
+        try EncryptedDatabase.open(folder.file(), key: key).close()
+        #expect(try other.keys.items(service: nil, account: nil).count == 1)
+    }
+
+    @Test func anItemThatIsNoKeyIsToldAsThat() throws {
+        keys.add(Secret(utf8: ""), service: "org.example.Notes", account: "main")
+        #expect(throws: DatabaseKeyError.empty) { try open() }
+        #expect(try folder.names == [])
+    }
+
+    // MARK: - The file
+
+    @Test func whereNoFileCanBeMadeNoKeyIsMade() throws {
+        let missing = folder.file("missing/notes.db")
+        #expect(
+            throws: EncryptedDatabaseError.cannotCreate(
+                path: missing,
+                reason: "its folder does not exist"
+            )
+        ) { try open(path: missing) }
+
+        let link = folder.file("link.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: link,
+            withDestinationPath: folder.file("not mounted")
+        )
+        #expect(
+            throws: EncryptedDatabaseError.cannotCreate(
+                path: link,
+                reason: "it is a link to a file that does not exist"
+            )
+        ) { try open(path: link) }
+
+        #expect(throws: EncryptedDatabaseError.isDirectory(path: folder.path)) {
+            try open(path: folder.path)
+        }
+        #expect(throws: EncryptedDatabaseError.noSuchFile(path: "")) { try open(path: "") }
+        #expect(try keys.items(service: nil, account: nil) == [])
+        #expect(try folder.names == ["link.db"])
+    }
+
+    @Test func aCreationThatFailsLeavesTheKeyForTheNextLaunch() throws {
+        struct Refused: Error, Equatable {}
+        let options = EncryptedDatabase.Options(prepareDatabase: { _ in throw Refused() })
+        #expect(throws: Refused()) { try open(options: options) }
+        #expect(try folder.names == [])
+        let key = try storedKey()
+
+        try open().close()
+        #expect(try storedKey() == key)
+        try EncryptedDatabase.open(folder.file(), key: key).close()
+    }
+
+    /// Killed between the writing of the first page and its commit.
+    @Test func aBeginningThatIsUndoneIsBegunAgain() throws {
+        try open().close()
+        let page = try folder.data()
+        try folder.write(Crash.journalOfNothing, to: "notes.db-journal")
+
+        let first = try open()
+        #expect(try folder.data() != page)
+        #expect(try folder.data().count == 4096)
+        // With a first page, and so a salt, two can go on with it.
+        let second = try open()
+        try first.write { try $0.execute(sql: "CREATE TABLE t(a)") }
+        try second.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
+        #expect(try first.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
+    }
+
+    // MARK: - The lock
+
+    @Test func theLockIsThereDuringAFirstLaunchOnly() throws {
+        let seen = Mutex<[String?]>([])
+        let options = EncryptedDatabase.Options(prepareDatabase: { _ in
+            let lock = try? folder.data("notes.db-launch.lock")
+            seen.withLock { $0.append(lock.map { String(decoding: $0, as: UTF8.self) }) }
+            #expect(lock == nil || folder.mode("notes.db-launch.lock") == 0o600)
+        })
+        try open(options: options).close()
+        #expect(seen.withLock { Set($0) } == ["\(getpid())\n"])
+        #expect(try folder.names == ["notes.db"])
+
+        seen.withLock { $0 = [] }
+        try open(options: options).close()
+        #expect(seen.withLock { Set($0) } == [nil])
+    }
+
+    @Test(arguments: [nil, 4242])
+    func aFirstLaunchThatTakesTooLongIsToldWithItsProcess(processIdentifier: Int32?) throws {
+        let path = folder.file("notes.db-launch.lock")
+        try folder.write(
+            Data((processIdentifier.map { "\($0)\n" } ?? "").utf8),
+            to: "notes.db-launch.lock"
+        )
+        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        #expect(
+            throws: EncryptedStoreError.launchInProgress(
+                path: folder.file(),
+                processIdentifier: processIdentifier
+            )
+        ) { try open(launchTimeout: 0.05) }
+        #expect(try keys.items(service: nil, account: nil) == [])
+        #expect(try folder.names == ["notes.db-launch.lock"])
+
+        close(descriptor)
+        try open(launchTimeout: 0).close()
+        #expect(try folder.names == ["notes.db"])
+    }
+
+    @Test func aFirstLaunchElsewhereIsWaitedFor() async throws {
+        try folder.write(Data(), to: "notes.db-launch.lock")
+        let descriptor = Glibc.open(folder.file("notes.db-launch.lock"), O_RDWR | O_CLOEXEC)
+        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let store = EncryptedStore(
+            path: folder.file(),
+            keyStore: keys,
+            service: "org.example.Notes",
+            account: "main"
+        )
+        async let waiting = store.open()
+
+        // The other launch makes key and file, and ends without removing its lock's file.
+        let key = try DatabaseKey.generate()
+        try keys.store(key, service: "org.example.Notes", account: "main")
+        let options = EncryptedDatabase.Options(createsFile: true)
+        let other = try EncryptedDatabase.open(folder.file(), key: key, options: options)
+        try await other.write { try $0.execute(sql: "CREATE TABLE t(a)") }
+        close(descriptor)
+
+        #expect(try await waiting.read { try $0.tableExists("t") })
+        #expect(try storedKey() == key)
+    }
+
+    @Test func aLockThatAKilledLaunchLeftIsRemovedByALaterOne() throws {
+        try open().close()
+        try folder.write(Data("1\n".utf8), to: "notes.db-launch.lock")
+        try open().close()
+        #expect(try folder.names == ["notes.db"])
+    }
+
+    @Test func aLinkedFileHasItsLockBesideTheRealOne() throws {
+        try FileManager.default.createDirectory(
+            atPath: folder.file("real"),
+            withIntermediateDirectories: false
+        )
+        try folder.write(Data(), to: "real/notes.db")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file(),
+            withDestinationPath: folder.file("real/notes.db")
+        )
+        let options = EncryptedDatabase.Options(prepareDatabase: { _ in
+            #expect(folder.mode("real/notes.db-launch.lock") == 0o600)
+            #expect(folder.mode("notes.db-launch.lock") == nil)
+        })
+        try open(options: options).close()
+        #expect(try folder.names == ["notes.db", "real"])
+    }
+
+    // MARK: - Words
+
+    @Test(
+        arguments: [
+            (
+                EncryptedStoreError.keyMissing(path: "notes.db", service: "s", account: "a"),
+                #"the key of notes.db is gone: there is no item with service "s" and username "a""#
+            ),
+            (
+                .keyNotKept(service: "s", account: "a"),
+                #"the new key with service "s" and username "a" was not kept"#
+            ),
+            (
+                .launchInProgress(path: "notes.db", processIdentifier: 7),
+                "notes.db is just being created by process 7"
+            ),
+            (
+                .launchInProgress(path: "notes.db", processIdentifier: nil),
+                "notes.db is just being created by another process"
+            ),
+        ] as [(EncryptedStoreError, String)]
+    )
+    func errorsSayWhatHappenedAndWhatToDo(error: EncryptedStoreError, description: String) throws {
+        #expect(error.localizedDescription == description)
+        #expect(try #require(error.recoverySuggestion).hasSuffix("."))
+    }
+}
+
+/// A key store that changes between the calls of a launch: before the key is stored, or after.
+private final class OtherKeyStore: KeyStore {
+    let keys = InMemoryKeyStore()
+    private let hasStored = Atomic(false)
+    private let before: @Sendable (OtherKeyStore) throws -> Void
+    private let after: @Sendable (OtherKeyStore) throws -> Void
+
+    init(
+        before: @escaping @Sendable (OtherKeyStore) throws -> Void = { _ in },
+        after: @escaping @Sendable (OtherKeyStore) throws -> Void = { _ in }
+    ) {
+        self.before = before
+        self.after = after
+    }
+
+    var wasGivenAKey: Bool { hasStored.load(ordering: .relaxed) }
+
+    func forget() {
+        _ = try? keys.delete(service: "org.example.Notes", account: "main")
+    }
+
+    func replaceKey() throws {
+        try keys.store(
+            .generate(),
+            service: "org.example.Notes",
+            account: "main",
+            label: nil,
+            replacing: true
+        )
+    }
+
+    func items(service: String?, account: String?) throws -> [KeyItem] {
+        try keys.items(service: service, account: account)
+    }
+
+    func entry(service: String, account: String?) throws -> KeyEntry {
+        try keys.entry(service: service, account: account)
+    }
+
+    func store(
+        _ key: DatabaseKey,
+        service: String,
+        account: String,
+        label: String?,
+        replacing: Bool
+    ) throws {
+        hasStored.store(true, ordering: .relaxed)
+        try before(self)
+        try keys.store(
+            key,
+            service: service,
+            account: account,
+            label: label,
+            replacing: replacing
+        )
+        try after(self)
+    }
+
+    func delete(service: String, account: String?) throws -> KeyItem {
+        try keys.delete(service: service, account: account)
+    }
+}
