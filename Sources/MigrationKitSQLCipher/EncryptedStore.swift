@@ -8,16 +8,21 @@ import KeyStore
 /// ```swift
 /// import Foundation
 /// import GRDB
+/// import KeyStore
+/// import MigrationKit
 /// import MigrationKitGRDB
 /// import MigrationKitSQLCipher
 /// import SecretService
 ///
 /// /// Opens the app's store and brings it up to date; at the first launch, makes key and file.
 /// func launch(steps: [MigrationStep<Database>]) async throws -> DatabaseQueue {
-///     let folder = URL.applicationSupportDirectory.appending(path: "org.example.Notes")
+///     // On Linux $XDG_DATA_HOME, by default ~/.local/share.
+///     let folder = try FileManager.default.url(
+///         for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true
+///     ).appendingPathComponent("org.example.Notes")
 ///     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
 ///     let store = EncryptedStore(
-///         path: folder.appending(path: "notes.db").path,
+///         path: folder.appendingPathComponent("notes.db").path,
 ///         keyStore: SecretServiceKeyStore(),
 ///         service: "org.example.Notes",
 ///         account: "main",
