@@ -67,10 +67,12 @@ import Testing
     }
 
     @Test func anItemThatIsMadeMeanwhileIsUsedAndNotReplaced() throws {
-        let other = OtherKeyStore(before: { try $0.replaceKey() })
+        let key = try DatabaseKey.generate()
+        let other = OtherKeyStore(before: { other in
+            try other.keys.store(key, service: "org.example.Notes", account: "main")
+        })
         try open(other).close()
         #expect(other.wasGivenAKey)
-        let key = try other.keys.key(service: "org.example.Notes", account: "main")
         try EncryptedDatabase.open(folder.file(), key: key).close()
         #expect(try other.keys.items(service: nil, account: nil).count == 1)
     }
@@ -160,13 +162,7 @@ import Testing
 
     @Test(arguments: [nil, 4242])
     func aFirstLaunchThatTakesTooLongIsToldWithItsProcess(processIdentifier: Int32?) throws {
-        let path = folder.file("notes.db-launch.lock")
-        try folder.write(
-            Data((processIdentifier.map { "\($0)\n" } ?? "").utf8),
-            to: "notes.db-launch.lock"
-        )
-        let descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC)
-        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let other = try OtherLaunch(of: folder, saying: processIdentifier.map { "\($0)\n" } ?? "")
         #expect(
             throws: EncryptedStoreError.launchInProgress(
                 path: folder.file(),
@@ -176,33 +172,42 @@ import Testing
         #expect(try keys.items(service: nil, account: nil) == [])
         #expect(try folder.names == ["notes.db-launch.lock"])
 
-        close(descriptor)
+        other.end()
         try open(launchTimeout: 0).close()
         #expect(try folder.names == ["notes.db"])
     }
 
-    @Test func aFirstLaunchElsewhereIsWaitedFor() async throws {
-        try folder.write(Data(), to: "notes.db-launch.lock")
-        let descriptor = Glibc.open(folder.file("notes.db-launch.lock"), O_RDWR | O_CLOEXEC)
-        #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
-        let store = EncryptedStore(
-            path: folder.file(),
-            keyStore: keys,
-            service: "org.example.Notes",
-            account: "main"
-        )
-        async let waiting = store.open()
+    @Test func aFirstLaunchElsewhereIsWaitedFor() throws {
+        let other = try OtherLaunch(of: folder)
+        let waiting = Background { try open() }
+        other.awaitSecond()
 
-        // The other launch makes key and file, and ends without removing its lock's file.
         let key = try DatabaseKey.generate()
         try keys.store(key, service: "org.example.Notes", account: "main")
         let options = EncryptedDatabase.Options(createsFile: true)
-        let other = try EncryptedDatabase.open(folder.file(), key: key, options: options)
-        try await other.write { try $0.execute(sql: "CREATE TABLE t(a)") }
-        close(descriptor)
+        let made = try EncryptedDatabase.open(folder.file(), key: key, options: options)
+        try made.write { try $0.execute(sql: "CREATE TABLE t(a)") }
+        other.end()
 
-        #expect(try await waiting.read { try $0.tableExists("t") })
+        #expect(try waiting.value().read { try $0.tableExists("t") })
+        #expect(try folder.names == ["notes.db"])
         #expect(try storedKey() == key)
+    }
+
+    @Test func aFileThatAppearsWhileALaunchWaitsGetsNoNewKey() throws {
+        let other = try OtherLaunch(of: folder)
+        let waiting = Background { try open() }
+        other.awaitSecond()
+        try Fixtures.encrypted(folder.file(), key: .raw())
+        other.end()
+
+        let keyMissing = EncryptedStoreError.keyMissing(
+            path: folder.file(),
+            service: "org.example.Notes",
+            account: "main"
+        )
+        #expect(throws: keyMissing) { try waiting.value() }
+        #expect(try keys.items(service: nil, account: nil) == [])
     }
 
     @Test func aLockThatAKilledLaunchLeftIsRemovedByALaterOne() throws {
@@ -255,68 +260,5 @@ import Testing
     func errorsSayWhatHappenedAndWhatToDo(error: EncryptedStoreError, description: String) throws {
         #expect(error.localizedDescription == description)
         #expect(try #require(error.recoverySuggestion).hasSuffix("."))
-    }
-}
-
-/// A key store that changes between the calls of a launch: before the key is stored, or after.
-private final class OtherKeyStore: KeyStore {
-    let keys = InMemoryKeyStore()
-    private let hasStored = Atomic(false)
-    private let before: @Sendable (OtherKeyStore) throws -> Void
-    private let after: @Sendable (OtherKeyStore) throws -> Void
-
-    init(
-        before: @escaping @Sendable (OtherKeyStore) throws -> Void = { _ in },
-        after: @escaping @Sendable (OtherKeyStore) throws -> Void = { _ in }
-    ) {
-        self.before = before
-        self.after = after
-    }
-
-    var wasGivenAKey: Bool { hasStored.load(ordering: .relaxed) }
-
-    func forget() {
-        _ = try? keys.delete(service: "org.example.Notes", account: "main")
-    }
-
-    func replaceKey() throws {
-        try keys.store(
-            .generate(),
-            service: "org.example.Notes",
-            account: "main",
-            label: nil,
-            replacing: true
-        )
-    }
-
-    func items(service: String?, account: String?) throws -> [KeyItem] {
-        try keys.items(service: service, account: account)
-    }
-
-    func entry(service: String, account: String?) throws -> KeyEntry {
-        try keys.entry(service: service, account: account)
-    }
-
-    func store(
-        _ key: DatabaseKey,
-        service: String,
-        account: String,
-        label: String?,
-        replacing: Bool
-    ) throws {
-        hasStored.store(true, ordering: .relaxed)
-        try before(self)
-        try keys.store(
-            key,
-            service: service,
-            account: account,
-            label: label,
-            replacing: replacing
-        )
-        try after(self)
-    }
-
-    func delete(service: String, account: String?) throws -> KeyItem {
-        try keys.delete(service: service, account: account)
     }
 }

@@ -1,0 +1,72 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+
+@testable import MigrationKitSQLCipher
+
+@Suite struct FileLockTests {
+    private let folder: TestFolder
+    private let lock: FileLock
+
+    init() throws {
+        folder = try TestFolder()
+        lock = FileLock(beside: folder.file(), suffix: ".lock")
+    }
+
+    /// Each holder removes the file, so that others wait with one that is gone.
+    @Test func nobodyHoldsItBesideAnother() throws {
+        let held = Atomic(0)
+        let others = Atomic(0)
+        let lock = lock
+        let work = Background {
+            let failure = Mutex<(any Error)?>(nil)
+            DispatchQueue.concurrentPerform(iterations: 4) { _ in
+                do {
+                    for _ in 0..<300 {
+                        try lock.withLock(timeout: 60) {
+                            others.add(held.add(1, ordering: .relaxed).oldValue, ordering: .relaxed)
+                            sched_yield()
+                            held.subtract(1, ordering: .relaxed)
+                        }
+                    }
+                } catch {
+                    failure.withLock { $0 = error }
+                }
+            }
+            if let error = failure.withLock({ $0 }) { throw error }
+            return others.load(ordering: .relaxed)
+        }
+        #expect(try work.value() == 0)
+        #expect(try folder.names == [])
+    }
+
+    @Test func itIsFreedWhenTheBodyThrows() throws {
+        struct Thrown: Error, Equatable {}
+        let body: () throws -> Void = { throw Thrown() }
+        #expect(throws: Thrown()) { try lock.withLock(timeout: 0, body) }
+        #expect(try lock.withLock(timeout: 0) { 7 } == 7)
+    }
+
+    @Test func itIsNotTakenTwiceInOneProcess() throws {
+        try lock.withLock(timeout: 0) {
+            #expect(throws: FileLock.Failure.held(processIdentifier: getpid())) {
+                try lock.withLock(timeout: 0) {}
+            }
+        }
+    }
+
+    @Test(arguments: [-1, .infinity, -.infinity, 1e300] as [TimeInterval])
+    func anyTimeoutWillDo(timeout: TimeInterval) throws {
+        #expect(try lock.withLock(timeout: timeout) { 7 } == 7)
+    }
+
+    @Test func aFileThatIsNotThereForItIsNotFollowed() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: lock.path,
+            withDestinationPath: folder.file("elsewhere")
+        )
+        #expect(throws: FileLock.Failure.refused(code: ELOOP)) { try lock.withLock(timeout: 0) {} }
+        #expect(try folder.names == ["notes.db.lock"])
+    }
+}
