@@ -10,22 +10,24 @@ let package = Package(
         .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0")
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [
         .target(name: "MigrationKit"),
+        // A lock between processes, for the rooms that need one.
+        .target(name: "FileLock"),
         .target(
             name: "MigrationKitGRDB",
             dependencies: [
+                "FileLock",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .testTarget(name: "MigrationKitTests", dependencies: ["MigrationKit"]),
-        .testTarget(
-            name: "MigrationKitGRDBTests",
-            dependencies: ["MigrationKitGRDB"]
-        ),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -61,6 +63,7 @@ let package = Package(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CSQLCipher",
+                "FileLock",
                 "KeyStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -93,7 +96,24 @@ let package = Package(
             path: "Keys/SecretService"
         ),
 
-        .testTarget(name: "MigrationKitSQLTests", dependencies: ["MigrationKitSQL"]),
+        .testTarget(
+            name: "MigrationKitSQLTests",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitSQL",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .testTarget(
+            name: "MigrationKitGRDBTests",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
         .executableTarget(
             name: "FirstLaunchProbe",
             dependencies: [
@@ -104,6 +124,7 @@ let package = Package(
             ],
             path: "Tests/FirstLaunchProbe"
         ),
+        .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
@@ -116,7 +137,17 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
-        .testTarget(name: "MigrationKitCLITests", dependencies: ["MigrationKitCLI"]),
+        .testTarget(
+            name: "MigrationKitCLITests",
+            dependencies: [
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitCLI",
+                "MigrationKitGRDB",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
         .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
         .executableTarget(
             name: "KeyStoreProbe",

@@ -35,6 +35,11 @@ struct _GList {
 };
 #endif
 
+unsigned int g_log_set_handler(
+    const char *domain, int levels,
+    void (*handler)(const char *domain, int level, const char *message, void *data), void *data);
+void g_log_remove_handler(const char *domain, unsigned int handler);
+
 void g_free(void *memory);
 void g_error_free(GError *error);
 void *(g_object_ref)(void *object);
@@ -109,6 +114,7 @@ enum {
     G_IO_ERROR_CANCELLED = 19,
     G_IO_ERROR_TIMED_OUT = 24,
     G_BUS_TYPE_SESSION = 2,
+    G_LOG_LEVEL_CRITICAL = 1 << 3,
 };
 
 #else
@@ -122,6 +128,7 @@ _Static_assert(SECRET_ERROR_IS_LOCKED == 2, "differs");
 _Static_assert(G_IO_ERROR_CANCELLED == 19, "differs");
 _Static_assert(G_IO_ERROR_TIMED_OUT == 24, "differs");
 _Static_assert(G_BUS_TYPE_SESSION == 2, "differs");
+_Static_assert(G_LOG_LEVEL_CRITICAL == 1 << 3, "differs");
 
 #endif
 

@@ -50,6 +50,8 @@ extension KeyStore {
     /// The key of the one item that matches.
     ///
     /// - Parameters:
+    ///   - service: The service that the key is for.
+    ///   - account: The account that it is for; nil for the only one.
     ///   - form: What the secret is if the item doesn't say so itself.
     /// - Throws: ``KeyStoreError``; ``DatabaseKeyError`` if the secret can't be a key.
     public func key(

@@ -83,6 +83,16 @@ struct ServiceConnection {
             list = g_list_prepend(list, UnsafeMutableRawPointer(object.pointer))
         }
         defer { g_list_free(list) }
+        // A question that is taken back makes libsecret 0.20 complain to standard error about
+        // itself ("g_task_return_error: assertion 'error != NULL' failed"), and GLib has no other
+        // place to say so.
+        let quiet = g_log_set_handler(
+            "GLib-GIO",
+            Int32(G_LOG_LEVEL_CRITICAL),
+            { _, _, _, _ in },
+            nil
+        )
+        defer { g_log_remove_handler("GLib-GIO", quiet) }
         var error: UnsafeMutablePointer<GError>?
         secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
         if let error { throw failure(error) }

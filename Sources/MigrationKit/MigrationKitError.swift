@@ -2,7 +2,7 @@ import Foundation
 
 /// A reason for which steps can't be registered, applied or rolled back.
 ///
-/// All but the last are found before the database is changed.
+/// All but ``stepEndedTransaction(_:)`` are found before the database is changed.
 public enum MigrationKitError: Error, Equatable, Sendable {
     /// Several steps have the same identifier. The repeated identifiers, sorted.
     case duplicateIdentifiers([String])
@@ -33,9 +33,38 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// The unknown identifiers, sorted.
     case databaseIsNewer(unknown: [String])
 
+    /// A step is pending before one that is applied. The pending ones, in order.
+    case pendingBeforeApplied(pending: [String], latestApplied: String)
+
+    /// A step says that it stands for another one, which is registered as well.
+    case mergesRegisteredMigration(merged: String, by: String)
+
+    /// A step can't be part of a batch that is applied as a whole or not at all.
+    case notForAllOrNothing(String, MigrationBatchObstacle)
+
+    /// Another process, whose number is given if it is known, held the migration lock of the
+    /// database for longer than the time limit, in seconds.
+    case locked(path: String, holder: Int32?, seconds: Double)
+
+    /// The migration lock can't be made, for a reason in words.
+    case cannotLock(path: String, reason: String)
+
+    /// The database already has applied steps, and so no baseline can be set.
+    case baselineOnMigratedDatabase(latestApplied: String)
+
     /// The step tried to commit or to roll back the transaction that it runs in. What it did is
     /// undone.
     case stepEndedTransaction(String)
+}
+
+/// Why a step can't be part of an all-or-nothing batch.
+public enum MigrationBatchObstacle: Equatable, Sendable {
+    /// It runs outside of a transaction.
+    case usesNoTransaction
+
+    /// It wants its foreign keys checked by every statement, and another step of the batch wants
+    /// them off. SQLite can't change that inside a transaction.
+    case mixedForeignKeyChecks
 }
 
 extension MigrationKitError: LocalizedError {
@@ -61,6 +90,24 @@ extension MigrationKitError: LocalizedError {
         case .databaseIsNewer(let unknown):
             "the database was migrated by a newer program, with: "
                 + unknown.joined(separator: ", ")
+        case .pendingBeforeApplied(let pending, let latestApplied):
+            "\(pending.joined(separator: ", ")) \(pending.count == 1 ? "is" : "are") pending, "
+                + "although '\(latestApplied)', which comes later, is applied"
+        case .mergesRegisteredMigration(let merged, let identifier):
+            "the migration '\(identifier)' merges '\(merged)', which is still there"
+        case .notForAllOrNothing(let identifier, .usesNoTransaction):
+            "the migration '\(identifier)' runs outside of a transaction, and so can't be part of "
+                + "an all-or-nothing run"
+        case .notForAllOrNothing(let identifier, .mixedForeignKeyChecks):
+            "the migration '\(identifier)' wants immediate foreign-key checks, and others of the "
+                + "same all-or-nothing run want deferred ones"
+        case .locked(let path, let holder, let seconds):
+            "another process\(holder.map { " (\($0))" } ?? "") has been migrating \(path) for more "
+                + "than \(seconds.formatted()) seconds"
+        case .cannotLock(let path, let reason):
+            "the lock \(path) can't be made: \(reason)"
+        case .baselineOnMigratedDatabase(let latestApplied):
+            "the database already has applied migrations, the latest is '\(latestApplied)'"
         case .stepEndedTransaction(let identifier):
             "the migration '\(identifier)' ends the transaction that it runs in"
         }
@@ -85,6 +132,21 @@ extension MigrationKitError: LocalizedError {
             "Migrations go forward only. To go back, use a rollback."
         case .databaseIsNewer:
             "Use the release of the program that knows these migrations, or a later one."
+        case .pendingBeforeApplied:
+            """
+            It came in late, from another branch perhaps. Give it a number after the latest, or \
+            allow it to be applied out of order if it depends on nothing that comes later.
+            """
+        case .mergesRegisteredMigration:
+            "Take the merged migration out of the list, or out of the merging one."
+        case .notForAllOrNothing:
+            "Migrate step by step up to it and past it; the rest can be all or nothing."
+        case .locked:
+            "Wait until it is done, or allow more time. The lock goes when that process ends."
+        case .cannotLock:
+            "The folder of the database must be writable: SQLite keeps its journal there as well."
+        case .baselineOnMigratedDatabase:
+            "A baseline is for databases that have never been migrated. Use 'migrate'."
         case .stepEndedTransaction:
             "Take BEGIN, COMMIT and ROLLBACK out of it: every migration has a transaction already."
         }

@@ -6,6 +6,9 @@ public struct MigrationRegistry<Database>: Sendable {
     /// The steps, in the order in which they are applied.
     public let steps: [MigrationStep<Database>]
 
+    /// Whether a pending step may be applied to a database that has a later one.
+    public let allowsOutOfOrder: Bool
+
     /// Checks a list of steps.
     ///
     /// - Parameters:
@@ -13,11 +16,16 @@ public struct MigrationRegistry<Database>: Sendable {
     ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text. Leave it on:
     ///     a step that is inserted in the middle would otherwise be applied after later ones on
     ///     databases that exist, and before them on new ones.
-    /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)`` or
-    ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)``.
+    ///   - allowsOutOfOrder: Whether a pending step may be applied to a database that has a later
+    ///     one. That happens where two branches of development meet. On new databases the steps
+    ///     run in another order then, so it is off unless you ask for it.
+    /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)``,
+    ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)`` or
+    ///   ``MigrationKitError/mergesRegisteredMigration(merged:by:)``.
     public init(
         steps: [MigrationStep<Database>],
-        enforceLexicographicOrder: Bool = true
+        enforceLexicographicOrder: Bool = true,
+        allowsOutOfOrder: Bool = false
     ) throws {
         let identifiers = steps.map(\.identifier)
 
@@ -37,7 +45,17 @@ public struct MigrationRegistry<Database>: Sendable {
             }
         }
 
+        for step in steps {
+            if let merged = step.mergedIdentifiers.filter(seen.contains).min() {
+                throw MigrationKitError.mergesRegisteredMigration(
+                    merged: merged,
+                    by: step.identifier
+                )
+            }
+        }
+
         self.steps = steps
+        self.allowsOutOfOrder = allowsOutOfOrder
     }
 
     /// The identifiers, in the order in which the steps are applied.

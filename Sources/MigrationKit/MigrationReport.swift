@@ -8,14 +8,19 @@ public struct MigrationReport: Equatable, Sendable {
         /// How long the step took, in seconds, its transaction's checks included.
         public let seconds: Double
 
+        /// How many rows the step inserted, changed and deleted.
+        public let rowsChanged: Int
+
         /// Creates an entry.
         ///
         /// - Parameters:
         ///   - identifier: The step's identifier.
         ///   - seconds: How long the step took.
-        public init(identifier: String, seconds: Double) {
+        ///   - rowsChanged: How many rows it inserted, changed and deleted.
+        public init(identifier: String, seconds: Double, rowsChanged: Int = 0) {
             self.identifier = identifier
             self.seconds = seconds
+            self.rowsChanged = rowsChanged
         }
     }
 

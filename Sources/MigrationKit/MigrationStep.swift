@@ -28,10 +28,26 @@ public struct MigrationStep<Database>: Sendable {
     /// The file that defines the step. For people: nothing opens it.
     public let sourceFile: String
 
-    /// Performs the change, inside a transaction of the runner's.
+    /// When the foreign keys are checked that the step touches.
+    public let foreignKeyChecks: MigrationForeignKeyChecks
+
+    /// Whether the step runs in a transaction.
+    ///
+    /// A few statements can't: `VACUUM`, and the changing of `journal_mode` and `auto_vacuum`. A
+    /// step of them runs alone, with foreign keys as the connection has them. It is recorded only
+    /// once it has succeeded, so one that was interrupted runs again: it must bear that.
+    public let usesTransaction: Bool
+
+    /// The steps of earlier releases that this one stands for.
+    public let mergedIdentifiers: Set<String>
+
+    /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
-    /// Undoes the change, inside a transaction of the runner's; `nil` if it can't be undone.
+    /// Performs the change, given which of the merged steps the database already has.
+    public let applyMerging: @Sendable (Database, _ applied: Set<String>) throws -> Void
+
+    /// Undoes the change; `nil` if it can't be undone.
     public let rollback: (@Sendable (Database) throws -> Void)?
 
     /// Creates a step.
@@ -39,17 +55,84 @@ public struct MigrationStep<Database>: Sendable {
     /// - Parameters:
     ///   - identifier: The unique name of the step, such as `0001_create_items`.
     ///   - sourceFile: The file that defines it.
+    ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
+    ///   - usesTransaction: Whether it runs in a transaction; see ``usesTransaction``.
     ///   - apply: Performs the change. Whatever it throws undoes what it did.
     ///   - rollback: Undoes the change, where that is possible.
     public init(
         identifier: String,
         sourceFile: String,
+        foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
+        usesTransaction: Bool = true,
         apply: @escaping @Sendable (Database) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
         self.identifier = identifier
         self.sourceFile = sourceFile
+        self.foreignKeyChecks = foreignKeyChecks
+        self.usesTransaction = usesTransaction
+        self.mergedIdentifiers = []
         self.apply = apply
+        self.applyMerging = { database, _ in try apply(database) }
         self.rollback = rollback
     }
+
+    /// Creates a step that stands for steps of earlier releases, which are no longer there.
+    ///
+    /// A database has none of them, some, or all. The step does what is missing; then the ledger
+    /// has its identifier in place of theirs.
+    ///
+    /// ```swift
+    /// MigrationStep<Database>(
+    ///     identifier: "0004_first_release",
+    ///     sourceFile: "M0004.swift",
+    ///     merging: ["0001_items", "0002_tags", "0003_index"],
+    ///     apply: { db, applied in
+    ///         if !applied.contains("0001_items") { try createItems(db) }
+    ///         if !applied.contains("0002_tags") { try createTags(db) }
+    ///         if !applied.contains("0003_index") { try createIndex(db) }
+    ///     }
+    /// )
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - identifier: The unique name of the step. It may be that of the last of the merged ones:
+    ///     databases that have it are then up to date.
+    ///   - sourceFile: The file that defines it.
+    ///   - mergedIdentifiers: The steps that it stands for.
+    ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
+    ///   - apply: Performs what is missing. Gets the merged steps that the database has.
+    ///   - rollback: Undoes the change, where that is possible.
+    public init(
+        identifier: String,
+        sourceFile: String,
+        merging mergedIdentifiers: Set<String>,
+        foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
+        apply: @escaping @Sendable (Database, _ applied: Set<String>) throws -> Void,
+        rollback: (@Sendable (Database) throws -> Void)? = nil
+    ) {
+        self.identifier = identifier
+        self.sourceFile = sourceFile
+        self.foreignKeyChecks = foreignKeyChecks
+        self.usesTransaction = true
+        self.mergedIdentifiers = mergedIdentifiers.subtracting([identifier])
+        self.apply = { try apply($0, []) }
+        self.applyMerging = apply
+        self.rollback = rollback
+    }
+}
+
+/// When the foreign keys are checked that a step touches.
+public enum MigrationForeignKeyChecks: Equatable, Sendable {
+    /// Once the step is done, all of them. While it runs they are off, so that a table can be
+    /// rebuilt without its children going with it.
+    /// <https://www.sqlite.org/lang_altertable.html#otheralter>
+    case deferred
+
+    /// By every statement, with the actions (`ON DELETE CASCADE`) that belong to it. Not for steps
+    /// that rebuild a table.
+    case immediate
+
+    /// Not at all. For very large databases, whose step is known to break none.
+    case off
 }

@@ -209,6 +209,12 @@ extension MigrationKitError: Classified {
         case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
         case .targetBehindDatabase: ("targetBehindDatabase", 64)
         case .databaseIsNewer: ("databaseIsNewer", 65)
+        case .pendingBeforeApplied: ("pendingBeforeApplied", 65)
+        case .mergesRegisteredMigration: ("unusableMigrations", 65)
+        case .notForAllOrNothing: ("notForAllOrNothing", 65)
+        case .locked: ("locked", 75)
+        case .cannotLock: ("cannotLock", 77)
+        case .baselineOnMigratedDatabase: ("baselineOnMigratedDatabase", 64)
         case .stepEndedTransaction: ("failed", 1)
         }
     }

@@ -8,6 +8,7 @@ final class RunProgress: @unchecked Sendable {
     private let lock = NSLock()
     private let showsLine: Bool
     private var committed = 0
+    private var running = ""
     private var failed: (identifier: String, isRollback: Bool)?
 
     init(context: CommandContext) {
@@ -19,7 +20,7 @@ final class RunProgress: @unchecked Sendable {
     /// - Throws: ``MigrationStepFailure`` around what a step, or the verification in its
     ///   transaction, throws; everything else as it is.
     func watch(
-        _ run: (@escaping GRDBMigrationRunner.Observer) throws -> MigrationReport
+        _ run: (@escaping @Sendable (MigrationEvent) -> Void) throws -> MigrationReport
     ) throws -> MigrationReport {
         defer { show(nil) }
         do {
@@ -38,13 +39,23 @@ final class RunProgress: @unchecked Sendable {
 
     private func note(_ event: MigrationEvent) {
         switch event {
+        case .waiting(let holder):
+            show("waiting for another process\(holder.map { " (\($0))" } ?? "")")
+        case .runStarted, .runFinished:
+            break
         case .stepStarted(let identifier, let direction, let index, let count):
             let verb = direction == .forward ? "applying" : "rolling back"
-            show("\(verb) \(identifier) (\(index) of \(count))")
+            let line = "\(verb) \(identifier) (\(index) of \(count))"
+            lock.withLock { running = line }
+            show(line)
+        case .stepContinues(_, let seconds):
+            show("\(lock.withLock { running }), \(duration(seconds))")
         case .stepFinished:
             lock.withLock { committed += 1 }
         case .stepFailed(let identifier, let direction):
             lock.withLock { failed = (identifier, direction == .back) }
+        case .rolledBack:
+            lock.withLock { committed = 0 }
         case .verifying:
             show("verifying")
         }

@@ -1,14 +1,62 @@
 import MigrationKit
 import MigrationKitGRDB
 
-/// A step in a JSON document.
-struct StepDocument: Encodable {
-    let identifier: String
-    let seconds: Double
+extension CommandContext {
+    /// What a run does with its steps.
+    enum Deed {
+        case applied, rolledBack
+    }
 
-    init(_ step: MigrationReport.Step) {
-        identifier = step.identifier
-        seconds = (step.seconds * 1_000_000).rounded() / 1_000_000
+    /// Runs a migration or a rollback, and tells what it did.
+    func report(
+        _ deed: Deed,
+        on store: OpenStore,
+        json: Bool,
+        _ run: (@escaping @Sendable (MigrationEvent) -> Void) throws -> MigrationReport
+    ) throws {
+        let report = try RunProgress(context: self).watch(run)
+        if json {
+            return try printJSON(RunDocument(deed, report, path: store.path))
+        }
+        switch (deed, report.steps.isEmpty) {
+        case (.applied, true): output("Nothing to apply.")
+        case (.applied, false): output("Applied \(report.steps.summary)")
+        case (.rolledBack, true): output("Nothing to roll back.")
+        case (.rolledBack, false): output("Rolled back \(report.steps.summary)")
+        }
+        output(report.closing(in: store.runner))
+    }
+}
+
+/// What `migrate --json` and `rollback --json` print.
+private struct RunDocument: Encodable {
+    struct Step: Encodable {
+        let identifier: String
+        let seconds: Double
+    }
+
+    let schemaVersion = JSON.schemaVersion
+    let database: String?
+    var applied: [Step]?
+    var rolledBack: [Step]?
+    let pending: [String]
+    let verified: Bool
+
+    init(_ deed: CommandContext.Deed, _ report: MigrationReport, path: String?) {
+        database = path
+        pending = report.pending
+        verified = report.verified
+        let steps = report.steps.map { step in
+            // Microseconds are as far as the clock can be trusted.
+            Step(
+                identifier: step.identifier,
+                seconds: (step.seconds * 1_000_000).rounded() / 1_000_000
+            )
+        }
+        switch deed {
+        case .applied: applied = steps
+        case .rolledBack: rolledBack = steps
+        }
     }
 }
 

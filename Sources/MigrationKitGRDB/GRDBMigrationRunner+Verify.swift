@@ -63,17 +63,19 @@ extension GRDBMigrationRunner {
     /// - Parameter isComplete: Whether no step is pending. As long as one is, the index that is
     ///   required may be what it creates.
     func verify(_ db: Database, isComplete: Bool) throws {
+        let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
         if let verifyIntegrity = integration.verifyIntegrity {
             try verifyIntegrity(db)
-        } else if integration.verifyPostMigration == nil || !isComplete {
+        } else if !hostVerifiesAfterwards {
             try GRDBMigrationVerifier.verifyIntegrity(in: db)
         }
-        if isComplete, integration.verifyPostMigration == nil {
+        if isComplete, !hostVerifiesAfterwards {
             try GRDBMigrationVerifier.verifyRequiredIndexes(
                 in: db,
                 requiredIndexes: requiredIndexes
             )
         }
+        try integration.verifyBeforeCommit?(db)
     }
 
     /// Turns what a check throws into its outcome.

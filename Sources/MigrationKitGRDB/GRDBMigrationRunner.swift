@@ -10,7 +10,7 @@ import MigrationKit
 ///
 /// Each step runs in a transaction of its own, in the order of the list. What fails is undone
 /// before the error is thrown; the steps before it stay. The last step of a run is verified before
-/// it is committed.
+/// it is committed. With ``MigrationTransaction/allOrNothing`` the whole run is one transaction.
 ///
 /// The applied steps are remembered in GRDB's own table, so a database that a `DatabaseMigrator`
 /// has migrated is continued, and the other way round. Several processes may migrate one database
@@ -27,11 +27,6 @@ public struct GRDBMigrationRunner: Sendable {
     /// The hooks of a host of this runner.
     public typealias Integration = MigrationHostIntegration<any DatabaseWriter, Database>
 
-    /// Watches a run.
-    ///
-    /// It is called on the thread of the database, between its statements, and must not use it.
-    public typealias Observer = @Sendable (MigrationEvent) -> Void
-
     let registry: MigrationRegistry<Database>
     let integration: Integration
     let requiredIndexes: [RequiredIndexSpec]
@@ -42,21 +37,25 @@ public struct GRDBMigrationRunner: Sendable {
     /// - Parameters:
     ///   - steps: The steps, oldest first.
     ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text.
+    ///   - allowsOutOfOrder: Whether a pending step may be applied to a database that has a later
+    ///     one.
     ///   - integration: The places where the app takes part in a run.
     ///   - requiredIndexes: The indexes that a fully migrated database must have.
     ///   - log: Gets a line for people at every step.
-    /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)`` or
-    ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)``.
+    /// - Throws: `MigrationKitError.duplicateIdentifiers(_:)` or
+    ///   `MigrationKitError.identifiersOutOfOrder(expected:actual:)`.
     public init(
         steps: [Step],
         enforceLexicographicOrder: Bool = true,
+        allowsOutOfOrder: Bool = false,
         integration: Integration = .init(),
         requiredIndexes: [RequiredIndexSpec] = [],
         log: (@Sendable (String) -> Void)? = nil
     ) throws {
         self.registry = try MigrationRegistry(
             steps: steps,
-            enforceLexicographicOrder: enforceLexicographicOrder
+            enforceLexicographicOrder: enforceLexicographicOrder,
+            allowsOutOfOrder: allowsOutOfOrder
         )
         self.integration = integration
         self.requiredIndexes = requiredIndexes

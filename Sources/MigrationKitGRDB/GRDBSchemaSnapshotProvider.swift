@@ -50,12 +50,17 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Returns: SQL that creates the schema; empty where there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
+        try objects(of: db).map { terminated($0["sql"]) + "\n" }.joined(separator: "\n")
+    }
+
+    /// The type, name and SQL of every object, in the order of the snapshot.
+    static func objects(of db: Database) throws -> [Row] {
         // A virtual table creates its shadow tables, and SQLite and GRDB create theirs.
         // <https://www.sqlite.org/pragma.html#pragma_table_list>
-        let statements = try String.fetchAll(
+        try Row.fetchAll(
             db,
             sql: """
-                SELECT sql FROM sqlite_master
+                SELECT type, name, sql FROM sqlite_master
                 WHERE sql IS NOT NULL
                 AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
                 AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
@@ -67,7 +72,6 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
                     name
                 """
         )
-        return statements.map { terminated($0) + "\n" }.joined(separator: "\n")
     }
 
     private static func terminated(_ statement: String) -> String {

@@ -1,23 +1,40 @@
+import MigrationKit
+
 /// What a run tells while it goes on.
 public enum MigrationEvent: Equatable, Sendable {
-    /// Whether a step is applied or undone.
+    /// Whether steps are applied or undone.
     public enum Direction: Equatable, Sendable {
-        /// The step is applied.
+        /// Steps are applied.
         case forward
 
-        /// The step is rolled back.
+        /// Steps are rolled back.
         case back
     }
+
+    /// Another process is migrating the database; its number, if it is known. Told once.
+    case waiting(holder: Int32?)
+
+    /// A run begins that has something to do.
+    case runStarted(direction: Direction, count: Int)
 
     /// A step begins: the `index`th, counted from 1, of `count` in this run.
     case stepStarted(identifier: String, direction: Direction, index: Int, count: Int)
 
-    /// A step is committed.
-    case stepFinished(identifier: String, direction: Direction, seconds: Double)
+    /// A step goes on; told about ten times a second while a statement runs.
+    case stepContinues(identifier: String, seconds: Double)
+
+    /// A step is done: committed, or for a run that is all or nothing, ready to be.
+    case stepFinished(MigrationReport.Step, direction: Direction)
 
     /// A step, or the verification that belongs to it, failed and is undone.
     case stepFailed(identifier: String, direction: Direction)
 
     /// The database is being verified.
     case verifying
+
+    /// A run that is all or nothing is undone, with the steps that were done in it.
+    case rolledBack(identifiers: [String])
+
+    /// The run has ended well.
+    case runFinished(MigrationReport)
 }

@@ -6,6 +6,13 @@ import MigrationKit
 /// It is the table of GRDB's own `DatabaseMigrator`, so that a database can go from one to the
 /// other and back.
 enum MigrationLedger {
+    /// Makes the table, as GRDB does, if it is not there.
+    static func create(_ db: Database) throws {
+        try db.execute(
+            sql: "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"
+        )
+    }
+
     /// The identifiers of all applied steps, also of those that no registry knows.
     static func read(_ db: Database) throws -> Set<String> {
         guard try db.tableExists("grdb_migrations") else { return [] }
@@ -17,18 +24,36 @@ enum MigrationLedger {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
     }
 
-    static func remove(_ identifier: String, _ db: Database) throws {
+    static func contains(_ identifier: String, _ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: "SELECT EXISTS (SELECT 1 FROM grdb_migrations WHERE identifier = ?)",
+            arguments: [identifier]
+        ) ?? false
+    }
+
+    static func insert(_ identifier: String, _ db: Database) throws {
         try db.execute(
-            sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+            sql: "INSERT INTO grdb_migrations (identifier) VALUES (?)",
             arguments: [identifier]
         )
+    }
+
+    static func remove(_ identifiers: some Sequence<String>, _ db: Database) throws {
+        for identifier in identifiers {
+            try db.execute(
+                sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+                arguments: [identifier]
+            )
+        }
     }
 }
 
 extension MigrationRegistry<Database> {
     /// Refuses a database that a newer program has migrated.
     func checkKnows(_ applied: Set<String>) throws {
-        let unknown = applied.subtracting(identifiers)
+        let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
+        let unknown = applied.subtracting(known)
         guard unknown.isEmpty else {
             throw MigrationKitError.databaseIsNewer(unknown: unknown.sorted())
         }

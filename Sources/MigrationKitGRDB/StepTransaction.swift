@@ -6,11 +6,11 @@ import MigrationKit
 enum StepTransaction {
     /// Runs a step's closure inside the transaction that is open on the connection.
     ///
-    /// - Throws: What the closure throws; ``MigrationKitError/stepEndedTransaction(_:)``.
+    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`.
     static func run(
         _ identifier: String,
         in db: Database,
-        _ body: @Sendable (Database) throws -> Void
+        _ body: (Database) throws -> Void
     ) throws {
         // Once the temporary database is open, SQLite refuses to move it while a transaction is
         // active: a step that sets `temp_store` fails, and no sorter writes a row to the disk in
@@ -24,8 +24,11 @@ enum StepTransaction {
         do {
             try db.withSchemaSource(nil) { try body(db) }
         } catch {
-            // The first error that follows a transaction which the step ended says little.
-            if !db.isInsideTransaction, guardian.sawEnd {
+            // SQLite itself ends the transaction where the disk is full, for example, and then its
+            // error is the one to throw. Where the step did it, the error of the next statement
+            // (GRDB's: the transaction was aborted) says little.
+            let wasAborted = (error as? DatabaseError)?.resultCode == .SQLITE_ABORT
+            if !db.isInsideTransaction, guardian.refusedCommit || wasAborted {
                 throw MigrationKitError.stepEndedTransaction(identifier)
             }
             throw error
@@ -35,18 +38,54 @@ enum StepTransaction {
         }
     }
 
+    /// Runs the closure of a step that can't be in a transaction.
+    ///
+    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)` if it leaves
+    ///   a transaction open, which is then rolled back.
+    static func runWithout(
+        _ identifier: String,
+        in db: Database,
+        _ body: (Database) throws -> Void
+    ) throws {
+        // Outside of a transaction SQLite lets a step change it.
+        let temporaryStorage = try Int.fetchOne(db, sql: "PRAGMA temp_store") ?? 2
+        let result = Result { try db.withSchemaSource(nil) { try body(db) } }
+        let leftOpen = db.isInsideTransaction
+        if leftOpen { try db.rollback() }
+        try db.execute(sql: "PRAGMA temp_store = \(temporaryStorage)")
+        try result.get()
+        if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
+    }
+
+    /// Refuses steps that can't share one transaction.
+    ///
+    /// - Returns: Whether the transaction wants foreign keys off.
+    static func checkAllOrNothing(_ steps: [MigrationStep<Database>]) throws -> Bool {
+        if let step = steps.first(where: { !$0.usesTransaction }) {
+            throw MigrationKitError.notForAllOrNothing(step.identifier, .usesNoTransaction)
+        }
+        let immediate = steps.filter { $0.foreignKeyChecks == .immediate }
+        if let step = immediate.first, immediate.count < steps.count {
+            throw MigrationKitError.notForAllOrNothing(step.identifier, .mixedForeignKeyChecks)
+        }
+        return immediate.isEmpty
+    }
+
     /// Runs a block with foreign keys off, and turns them on again on every path.
     ///
     /// SQLite's procedure for rebuilding a table wants them off before the transaction begins,
     /// checked before it is committed, and on again afterwards.
     /// <https://www.sqlite.org/lang_altertable.html#otheralter>
     ///
-    /// - Parameter body: Gets whether foreign keys were on, and so must be checked.
+    /// - Parameters:
+    ///   - wanted: Whether they are to be off at all.
+    ///   - body: Gets whether they were turned off, and so must be checked.
     static func withForeignKeysOff(
         _ db: Database,
-        _ body: (_ wereOn: Bool) throws -> Void
+        if wanted: Bool,
+        _ body: (_ checksForeignKeys: Bool) throws -> Void
     ) throws {
-        guard try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
+        guard wanted, try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
             return try body(false)
         }
         try db.execute(sql: "PRAGMA foreign_keys = OFF")
@@ -59,7 +98,7 @@ enum StepTransaction {
 /// Turns a `COMMIT` of the step's own into a rollback.
 private final class CommitGuard: TransactionObserver {
     private let identifier: String
-    private(set) var sawEnd = false
+    private(set) var refusedCommit = false
 
     init(identifier: String) {
         self.identifier = identifier
@@ -69,13 +108,10 @@ private final class CommitGuard: TransactionObserver {
     func databaseDidChange(with event: DatabaseEvent) {}
 
     func databaseWillCommit() throws {
-        sawEnd = true
+        refusedCommit = true
         throw MigrationKitError.stepEndedTransaction(identifier)
     }
 
     func databaseDidCommit(_ db: Database) {}
-
-    func databaseDidRollback(_ db: Database) {
-        sawEnd = true
-    }
+    func databaseDidRollback(_ db: Database) {}
 }

@@ -1,4 +1,4 @@
-import Foundation
+import FileLock
 import GRDB
 import KeyStore
 

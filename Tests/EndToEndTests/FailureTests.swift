@@ -21,10 +21,10 @@ import Testing
         input: String = "",
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let before = try FolderContents(of: tool.folder)
+        let before = try tool.folder.snapshot()
         let human = try tool.run(arguments, input: input)
         let json = try tool.run(arguments + ["--json"], input: input)
-        #expect(try FolderContents(of: tool.folder) == before, sourceLocation: sourceLocation)
+        #expect(try tool.folder.snapshot() == before, sourceLocation: sourceLocation)
 
         #expect(human.status == exit, "\(human.stderr)", sourceLocation: sourceLocation)
         #expect(human.stdout.isEmpty, sourceLocation: sourceLocation)
@@ -172,7 +172,7 @@ import Testing
 
     @Test(arguments: all) func truncatedFile(_ command: String) throws {
         #expect(try tool.onStore("migrate").status == 0)
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: tool.database))
+        let bytes = try tool.folder.data("store.db")
         try tool.folder.write("store.db", bytes.prefix(bytes.count - 4096))
         try expectFailure(74, "damaged", saying: "store.db", running: onStore(command))
     }
@@ -195,7 +195,7 @@ import Testing
         } else {
             #expect(chmod(tool.database, 0) == 0)
         }
-        let before = try FolderContents(of: tool.folder)
+        let before = try tool.folder.snapshot()
         let prefix =
             isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"]
         let result = try TestSupport.run(
@@ -206,26 +206,16 @@ import Testing
         #expect(result.status == 77, "\(result.stderr)")
         #expect(result.stderr.hasPrefix("error: "))
         #expect(result.stderr.contains("store.db"))
-        #expect(try FolderContents(of: tool.folder) == before)
+        #expect(try tool.folder.snapshot() == before)
     }
 
     @Test func lockedFile() throws {
         #expect(try tool.onStore("migrate").status == 0)
-        let holder = try ChildProcess(
-            "sqlcipher",
-            ["-batch", tool.database],
-            environment: tool.environment
-        )
-        let quoted = tool.password.replacing("'", with: "''")
-        holder.write("PRAGMA key = '\(quoted)'; BEGIN EXCLUSIVE; SELECT 'held';\n".utf8)
-        var line = holder.readLine()
-        while let read = line, read != "held" { line = holder.readLine() }
-        try #require(line == "held")
+        let lock = try LockHolder(tool.database, key: tool.password)
         let result = try tool.onStore("rollback")
         #expect(result.status == 75, "\(result.stderr)")
         #expect(result.stderr.hasPrefix("error: "))
-        holder.send(SIGKILL)
-        _ = try holder.finish()
+        try lock.release()
     }
 
     // MARK: - The Migrations
@@ -270,7 +260,7 @@ import Testing
 
         let status = try tool.onStore("status", "--json").json()
         #expect(status["pending"] as? [String] == ["0003_tags", "0004_more", "0005_most"])
-        let tables = try sqlcipher("SELECT group_concat(name) FROM sqlite_schema WHERE sql <> '';")
+        let tables = try tool.shell("SELECT group_concat(name) FROM sqlite_schema WHERE sql <> '';")
         #expect(!tables.contains("tag"))
         #expect(tables.contains("item"))
 
@@ -352,15 +342,5 @@ import Testing
         }
         let json = try tool.run("migrate", "--bogus", "--json")
         #expect(try json.jsonError()["code"] as? String == "usage")
-    }
-
-    private func sqlcipher(_ sql: String) throws -> String {
-        let quoted = tool.password.replacing("'", with: "''")
-        return try TestSupport.run(
-            "sqlcipher",
-            ["-batch", tool.database],
-            environment: tool.environment,
-            input: "PRAGMA key = '\(quoted)';\n\(sql)\n".utf8
-        ).stdout
     }
 }

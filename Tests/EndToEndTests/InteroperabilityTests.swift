@@ -10,75 +10,35 @@ import Testing
         tool = try Tool()
     }
 
-    private var notes: [String] { tool.opening + ["--migrations", Tool.notesMigrations] }
+    private var notes: [String] { tool.opening + ["--migrations", PackageFolder.notesMigrations] }
 
-    private func shell(_ sql: String) throws -> String {
-        let quoted = tool.password.replacing("'", with: "''")
-        let result = try TestSupport.run(
-            "sqlcipher",
-            ["-batch", tool.database],
-            environment: tool.environment,
-            input: "PRAGMA key = '\(quoted)';\n\(sql)\n".utf8
-        )
-        #expect(result.stderr.isEmpty)
-        return result.stdout
-    }
-
-    /// `.build/python` is where Scripts/bootstrap puts Python's SQLCipher.
-    private func python(_ body: String) throws -> String {
-        let package = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let script = """
-            import sqlcipher3, sys
-            connection = sqlcipher3.connect(sys.argv[1])
-            password = open(sys.argv[2], encoding="utf-8").read().rstrip("\\n")
-            connection.execute("PRAGMA key = '" + password.replace("'", "''") + "'")
-            \(body)
-            """
-        let result = try TestSupport.run(
-            package.appendingPathComponent(".build/python/bin/python").path,
-            ["-c", script, tool.database, tool.folder.path("password")],
-            environment: tool.environment
-        )
-        #expect(result.stderr.isEmpty)
-        return result.stdout
+    private func python(_ statements: String...) throws -> String {
+        try Python.sqlcipher(tool.database, key: tool.password, statements)
     }
 
     @Test func shellReadsWhatTheToolMade() throws {
         #expect(try tool.run(["migrate"] + notes).status == 0)
-        let answer = try shell(
+        let answer = try tool.shell(
             "SELECT 'tables', count(*) > 5 FROM sqlite_schema; PRAGMA quick_check;"
         )
-        #expect(answer.contains("tables|1"))
-        #expect(answer.contains("ok\n"))
+        #expect(answer == "tables|1\nok")
     }
 
     @Test func pythonReadsWhatTheToolMade() throws {
         #expect(try tool.run(["migrate"] + notes).status == 0)
-        let answer = try python(
-            "print(connection.execute('SELECT count(*) FROM grdb_migrations').fetchone()[0] >= 12)"
-        )
-        #expect(answer == "True\n")
+        #expect(try python("SELECT count(*) >= 12 FROM grdb_migrations") == "1")
     }
 
     @Test func toolMigratesWhatTheShellMade() throws {
-        _ = try shell("CREATE TABLE older (id); INSERT INTO older VALUES (7);")
+        _ = try tool.shell("CREATE TABLE older (id); INSERT INTO older VALUES (7);")
         #expect(try tool.run(["migrate"] + notes).status == 0)
-        #expect(try shell("SELECT 'kept', id FROM older;").contains("kept|7"))
+        #expect(try tool.shell("SELECT 'kept', id FROM older;") == "kept|7")
     }
 
     @Test func toolMigratesWhatPythonMade() throws {
-        _ = try python(
-            """
-            connection.execute("CREATE TABLE older (id)")
-            connection.execute("INSERT INTO older VALUES (7)")
-            connection.commit()
-            """
-        )
+        _ = try python("CREATE TABLE older (id)", "INSERT INTO older VALUES (7)")
         #expect(try tool.run(["migrate"] + notes).status == 0)
-        #expect(
-            try python("print(connection.execute('SELECT id FROM older').fetchone()[0])") == "7\n"
-        )
+        #expect(try python("SELECT id FROM older") == "7")
     }
 
     @Test func childrenOfTheRebuiltParentAreAllThere() throws {
@@ -89,16 +49,15 @@ import Testing
                 (SELECT count(*) FROM note_tags), (SELECT count(*) FROM reminders);
             """
         #expect(try tool.run(["migrate", "--to", before] + notes).status == 0)
-        let counts = try #require(
-            try shell(children).split(separator: "\n").last { $0.contains("children") }
-        )
+        let counts = try tool.shell(children)
+        #expect(counts.hasPrefix("children|"))
         #expect(!counts.split(separator: "|").dropFirst().contains("0"), "\(counts)")
 
         #expect(try tool.run(["migrate", "--to", rebuild] + notes).status == 0)
-        #expect(try shell(children).contains(counts))
+        #expect(try tool.shell(children) == counts)
         #expect(try tool.run(["migrate"] + notes).status == 0)
-        #expect(try shell(children).contains(counts))
+        #expect(try tool.shell(children) == counts)
         #expect(try tool.run(["rollback", "--steps", "3"] + notes).status == 0)
-        #expect(try shell(children).contains(counts))
+        #expect(try tool.shell(children) == counts)
     }
 }

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func migratesTheNotesExampleAndBack() throws {
-        let notes = tool.opening + ["--migrations", Tool.notesMigrations, "--json"]
+        let notes = tool.opening + ["--migrations", PackageFolder.notesMigrations, "--json"]
         let migrated = try tool.run(["migrate"] + notes)
         #expect(migrated.status == 0)
         #expect(migrated.stderr.isEmpty)
@@ -35,13 +35,12 @@ import Testing
     @Test func fileIsEncryptedAndItsOwnersAlone() throws {
         try tool.write("0001_marker", up: "CREATE TABLE marker_of_this_test (id INTEGER);")
         #expect(try tool.onStore("migrate").status == 0)
-        let contents = try FolderContents(of: tool.folder)
-        #expect(contents.modes["store.db"] == 0o600)
-        let bytes = try #require(contents.files["store.db"])
+        #expect(tool.folder.mode("store.db") == 0o600)
+        let bytes = try tool.folder.data("store.db")
         #expect(!bytes.isEmpty)
         #expect(bytes.range(of: Data("SQLite format 3".utf8)) == nil)
         #expect(bytes.range(of: Data("marker_of_this_test".utf8)) == nil)
-        #expect(contents.files.keys.filter { $0.hasPrefix("store.db-") }.isEmpty)
+        #expect(try tool.folder.names.filter { $0.hasPrefix("store.db-") }.isEmpty)
     }
 
     @Test func statusTellsUpDownAndUnknown() throws {
@@ -78,14 +77,14 @@ import Testing
     @Test func nothingPendingChangesNothing() throws {
         try tool.writeItems()
         #expect(try tool.onStore("migrate").status == 0)
-        let before = try FolderContents(of: tool.folder)
+        let before = try tool.folder.snapshot()
         let again = try tool.onStore("migrate")
         #expect(again.status == 0)
         #expect(
             again.stdout
                 == "Nothing to apply.\nThe database is at 0003_tags; nothing is pending.\n"
         )
-        #expect(try FolderContents(of: tool.folder) == before)
+        #expect(try tool.folder.snapshot() == before)
         let verified = try tool.onStore("migrate", "--verify", "--json")
         #expect(try verified.json()["verified"] as? Bool == true)
     }
@@ -123,21 +122,20 @@ import Testing
     @Test func schemaDumpNeedsNoKeyAndCanBeLoaded() throws {
         let file = tool.folder.path("schema.sql")
         let written = try tool.run(
-            ["schema-dump", "--migrations", Tool.notesMigrations, "--output", file]
+            ["schema-dump", "--migrations", PackageFolder.notesMigrations, "--output", file]
         )
         #expect(written.status == 0)
-        let printed = try tool.run(["schema-dump", "--migrations", Tool.notesMigrations])
+        let printed = try tool.run(["schema-dump", "--migrations", PackageFolder.notesMigrations])
         #expect(printed.status == 0)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == printed.stdout)
 
         // The sqlcipher shell stands in for any other SQLite.
-        let loaded = try TestSupport.run(
-            "sqlcipher",
-            [tool.folder.path("loaded.db")],
-            input: (printed.stdout + "SELECT 'loaded', count(*) FROM sqlite_schema;").utf8
+        let loaded = try SQLCipherShell.run(
+            tool.folder.path("loaded.db"),
+            key: nil,
+            printed.stdout + "SELECT 'loaded', count(*) FROM sqlite_schema;"
         )
-        #expect(loaded.stderr.isEmpty)
-        #expect(loaded.stdout.contains("loaded|"))
+        #expect(loaded.hasPrefix("loaded|"))
     }
 
     @Test func plaintextDatabaseIsMigratedWhenAskedFor() throws {
@@ -146,7 +144,7 @@ import Testing
             "--db-path", tool.database, "--no-encryption", "--migrations", tool.migrations,
         ]
         #expect(try tool.run(["migrate"] + plain).status == 0)
-        let bytes = try #require(try FolderContents(of: tool.folder).files["store.db"])
+        let bytes = try tool.folder.data("store.db")
         #expect(bytes.starts(with: Data("SQLite format 3\0".utf8)))
     }
 

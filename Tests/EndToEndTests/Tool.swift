@@ -57,10 +57,10 @@ struct Tool {
         try run([command] + opening + ["--migrations", migrations] + arguments)
     }
 
-    /// The folder of the Notes example's migrations.
-    static let notesMigrations = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Examples/Notes/migrations").path
+    /// Runs SQL on the store in the `sqlcipher` shell.
+    func shell(_ sql: String) throws -> String {
+        try SQLCipherShell.run(database, key: password, sql)
+    }
 }
 
 extension ProcessResult {
@@ -73,23 +73,5 @@ extension ProcessResult {
     func jsonError() throws -> [String: Any] {
         let document = try JSONSerialization.jsonObject(with: Data(errorBytes))
         return try #require((document as? [String: Any])?["error"] as? [String: Any])
-    }
-}
-
-/// Every file below a folder with its content and its mode.
-struct FolderContents: Equatable {
-    var files: [String: Data] = [:]
-    var modes: [String: UInt16] = [:]
-
-    init(of folder: TemporaryFolder) throws {
-        let files = FileManager.default
-        for name in try files.subpathsOfDirectory(atPath: folder.path) {
-            let path = folder.path(name)
-            let attributes = try files.attributesOfItem(atPath: path)
-            modes[name] = (attributes[.posixPermissions] as? NSNumber)?.uint16Value
-            if attributes[.type] as? FileAttributeType == .typeRegular {
-                self.files[name] = try Data(contentsOf: URL(fileURLWithPath: path))
-            }
-        }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// A store goes from GRDB's own migrator to the runner and back.
@@ -49,11 +50,8 @@ import Testing
     }
 
     @Test func runnersAtOneMomentApplyEveryStepOnce() async throws {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("migrationkit-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("store.db").path
+        let folder = try TemporaryFolder()
+        let path = folder.path("store.db")
 
         let steps =
             [step("0000", "CREATE TABLE counter (step)")]

@@ -103,7 +103,10 @@ import Testing
         let before = try Contents(of: queue)
         let events = Recorder<MigrationEvent>()
         #expect(throws: DatabaseError.self) {
-            try runner.rollbackMigrations(in: queue, observer: { events.append($0) })
+            try runner.rollbackMigrations(
+                in: queue,
+                options: .init(observer: { events.append($0) })
+            )
         }
         #expect(try Contents(of: queue) == before)
         #expect(events.values.last == .stepFailed(identifier: "0001", direction: .back))

@@ -107,7 +107,7 @@ import Testing
         #expect(calls.values.count == 1)
         #expect(try !runner.migrate(in: queue).verified)
         #expect(calls.values.count == 1)
-        #expect(try runner.migrate(in: queue, verifiesUnchanged: true).verified)
+        #expect(try runner.migrate(in: queue, options: .init(verifiesUnchanged: true)).verified)
         #expect(calls.values.count == 2)
     }
 

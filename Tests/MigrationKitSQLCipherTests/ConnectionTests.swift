@@ -2,16 +2,17 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct ConnectionTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
-        try Fixtures.encrypted(folder.file(), key: key)
+        try Fixtures.encrypted(folder.database, key: key)
     }
 
     @Test func everyConnectionIsSQLCipherAndKeepsTemporaryDataInMemory() throws {
@@ -19,16 +20,16 @@ import Testing
             #expect(try String.fetchOne(db, sql: "PRAGMA cipher_version") != nil)
             #expect(try Int.fetchOne(db, sql: "PRAGMA temp_store") == 2)
         }
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         try queue.read(checks)
         try queue.close()
-        let pool = try EncryptedDatabase.openPool(folder.file(), key: key.key)
+        let pool = try EncryptedDatabase.openPool(folder.database, key: key.key)
         try pool.read(checks)
         try pool.write(checks)
         try pool.close()
         try DatabaseQueue(configuration: EncryptedDatabase.configuration(key: key.key)).read(checks)
 
-        let plain = folder.file("plain.db")
+        let plain = folder.path("plain.db")
         let options = EncryptedDatabase.Options(createsFile: true)
         let plainQueue = try EncryptedDatabase.openPlaintext(plain, options: options)
         #expect(try plainQueue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == 2)
@@ -36,25 +37,37 @@ import Testing
 
     @Test(arguments: ["delete", "truncate", "persist", "wal"])
     func theJournalModeOfAnExistingFileStays(mode: String) throws {
-        _ = try Tools.sqlcipher(folder.file(), key: key, sql: "PRAGMA journal_mode = \(mode);")
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key)
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            "PRAGMA journal_mode = \(mode);"
+        )
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         try queue.write { try $0.execute(sql: "INSERT INTO t VALUES ('more')") }
         try queue.close()
         // Only WAL is kept in the file; the others are settings of a connection.
-        let stored = try Tools.sqlcipher(folder.file(), key: key, sql: "PRAGMA journal_mode;")
+        let stored = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            "PRAGMA journal_mode;"
+        )
         #expect(stored == (mode == "wal" ? "wal" : "delete"))
     }
 
     @Test func aPoolSetsWAL() throws {
-        try EncryptedDatabase.openPool(folder.file(), key: key.key).close()
-        let stored = try Tools.sqlcipher(folder.file(), key: key, sql: "PRAGMA journal_mode;")
+        try EncryptedDatabase.openPool(folder.database, key: key.key).close()
+        let stored = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            "PRAGMA journal_mode;"
+        )
         #expect(stored == "wal")
     }
 
     @Test func aReadOnlyConnectionReadsAndDoesNotWrite() throws {
         let before = try folder.snapshot()
         let options = EncryptedDatabase.Options(isReadOnly: true)
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "zettel")
         let error = #expect(throws: DatabaseError.self) {
             try queue.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM t") }
@@ -67,7 +80,7 @@ import Testing
 
     @Test func poolReadersWorkAtTheSameTimeWithOneDerivation() async throws {
         let key = try TestKey.passphrase()
-        let path = folder.file("passphrase.db")
+        let path = folder.path("passphrase.db")
         try Fixtures.encrypted(path, key: key)
         let pool = try EncryptedDatabase.openPool(path, key: key.key)
         try await withThrowingTaskGroup(of: String?.self) { group in
@@ -84,7 +97,7 @@ import Testing
     @Test(arguments: try TestKey.each())
     func theConfigurationKeysAnyFile(key: TestKey) throws {
         let configuration = EncryptedDatabase.configuration(key: key.key)
-        let path = folder.file("own.db")
+        let path = folder.path("own.db")
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         try queue.write { try $0.execute(sql: "CREATE TABLE t(a)") }
         #expect(try !folder.data("own.db").starts(with: Data("SQLite format 3".utf8)))
@@ -107,7 +120,7 @@ import Testing
             let value = try String.fetchOne(db, sql: "SELECT a FROM t")
             try db.execute(sql: "CREATE TEMP TABLE seen AS SELECT ? AS a", arguments: [value])
         })
-        let pool = try EncryptedDatabase.openPool(folder.file(), key: key.key, options: options)
+        let pool = try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
         #expect(try pool.read { try String.fetchOne($0, sql: "SELECT a FROM seen") } == "zettel")
         #expect(try pool.write { try String.fetchOne($0, sql: "SELECT a FROM seen") } == "zettel")
         try pool.close()
@@ -118,7 +131,7 @@ import Testing
             try db.execute(sql: "SELECT * FROM missing")
         })
         let error = #expect(throws: DatabaseError.self) {
-            try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+            try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         }
         #expect(error?.message == "no such table: missing")
     }

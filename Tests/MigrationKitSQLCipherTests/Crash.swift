@@ -1,4 +1,6 @@
 import Foundation
+import TestSupport
+import Testing
 
 /// Leaves a database as a program that was killed leaves it.
 enum Crash {
@@ -42,24 +44,15 @@ enum Crash {
     }
 
     private static func kill(after statements: [String], of path: String, key: TestKey) throws {
-        let program = """
-            import json, os, sys
-            import sqlcipher3
-            path, key, statements = json.load(sys.stdin)
-            connection = sqlcipher3.connect(path, isolation_level=None)
-            connection.execute('PRAGMA key = "' + key + '"')
-            for statement in statements:
-                connection.execute(statement).fetchall()
-            os.kill(os.getpid(), 9)
-            """
-        let input = try JSONSerialization.data(
-            withJSONObject: [path, key.spelling, statements] as [Any]
-        )
-        let result = try Tools.run(
-            Tools.python,
-            ["-c", program],
-            input: String(decoding: input, as: UTF8.self)
-        )
-        guard result.status == 9 else { throw Tools.Failed(program: "python", result: result) }
+        let program =
+            Python.connect + """
+                path, key, statements = json.load(sys.stdin)
+                connection = connect(path, key, isolation_level=None)
+                for statement in statements:
+                    connection.execute(statement).fetchall()
+                os.kill(os.getpid(), 9)
+                """
+        let result = try Python.run(program, input: [path, key.spelling, statements])
+        try #require(result.signal == SIGKILL, "\(result)")
     }
 }

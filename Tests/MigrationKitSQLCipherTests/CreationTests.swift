@@ -2,19 +2,20 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct CreationTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
     @Test func aMissingFileIsNotCreatedUnasked() throws {
-        let path = folder.file()
+        let path = folder.database
         #expect(throws: EncryptedDatabaseError.noSuchFile(path: path)) {
             try EncryptedDatabase.open(path, key: key.key)
         }
@@ -40,17 +41,17 @@ import Testing
     @Test(arguments: try TestKey.each())
     func aNewDatabaseIsEncryptedFromItsFirstByte(key: TestKey) throws {
         let queue = try EncryptedDatabase.open(
-            folder.file(),
+            folder.database,
             key: key.key,
             options: .init(createsFile: true)
         )
-        #expect(try folder.data().count == 4096)
+        #expect(try folder.databaseData().count == 4096)
         try queue.write {
             try $0.execute(sql: "CREATE TABLE t(a); INSERT INTO t VALUES ('zettel')")
         }
         try queue.close()
 
-        let data = try folder.data()
+        let data = try folder.databaseData()
         #expect(!data.starts(with: Data("SQLite format 3".utf8)))
         #expect(data.range(of: Data("zettel".utf8)) == nil)
         #expect(data.range(of: Data("CREATE TABLE".utf8)) == nil)
@@ -59,62 +60,58 @@ import Testing
 
     @Test func aNewDatabaseAndItsJournalsAreTheOwnersAlone() throws {
         let options = EncryptedDatabase.Options(createsFile: true)
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
-        #expect(folder.mode() == 0o600)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        #expect(folder.mode("notes.db") == 0o600)
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE t(a)")
             #expect(folder.mode("notes.db-journal") == 0o600)
         }
         try queue.close()
 
-        let pool = try EncryptedDatabase.openPool(folder.file(), key: key.key)
+        let pool = try EncryptedDatabase.openPool(folder.database, key: key.key)
         try pool.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
         #expect(folder.mode("notes.db-wal") == 0o600)
         #expect(folder.mode("notes.db-shm") == 0o600)
-        #expect(folder.mode() == 0o600)
+        #expect(folder.mode("notes.db") == 0o600)
         try pool.close()
     }
 
     @Test func aNewPlaintextDatabaseIsTheOwnersAlone() throws {
         let options = EncryptedDatabase.Options(createsFile: true)
-        let queue = try EncryptedDatabase.openPlaintext(folder.file(), options: options)
+        let queue = try EncryptedDatabase.openPlaintext(folder.database, options: options)
         try queue.close()
-        #expect(folder.mode() == 0o600)
-        #expect(try folder.data().starts(with: Data("SQLite format 3\0".utf8)))
+        #expect(folder.mode("notes.db") == 0o600)
+        #expect(try folder.databaseData().starts(with: Data("SQLite format 3\0".utf8)))
     }
 
     @Test func aPoolCreatesToo() throws {
         let options = EncryptedDatabase.Options(createsFile: true)
-        let pool = try EncryptedDatabase.openPool(folder.file(), key: key.key, options: options)
+        let pool = try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
         try pool.write { try $0.execute(sql: "CREATE TABLE t(a)") }
         #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 0)
-        #expect(folder.mode() == 0o600)
+        #expect(folder.mode("notes.db") == 0o600)
         try pool.close()
     }
 
     @Test func anEmptyFileIsANewDatabaseOnlyWhereOneIsAskedFor() throws {
-        try folder.write(Data())
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o640],
-            ofItemAtPath: folder.file()
-        )
+        try folder.write("notes.db", Data(), mode: 0o640)
         let before = try folder.snapshot()
-        #expect(throws: EncryptedDatabaseError.empty(path: folder.file())) {
-            try EncryptedDatabase.open(folder.file(), key: key.key)
+        #expect(throws: EncryptedDatabaseError.empty(path: folder.database)) {
+            try EncryptedDatabase.open(folder.database, key: key.key)
         }
-        #expect(throws: EncryptedDatabaseError.empty(path: folder.file())) {
-            try EncryptedDatabase.openPlaintext(folder.file())
+        #expect(throws: EncryptedDatabaseError.empty(path: folder.database)) {
+            try EncryptedDatabase.openPlaintext(folder.database)
         }
         #expect(try folder.snapshot() == before)
 
         let options = EncryptedDatabase.Options(createsFile: true)
-        try EncryptedDatabase.open(folder.file(), key: key.key, options: options).close()
-        #expect(try folder.data().count == 4096)
-        #expect(folder.mode() == 0o640)
+        try EncryptedDatabase.open(folder.database, key: key.key, options: options).close()
+        #expect(try folder.databaseData().count == 4096)
+        #expect(folder.mode("notes.db") == 0o640)
     }
 
     @Test func aMissingFolderIsToldAndNotCreated() throws {
-        let path = folder.file("missing/notes.db")
+        let path = folder.path("missing/notes.db")
         #expect(
             throws: EncryptedDatabaseError.cannotCreate(
                 path: path,
@@ -128,17 +125,17 @@ import Testing
 
     @Test func aLinkToNothingIsNotFollowedByACreation() throws {
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file("link.db"),
-            withDestinationPath: folder.file("target.db")
+            atPath: folder.path("link.db"),
+            withDestinationPath: folder.path("target.db")
         )
         #expect(
             throws: EncryptedDatabaseError.cannotCreate(
-                path: folder.file("link.db"),
+                path: folder.path("link.db"),
                 reason: "it is a link to a file that does not exist"
             )
         ) {
             try EncryptedDatabase.open(
-                folder.file("link.db"),
+                folder.path("link.db"),
                 key: key.key,
                 options: .init(createsFile: true)
             )
@@ -153,10 +150,10 @@ import Testing
             prepareDatabase: { _ in throw Refused() }
         )
         #expect(throws: Refused()) {
-            try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+            try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         }
         #expect(throws: Refused()) {
-            try EncryptedDatabase.openPool(folder.file(), key: key.key, options: options)
+            try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
         }
         #expect(try folder.names == [])
     }
@@ -166,7 +163,7 @@ import Testing
             createsFile: true,
             prepareDatabase: { try $0.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
         )
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA auto_vacuum") } == 2)
     }
 
@@ -174,8 +171,8 @@ import Testing
     @Test(arguments: try TestKey.each())
     func twoWhoOpenOneNewDatabaseShareIt(key: TestKey) throws {
         let options = EncryptedDatabase.Options(createsFile: true)
-        let first = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
-        let second = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let first = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        let second = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         try first.write { try $0.execute(sql: "CREATE TABLE t(a)") }
         try second.write { try $0.execute(sql: "INSERT INTO t VALUES (1)") }
         #expect(try first.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
@@ -183,7 +180,7 @@ import Testing
 
     @Test(arguments: try TestKey.each())
     func aDatabaseThatSomebodyCreatesMeanwhileIsGoneOnWith(key: TestKey) throws {
-        let path = folder.file()
+        let path = folder.database
         let options = EncryptedDatabase.Options(
             createsFile: true,
             prepareDatabase: { db in

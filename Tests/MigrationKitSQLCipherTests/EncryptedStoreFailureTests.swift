@@ -4,15 +4,16 @@ import Glibc
 import KeyStore
 import MigrationKitSQLCipher
 import Synchronization
+import TestSupport
 import Testing
 
 /// Launches that fail, and what they leave alone.
 @Suite struct EncryptedStoreFailureTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let keys = InMemoryKeyStore()
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
     }
 
     private func open(
@@ -22,7 +23,7 @@ import Testing
         launchTimeout: TimeInterval = 60
     ) throws -> DatabaseQueue {
         try EncryptedStore(
-            path: path ?? folder.file(),
+            path: path ?? folder.database,
             keyStore: keys ?? self.keys,
             service: "org.example.Notes",
             account: "main",
@@ -50,7 +51,7 @@ import Testing
         #expect(throws: error) { try open() }
         #expect(try folder.names == [])
 
-        try Fixtures.encrypted(folder.file(), key: .raw())
+        try Fixtures.encrypted(folder.database, key: .raw())
         let before = try folder.snapshot()
         #expect(throws: error) { try open() }
         #expect(try folder.snapshot() == before)
@@ -73,7 +74,7 @@ import Testing
         })
         try open(other).close()
         #expect(other.wasGivenAKey)
-        try EncryptedDatabase.open(folder.file(), key: key).close()
+        try EncryptedDatabase.open(folder.database, key: key).close()
         #expect(try other.keys.items(service: nil, account: nil).count == 1)
     }
 
@@ -86,7 +87,7 @@ import Testing
     // MARK: - The file
 
     @Test func whereNoFileCanBeMadeNoKeyIsMade() throws {
-        let missing = folder.file("missing/notes.db")
+        let missing = folder.path("missing/notes.db")
         #expect(
             throws: EncryptedDatabaseError.cannotCreate(
                 path: missing,
@@ -94,10 +95,10 @@ import Testing
             )
         ) { try open(path: missing) }
 
-        let link = folder.file("link.db")
+        let link = folder.path("link.db")
         try FileManager.default.createSymbolicLink(
             atPath: link,
-            withDestinationPath: folder.file("not mounted")
+            withDestinationPath: folder.path("not mounted")
         )
         #expect(
             throws: EncryptedDatabaseError.cannotCreate(
@@ -123,18 +124,18 @@ import Testing
 
         try open().close()
         #expect(try storedKey() == key)
-        try EncryptedDatabase.open(folder.file(), key: key).close()
+        try EncryptedDatabase.open(folder.database, key: key).close()
     }
 
     /// Killed between the writing of the first page and its commit.
     @Test func aBeginningThatIsUndoneIsBegunAgain() throws {
         try open().close()
-        let page = try folder.data()
-        try folder.write(Crash.journalOfNothing, to: "notes.db-journal")
+        let page = try folder.databaseData()
+        try folder.write("notes.db-journal", Crash.journalOfNothing)
 
         let first = try open()
-        #expect(try folder.data() != page)
-        #expect(try folder.data().count == 4096)
+        #expect(try folder.databaseData() != page)
+        #expect(try folder.databaseData().count == 4096)
         // With a first page, and so a salt, two can go on with it.
         let second = try open()
         try first.write { try $0.execute(sql: "CREATE TABLE t(a)") }
@@ -165,7 +166,7 @@ import Testing
         let other = try OtherLaunch(of: folder, saying: processIdentifier.map { "\($0)\n" } ?? "")
         #expect(
             throws: EncryptedStoreError.launchInProgress(
-                path: folder.file(),
+                path: folder.database,
                 processIdentifier: processIdentifier
             )
         ) { try open(launchTimeout: 0.05) }
@@ -185,7 +186,7 @@ import Testing
         let key = try DatabaseKey.generate()
         try keys.store(key, service: "org.example.Notes", account: "main")
         let options = EncryptedDatabase.Options(createsFile: true)
-        let made = try EncryptedDatabase.open(folder.file(), key: key, options: options)
+        let made = try EncryptedDatabase.open(folder.database, key: key, options: options)
         try made.write { try $0.execute(sql: "CREATE TABLE t(a)") }
         other.end()
 
@@ -198,11 +199,11 @@ import Testing
         let other = try OtherLaunch(of: folder)
         let waiting = Background { try open() }
         other.awaitSecond()
-        try Fixtures.encrypted(folder.file(), key: .raw())
+        try Fixtures.encrypted(folder.database, key: .raw())
         other.end()
 
         let keyMissing = EncryptedStoreError.keyMissing(
-            path: folder.file(),
+            path: folder.database,
             service: "org.example.Notes",
             account: "main"
         )
@@ -212,20 +213,20 @@ import Testing
 
     @Test func aLockThatAKilledLaunchLeftIsRemovedByALaterOne() throws {
         try open().close()
-        try folder.write(Data("1\n".utf8), to: "notes.db-launch.lock")
+        try folder.write("notes.db-launch.lock", Data("1\n".utf8))
         try open().close()
         #expect(try folder.names == ["notes.db"])
     }
 
     @Test func aLinkedFileHasItsLockBesideTheRealOne() throws {
         try FileManager.default.createDirectory(
-            atPath: folder.file("real"),
+            atPath: folder.path("real"),
             withIntermediateDirectories: false
         )
-        try folder.write(Data(), to: "real/notes.db")
+        try folder.write("real/notes.db", Data())
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file(),
-            withDestinationPath: folder.file("real/notes.db")
+            atPath: folder.database,
+            withDestinationPath: folder.path("real/notes.db")
         )
         let options = EncryptedDatabase.Options(prepareDatabase: { _ in
             #expect(folder.mode("real/notes.db-launch.lock") == 0o600)

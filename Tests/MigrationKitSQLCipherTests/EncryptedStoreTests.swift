@@ -2,15 +2,16 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 /// What a launch does with the file and the item that it finds.
 @Suite struct EncryptedStoreTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let keys = InMemoryKeyStore()
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
     }
 
     private func store(
@@ -21,7 +22,7 @@ import Testing
         launchTimeout: TimeInterval = 60
     ) -> EncryptedStore {
         EncryptedStore(
-            path: path ?? folder.file(),
+            path: path ?? folder.database,
             keyStore: keys ?? self.keys,
             service: "org.example.Notes",
             account: "main",
@@ -41,7 +42,7 @@ import Testing
     }
 
     private var keyMissing: EncryptedStoreError {
-        .keyMissing(path: folder.file(), service: "org.example.Notes", account: "main")
+        .keyMissing(path: folder.database, service: "org.example.Notes", account: "main")
     }
 
     // MARK: - Neither file nor item
@@ -61,9 +62,9 @@ import Testing
         #expect(item.form == .rawKey)
         #expect(try storedKey().secret.count == 32)
         #expect(try folder.names == ["notes.db"])
-        #expect(folder.mode() == 0o600)
+        #expect(folder.mode("notes.db") == 0o600)
 
-        let other = try EncryptedDatabase.open(folder.file(), key: storedKey())
+        let other = try EncryptedDatabase.open(folder.database, key: storedKey())
         #expect(try other.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "new")
     }
 
@@ -81,7 +82,7 @@ import Testing
     @Test func eachFirstLaunchHasAKeyOfItsOwn() throws {
         let other = InMemoryKeyStore()
         try store().open().close()
-        try store(other, path: folder.file("other.db")).open().close()
+        try store(other, path: folder.path("other.db")).open().close()
         #expect(try other.key(service: "org.example.Notes", account: "main") != storedKey())
     }
 
@@ -113,16 +114,16 @@ import Testing
         try keys.store(key, service: "org.example.Notes", account: "main")
         try store().open().close()
         #expect(try storedKey() == key)
-        try EncryptedDatabase.open(folder.file(), key: key).close()
+        try EncryptedDatabase.open(folder.database, key: key).close()
     }
 
     @Test func anItemOfAnotherProgramIsAPassphraseUnlessToldOtherwise() throws {
         let digits = try DatabaseKey.generate().hexadecimal()
         keys.add(digits, service: "org.example.Notes", account: "main")
         try store().open().close()
-        try EncryptedDatabase.open(folder.file(), key: .passphrase(digits)).close()
+        try EncryptedDatabase.open(folder.database, key: .passphrase(digits)).close()
 
-        let raw = folder.file("raw.db")
+        let raw = folder.path("raw.db")
         try store(path: raw, keyForm: .rawKey).open().close()
         try EncryptedDatabase.open(raw, key: .rawKey(hexadecimal: digits)).close()
     }
@@ -131,18 +132,18 @@ import Testing
     func anEmptyFileIsGoneOnWith(hasItem: Bool) throws {
         let key = try DatabaseKey.generate()
         if hasItem { try keys.store(key, service: "org.example.Notes", account: "main") }
-        try folder.write(Data())
+        try folder.write("notes.db", Data())
         #expect(try !store().exists())
         try store().open().close()
         #expect(try items.count == 1)
         #expect(try (storedKey() == key) == hasItem)
-        try EncryptedDatabase.open(folder.file(), key: storedKey()).close()
+        try EncryptedDatabase.open(folder.database, key: storedKey()).close()
     }
 
     // MARK: - A file without an item
 
     @Test func aFileWithoutItsItemGetsNoNewKey() throws {
-        try Fixtures.encrypted(folder.file(), key: .raw())
+        try Fixtures.encrypted(folder.database, key: .raw())
         let before = try folder.snapshot()
         #expect(throws: keyMissing) { try store().open() as DatabaseQueue }
         #expect(throws: keyMissing) { try store().openPool() as DatabasePool }
@@ -155,19 +156,19 @@ import Testing
 
     @Test func aJournalWithoutItsFileGetsNoNewKey() throws {
         for suffix in ["-wal", "-journal"] {
-            try folder.write(Data("content".utf8), to: "notes.db" + suffix)
+            try folder.write("notes.db" + suffix, Data("content".utf8))
             #expect(throws: keyMissing) { try store().open() as DatabaseQueue }
             #expect(try folder.names == ["notes.db" + suffix])
-            try FileManager.default.removeItem(atPath: folder.file("notes.db" + suffix))
+            try FileManager.default.removeItem(atPath: folder.path("notes.db" + suffix))
         }
         #expect(try items == [])
     }
 
     @Test func aPlaintextFileIsNotTakenForOneWhoseKeyIsGone() throws {
-        try Fixtures.plaintext(folder.file())
+        try Fixtures.plaintext(folder.database)
         let before = try folder.snapshot()
         for _ in 0..<2 {
-            #expect(throws: EncryptedDatabaseError.plaintext(path: folder.file())) {
+            #expect(throws: EncryptedDatabaseError.plaintext(path: folder.database)) {
                 try store().open() as DatabaseQueue
             }
             try keys.store(
@@ -182,10 +183,10 @@ import Testing
     }
 
     @Test func theKeyOfAnotherDatabaseIsToldAsThat() throws {
-        try Fixtures.encrypted(folder.file(), key: .raw())
+        try Fixtures.encrypted(folder.database, key: .raw())
         let key = try DatabaseKey.generate()
         try keys.store(key, service: "org.example.Notes", account: "main")
-        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.file())) {
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.database)) {
             try store().open() as DatabaseQueue
         }
         #expect(try storedKey() == key)
@@ -222,11 +223,11 @@ import Testing
 
     @Test func readingOnlyMakesNothing() throws {
         let store = store(options: .init(createsFile: true, isReadOnly: true))
-        #expect(throws: EncryptedDatabaseError.noSuchFile(path: folder.file())) {
+        #expect(throws: EncryptedDatabaseError.noSuchFile(path: folder.database)) {
             try store.open() as DatabaseQueue
         }
-        try folder.write(Data())
-        #expect(throws: EncryptedDatabaseError.empty(path: folder.file())) {
+        try folder.write("notes.db", Data())
+        #expect(throws: EncryptedDatabaseError.empty(path: folder.database)) {
             try store.open() as DatabaseQueue
         }
         #expect(try items == [])

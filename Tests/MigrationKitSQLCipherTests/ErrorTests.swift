@@ -1,14 +1,15 @@
 import Foundation
 import GRDB
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct ErrorTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
@@ -17,13 +18,13 @@ import Testing
         _ options: EncryptedDatabase.Options = .init(),
         _ use: (Database) throws -> Void
     ) throws -> EncryptedDatabaseError? {
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         let error = #expect(throws: DatabaseError.self) { try queue.writeWithoutTransaction(use) }
         return try EncryptedDatabaseError(#require(error), path: "notes.db")
     }
 
     @Test func aFullDatabaseIsADiskFull() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
+        try Fixtures.encrypted(folder.database, key: key)
         let error = try translate { db in
             try db.execute(sql: "PRAGMA max_page_count = 10")
             try db.execute(sql: Fixtures.fill(pages: 100))
@@ -32,8 +33,8 @@ import Testing
     }
 
     @Test func aDamagedPageThatIsMetLaterIsDamage() throws {
-        _ = try Tools.sqlcipher(folder.file(), key: key, sql: Fixtures.fill(pages: 20))
-        let pages = try folder.data().count / 4096
+        _ = try SQLCipherShell.run(folder.database, key: key.spelling, Fixtures.fill(pages: 20))
+        let pages = try folder.databaseData().count / 4096
         for page in 3...pages { try folder.damage(at: (page - 1) * 4096 + 50) }
         let error = try translate { db in
             _ = try Int.fetchOne(db, sql: "SELECT sum(length(hex(a))) FROM filler")
@@ -42,8 +43,8 @@ import Testing
     }
 
     @Test func aLockThatIsMetLaterIsLocked() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let other = try EncryptedDatabase.open(folder.file(), key: key.key)
+        try Fixtures.encrypted(folder.database, key: key)
+        let other = try EncryptedDatabase.open(folder.database, key: key.key)
         let error = try translate(.init(busyTimeout: 0)) { db in
             try other.inTransaction(.immediate) { _ in
                 try db.execute(sql: "DELETE FROM t")
@@ -54,7 +55,7 @@ import Testing
     }
 
     @Test func aMistakeInTheSQLIsNoErrorOfTheFile() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
+        try Fixtures.encrypted(folder.database, key: key)
         #expect(try translate { try $0.execute(sql: "NOT SQL") } == nil)
         #expect(try translate { try $0.execute(sql: "SELECT * FROM missing") } == nil)
         let constraint = try translate { db in

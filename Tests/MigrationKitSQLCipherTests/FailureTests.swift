@@ -2,16 +2,17 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 /// Every reason for which a file can't be opened, told by name, and the folder left as it was.
 @Suite struct FailureTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
-    private var path: String { folder.file() }
+    private var path: String { folder.database }
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test func aFolderIsNoDatabase() throws {
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try folder.makeFolder("notes.db")
         try expect(.isDirectory(path: path))
         #expect(throws: EncryptedDatabaseError.isDirectory(path: path)) {
             try EncryptedDatabase.openPlaintext(path)
@@ -90,13 +91,13 @@ import Testing
 
     @Test(arguments: [1, 15, 511, 5000, 100_001])
     func randomBytesOfAnImpossibleSizeAreNoDatabase(count: Int) throws {
-        try folder.write(Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
+        try folder.write("notes.db", Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
         try expect(.notADatabase(path: path))
     }
 
     @Test(arguments: [512, 4096, 65536])
     func randomBytesOfAPossibleSizeCanNotBeToldFromAWrongKey(count: Int) throws {
-        try folder.write(Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
+        try folder.write("notes.db", Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
         try expect(.wrongKey(path: path))
         let suggestion = EncryptedDatabaseError.wrongKey(path: path).recoverySuggestion
         #expect(try #require(suggestion).contains("no SQLCipher database"))
@@ -104,7 +105,12 @@ import Testing
 
     @Test(arguments: [3, 2, 1], try TestKey.each().dropLast())
     func anOlderFormatIsToldWithItsVersion(version: Int, key: TestKey) throws {
-        _ = try Tools.sqlcipher(path, key: key, compatibility: version, sql: "CREATE TABLE t(a);")
+        _ = try SQLCipherShell.run(
+            path,
+            key: key.spelling,
+            compatibility: version,
+            "CREATE TABLE t(a);"
+        )
         // 2 and 3 differ in how a passphrase becomes a key.
         let told = version == 2 && key.key.form == .rawKey ? 3 : version
         try expect(.olderFormat(path: path, cipherCompatibility: told), key: key)
@@ -136,8 +142,8 @@ import Testing
 
     @Test func aDamagedPageOfTheSchemaIsNamed() throws {
         let tables = (1...200).map { "CREATE TABLE t\($0)(a, b, c);" }.joined()
-        _ = try Tools.sqlcipher(path, key: key, sql: tables)
-        for page in 2...(try folder.data().count / 4096) {
+        _ = try SQLCipherShell.run(path, key: key.spelling, tables)
+        for page in 2...(try folder.databaseData().count / 4096) {
             try folder.damage(at: (page - 1) * 4096 + 500)
         }
         let error = #expect(throws: EncryptedDatabaseError.self) {
@@ -153,14 +159,14 @@ import Testing
 
     @Test(arguments: [4096, 8192, 9000])
     func aFileThatWasCutShortIsDamaged(size: Int) throws {
-        _ = try Tools.sqlcipher(path, key: key, sql: Fixtures.fill(pages: 10))
-        try folder.write(folder.data().prefix(size))
+        _ = try SQLCipherShell.run(path, key: key.spelling, Fixtures.fill(pages: 10))
+        try folder.write("notes.db", folder.databaseData().prefix(size))
         try expect(.damaged(path: path, pages: size == 9000 ? [3] : []))
     }
 
     @Test func aFileThatWasCutWithinItsFirstPageIsNoDatabase() throws {
         try Fixtures.encrypted(path, key: key)
-        try folder.write(folder.data().prefix(3000))
+        try folder.write("notes.db", folder.databaseData().prefix(3000))
         try expect(.notADatabase(path: path))
     }
 
@@ -174,11 +180,11 @@ import Testing
         }
         #expect(try folder.snapshot() == before)
 
-        let plain = folder.file("plain.db")
+        let plain = folder.path("plain.db")
         try Fixtures.plaintext(plain)
         var data = try folder.data("plain.db")
         data[offset] = value
-        try folder.write(data, to: "plain.db")
+        try folder.write("plain.db", data)
         #expect(throws: EncryptedDatabaseError.newerFormat(path: plain)) {
             try EncryptedDatabase.openPlaintext(plain)
         }
@@ -189,7 +195,7 @@ import Testing
         try Crash.leaveLog(of: path, key: key)
         #expect(try folder.names.contains("notes.db-wal"))
         // As after a restore from a backup that took the log and left the index.
-        try? FileManager.default.removeItem(atPath: folder.file("notes.db-shm"))
+        try? FileManager.default.removeItem(atPath: folder.path("notes.db-shm"))
         try expect(.wrongKey(path: path), key: .raw())
 
         let before = try folder.snapshot()
@@ -207,16 +213,16 @@ import Testing
 
     @Test func aDamagedDatabaseWithALogKeepsBoth() throws {
         let tables = (1...200).map { "CREATE TABLE t\($0)(a, b, c);" }.joined()
-        _ = try Tools.sqlcipher(path, key: key, sql: "CREATE TABLE t(a);" + tables)
+        _ = try SQLCipherShell.run(path, key: key.spelling, "CREATE TABLE t(a);" + tables)
         try Crash.leaveLog(of: path, key: key)
-        for page in 2...(try folder.data().count / 4096) {
+        for page in 2...(try folder.databaseData().count / 4096) {
             try folder.damage(at: (page - 1) * 4096 + 500)
         }
-        let before = (try folder.data(), try folder.data("notes.db-wal"))
+        let before = (try folder.databaseData(), try folder.data("notes.db-wal"))
         #expect(throws: EncryptedDatabaseError.self) {
             try EncryptedDatabase.open(path, key: key.key)
         }
-        #expect(try folder.data() == before.0)
+        #expect(try folder.databaseData() == before.0)
         #expect(try folder.data("notes.db-wal") == before.1)
     }
 

@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 
 /// Changes a byte of an encrypted file's first page, as a newer SQLite with the key would.
 enum FirstPage {
@@ -29,14 +29,6 @@ enum FirstPage {
             file.seek(16)
             file.write(body + iv + code(body))
             """
-        let input = try JSONSerialization.data(
-            withJSONObject: [path, key.fragments[0], offset, value] as [Any]
-        )
-        let result = try Tools.run(
-            Tools.python,
-            ["-c", program],
-            input: String(decoding: input, as: UTF8.self)
-        )
-        guard result.status == 0 else { throw Tools.Failed(program: "python", result: result) }
+        try Python.output(of: program, input: [path, key.fragments[0], offset, value])
     }
 }

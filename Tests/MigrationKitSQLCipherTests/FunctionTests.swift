@@ -2,20 +2,21 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct FunctionTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
     @Test func uuidIsALowerCaseVersionFourAndAnotherOneEachTime() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key)
+        try Fixtures.encrypted(folder.database, key: key)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         let values = try queue.read { db in
             try String.fetchAll(
                 db,
@@ -35,8 +36,8 @@ import Testing
         let options = EncryptedDatabase.Options(createsFile: true)
         let queue =
             isEncrypted
-            ? try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
-            : try EncryptedDatabase.openPlaintext(folder.file(), options: options)
+            ? try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+            : try EncryptedDatabase.openPlaintext(folder.database, options: options)
         try queue.write { db in
             try db.execute(
                 sql: """
@@ -69,7 +70,7 @@ import Testing
                 }
             ]
         )
-        let pool = try EncryptedDatabase.openPool(folder.file(), key: key.key, options: options)
+        let pool = try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
         let query = { @Sendable (db: Database) throws -> String? in
             try String.fetchOne(
                 db,
@@ -83,7 +84,7 @@ import Testing
         #expect(try pool.read(query) == "b42,a42")
         #expect(try pool.write(query) == "b42,a42")
         try pool.close()
-        let plain = try EncryptedDatabase.openPlaintext(folder.file("plain.db"), options: options)
+        let plain = try EncryptedDatabase.openPlaintext(folder.path("plain.db"), options: options)
         #expect(try plain.read(query) == "b42,a42")
         let own = try DatabaseQueue(
             configuration: EncryptedDatabase.configuration(key: key.key, options: options)
@@ -98,7 +99,7 @@ import Testing
             functions: [DatabaseFunction("twice", argumentCount: 1, pure: true) { $0[0] }],
             collations: [DatabaseCollation("mine") { $0.compare($1) }]
         )
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         try queue.write { db in
             try db.execute(
                 sql: """
@@ -109,7 +110,7 @@ import Testing
             )
         }
         try queue.close()
-        let again = try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+        let again = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
         #expect(try again.read { try String.fetchOne($0, sql: "SELECT b FROM t") } == "zettel")
     }
 }

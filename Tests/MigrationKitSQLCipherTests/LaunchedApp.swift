@@ -23,18 +23,18 @@ struct LaunchedApp {
     }
 
     let service: PrivateSecretService
-    let folder: TestFolder
+    let folder: TemporaryFolder
     let account = UUID().uuidString
 
     init(_ service: PrivateSecretService) throws {
         self.service = service
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
     }
 
-    func start(_ arguments: String...) throws -> TestSupport.ChildProcess {
-        try TestSupport.ChildProcess(
+    func start(_ arguments: String...) throws -> ChildProcess {
+        try ChildProcess(
             builtExecutable("FirstLaunchProbe"),
-            [folder.file(), account] + arguments,
+            [folder.database, account] + arguments,
             environment: service.environment
         )
     }
@@ -53,20 +53,26 @@ struct LaunchedApp {
         return durations
     }
 
-    /// Kills a launch from outside, a while after it told of a point.
+    /// Kills a launch from outside, and answers what it left.
     ///
-    /// - Returns: What the launch left; `nil` if it was over before.
-    func stateAfterKill(at point: String, delay: Double) throws -> State? {
-        let process = try start()
-        while let line = process.readLine(), line != point {}
-        usleep(useconds_t(delay * 1_000_000))
-        process.send(SIGKILL)
-        let result = try process.finish()
-        guard result.signal == SIGKILL else {
+    /// - Parameters:
+    ///   - point: The point that the launch told of before.
+    ///   - delay: How long after that it is killed, in seconds. The launch may have ended by then;
+    ///     then another one is killed earlier, with a new item and a new file.
+    func stateAfterKill(at point: String, delay: Double) throws -> State {
+        var delay = delay
+        while true {
+            let process = try start()
+            while let line = process.readLine(), line != point {}
+            usleep(useconds_t(delay * 1_000_000))
+            process.send(SIGKILL)
+            let result = try process.finish()
+            if result.signal == SIGKILL { return try state() }
             #expect(result.status == 0, "\(result.stderr)")
-            return nil
+            try clean()
+            for name in try folder.names { unlink(folder.path(name)) }
+            delay /= 2
         }
-        return try state()
     }
 
     /// Deletes the item. A keyring gets slower with every item that it holds.
@@ -79,7 +85,7 @@ struct LaunchedApp {
             "secret-tool",
             ["lookup", "service", "org.example.FirstLaunch", "username", account]
         )
-        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.file())
+        let attributes = try? FileManager.default.attributesOfItem(atPath: folder.database)
         return State(
             key: found.status == 0 ? found.stdout : nil,
             size: (attributes?[.size] as? NSNumber)?.intValue
@@ -88,20 +94,13 @@ struct LaunchedApp {
 
     /// The rows that launches have added, read by another program.
     func rows(key: String) throws -> Int? {
-        let result = try service.run(
-            "sqlcipher",
-            ["-batch", folder.file()],
-            input: """
-                .bail on
-                PRAGMA key = "x'\(key)'";
-                SELECT count(*) FROM launch;
-                """
+        Int(
+            try SQLCipherShell.run(
+                folder.database,
+                key: "x'\(key)'",
+                "SELECT count(*) FROM launch;"
+            )
         )
-        guard result.status == 0 else {
-            Issue.record("the item's key does not open the file: \(result.stderr)")
-            return nil
-        }
-        return result.stdout.split(separator: "\n").last.flatMap { Int($0) }
     }
 
     /// Launches once more, and looks whether all is well.
@@ -116,6 +115,6 @@ struct LaunchedApp {
         #expect(key.count == 64)
         #expect((try rows(key: key) ?? 0) >= 1)
         #expect(try folder.names == ["notes.db"])
-        #expect(folder.mode() == 0o600)
+        #expect(folder.mode("notes.db") == 0o600)
     }
 }

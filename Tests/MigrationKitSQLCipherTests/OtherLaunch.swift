@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Another process's first launch, as far as the lock beside the database shows it.
@@ -8,9 +9,9 @@ final class OtherLaunch: Sendable {
     private let watch: Int32
 
     /// - Parameter text: What the lock's file says about its holder.
-    init(of folder: TestFolder, saying text: String = "") throws {
-        let path = folder.file("notes.db-launch.lock")
-        try folder.write(Data(text.utf8), to: "notes.db-launch.lock")
+    init(of folder: TemporaryFolder, saying text: String = "") throws {
+        let path = folder.path("notes.db-launch.lock")
+        try folder.write("notes.db-launch.lock", Data(text.utf8))
         descriptor = open(path, O_RDWR | O_CLOEXEC)
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         watch = inotify_init1(Int32(O_CLOEXEC))

@@ -2,14 +2,15 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct PathTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
@@ -19,16 +20,16 @@ import Testing
         "file:x.db?mode=ro", "\\back", ";DROP",
     ])
     func aPathIsAPathWhateverIsInIt(name: String) throws {
-        try Fixtures.encrypted(folder.file(name), key: key)
+        try Fixtures.encrypted(folder.path(name), key: key)
         #expect(try folder.names == [name])
-        let queue = try EncryptedDatabase.open(folder.file(name), key: key.key)
+        let queue = try EncryptedDatabase.open(folder.path(name), key: key.key)
         #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "zettel")
         try queue.close()
-        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.file(name))) {
-            try EncryptedDatabase.open(folder.file(name), key: .generate())
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.path(name))) {
+            try EncryptedDatabase.open(folder.path(name), key: .generate())
         }
-        #expect(throws: EncryptedDatabaseError.encrypted(path: folder.file(name))) {
-            try EncryptedDatabase.openPlaintext(folder.file(name))
+        #expect(throws: EncryptedDatabaseError.encrypted(path: folder.path(name))) {
+            try EncryptedDatabase.openPlaintext(folder.path(name))
         }
         #expect(try folder.names == [name])
     }
@@ -45,8 +46,8 @@ import Testing
     }
 
     @Test func aPathIsNotCutAtAZeroByte() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let path = folder.file() + "\0.db"
+        try Fixtures.encrypted(folder.database, key: key)
+        let path = folder.database + "\0.db"
         #expect(throws: EncryptedDatabaseError.noSuchFile(path: path)) {
             try EncryptedDatabase.open(path, key: key.key)
         }
@@ -58,39 +59,33 @@ import Testing
     }
 
     @Test func linksAreFollowed() throws {
-        try FileManager.default.createDirectory(
-            atPath: folder.file("real"),
-            withIntermediateDirectories: false
-        )
-        try Fixtures.encrypted(folder.file("real/notes.db"), key: key)
+        try folder.makeFolder("real")
+        try Fixtures.encrypted(folder.path("real/notes.db"), key: key)
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file("link.db"),
+            atPath: folder.path("link.db"),
             withDestinationPath: "real/notes.db"
         )
-        let pool = try EncryptedDatabase.openPool(folder.file("link.db"), key: key.key)
+        let pool = try EncryptedDatabase.openPool(folder.path("link.db"), key: key.key)
         try pool.write { try $0.execute(sql: "INSERT INTO t VALUES ('through the link')") }
         // Beside the file, where every other program looks for it, and not beside the link.
         #expect(try folder.names == ["link.db", "real"])
         try pool.close()
-        let queue = try EncryptedDatabase.open(folder.file("real/notes.db"), key: key.key)
+        let queue = try EncryptedDatabase.open(folder.path("real/notes.db"), key: key.key)
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 2)
     }
 
     @Test func aJournalBesideTheFileIsFoundThroughALink() throws {
-        try FileManager.default.createDirectory(
-            atPath: folder.file("real"),
-            withIntermediateDirectories: false
-        )
-        let real = folder.file("real/notes.db")
+        try folder.makeFolder("real")
+        let real = folder.path("real/notes.db")
         try Fixtures.encrypted(real, key: key)
         try Crash.leaveLog(of: real, key: key)
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file("link.db"),
+            atPath: folder.path("link.db"),
             withDestinationPath: real
         )
         let log = try folder.data("real/notes.db-wal")
-        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.file("link.db"))) {
-            try EncryptedDatabase.open(folder.file("link.db"), key: .generate())
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.path("link.db"))) {
+            try EncryptedDatabase.open(folder.path("link.db"), key: .generate())
         }
         #expect(try folder.data("real/notes.db-wal") == log)
     }

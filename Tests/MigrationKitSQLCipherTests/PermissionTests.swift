@@ -3,25 +3,28 @@ import GRDB
 import Glibc
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 @Suite struct PermissionTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
-    private var path: String { folder.file() }
+    private var path: String { folder.database }
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
+        // The other user reaches the file unless a test says otherwise.
+        try #require(chmod(folder.path, 0o755) == 0)
         key = try .raw()
         try Fixtures.encrypted(path, key: key)
     }
 
     @Test func anUnreadableFileIsTold() throws {
         try setMode(0o000, of: "notes.db")
-        let before = folder.mode()
+        let before = folder.mode("notes.db")
         try expect(.permissionDenied(path: path), isReadOnly: false)
         try expect(.permissionDenied(path: path), isReadOnly: true)
-        #expect(folder.mode() == before)
+        #expect(folder.mode("notes.db") == before)
         #expect(try folder.names == ["notes.db"])
     }
 
@@ -46,7 +49,7 @@ import Testing
     }
 
     @Test func aDatabaseInWALModeNeedsItsFolderEvenForReading() throws {
-        _ = try Tools.sqlcipher(path, key: key, sql: "PRAGMA journal_mode = WAL;")
+        _ = try SQLCipherShell.run(path, key: key.spelling, "PRAGMA journal_mode = WAL;")
         try setMode(0o666, of: "notes.db")
         try setMode(0o555, of: ".")
         try expect(.readOnlyFolder(path: path), isReadOnly: true)
@@ -55,7 +58,7 @@ import Testing
 
     @Test func aCreationWithoutPermissionIsTold() throws {
         try setMode(0o555, of: ".")
-        let path = folder.file("new.db")
+        let path = folder.path("new.db")
         let error = try OtherUser.run { [key] in
             try EncryptedDatabase.open(path, key: key.key, options: .init(createsFile: true))
         }
@@ -67,7 +70,7 @@ import Testing
     }
 
     private func setMode(_ mode: mode_t, of name: String) throws {
-        #expect(chmod(folder.file(name), mode) == 0)
+        #expect(chmod(folder.path(name), mode) == 0)
     }
 
     private func expect(

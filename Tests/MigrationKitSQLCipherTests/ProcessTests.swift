@@ -2,37 +2,38 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 /// What concerns a whole process, or several.
 @Suite struct ProcessTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let key: TestKey
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
         key = try .raw()
     }
 
     // MARK: - Standard error
 
     @Test func nothingIsToldToStandardErrorOrOutput() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let result = try ChildProcess.run(
+        try Fixtures.encrypted(folder.database, key: key)
+        let result = try TestInOwnProcess.run(
             "childFailsToOpen",
-            arguments: [folder.file(), key.fragments[0]]
+            arguments: [folder.database, key.fragments[0]]
         )
         #expect(result.hasPassed("childFailsToOpen"), "\(result)")
-        for text in [result.output, result.error] {
+        for text in [result.stdout, result.stderr] {
             #expect(!text.contains("CORE"), "\(text)")
             #expect(!text.contains("hmac"))
             #expect(!text.contains(key.fragments[0]))
         }
     }
 
-    @Test(.enabled(if: ChildProcess.arguments != nil))
+    @Test(.enabled(if: TestInOwnProcess.arguments != nil))
     func childFailsToOpen() throws {
-        let arguments = try #require(ChildProcess.arguments)
+        let arguments = try #require(TestInOwnProcess.arguments)
         let right = try key(hexadecimal: arguments[1])
         let configuration = try EncryptedDatabase.configuration(key: .generate())
         // Directly, so that nothing has been set in this process before.
@@ -49,11 +50,11 @@ import Testing
 
     @Test func severalProcessesCreateOneDatabase() async throws {
         let passphrase = UUID().uuidString
-        let path = folder.file()
-        let results = try await withThrowingTaskGroup(of: Tools.Result.self) { group in
+        let path = folder.database
+        let results = try await withThrowingTaskGroup(of: ProcessResult.self) { group in
             for _ in 0..<6 {
                 group.addTask {
-                    try ChildProcess.run("childCreates", arguments: [path, passphrase])
+                    try TestInOwnProcess.run("childCreates", arguments: [path, passphrase])
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -67,9 +68,9 @@ import Testing
         #expect(count == 120)
     }
 
-    @Test(.enabled(if: ChildProcess.arguments != nil))
+    @Test(.enabled(if: TestInOwnProcess.arguments != nil))
     func childCreates() throws {
-        let arguments = try #require(ChildProcess.arguments)
+        let arguments = try #require(TestInOwnProcess.arguments)
         let key = try DatabaseKey.passphrase(Secret(utf8: arguments[1]))
         let options = EncryptedDatabase.Options(createsFile: true, busyTimeout: 60)
         for _ in 0..<20 {
@@ -85,87 +86,94 @@ import Testing
     // MARK: - Locks
 
     @Test func aLockOfAnotherProcessIsToldAfterTheTimeout() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let before = try folder.data()
-        let lock = try LockHolder(folder.file(), key: key)
+        try Fixtures.encrypted(folder.database, key: key)
+        let before = try folder.databaseData()
+        let lock = try LockHolder(folder.database, key: key.spelling)
         for isReadOnly in [false, true] {
             let options = EncryptedDatabase.Options(isReadOnly: isReadOnly, busyTimeout: 0.1)
-            #expect(throws: EncryptedDatabaseError.locked(path: folder.file())) {
-                try EncryptedDatabase.open(folder.file(), key: key.key, options: options)
+            #expect(throws: EncryptedDatabaseError.locked(path: folder.database)) {
+                try EncryptedDatabase.open(folder.database, key: key.key, options: options)
             }
-            #expect(throws: EncryptedDatabaseError.locked(path: folder.file())) {
-                try EncryptedDatabase.openPool(folder.file(), key: key.key, options: options)
+            #expect(throws: EncryptedDatabaseError.locked(path: folder.database)) {
+                try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
             }
         }
-        lock.release()
-        #expect(try folder.data() == before)
-        try EncryptedDatabase.open(folder.file(), key: key.key).close()
+        try lock.release()
+        #expect(try folder.databaseData() == before)
+        try EncryptedDatabase.open(folder.database, key: key.key).close()
     }
 
     @Test func aLockThatIsReleasedInTimeIsWaitedFor() async throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let lock = try LockHolder(folder.file(), key: key)
-        let (path, key) = (folder.file(), key.key)
+        try Fixtures.encrypted(folder.database, key: key)
+        let lock = try LockHolder(folder.database, key: key.spelling)
+        let (path, key) = (folder.database, key.key)
         async let queue = EncryptedDatabase.open(path, key: key, options: .init(busyTimeout: 60))
-        lock.release()
+        try lock.release()
         let value = try await queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") }
         #expect(value == "zettel")
     }
 
     @Test func aPlaintextDatabaseIsToldAsLockedToo() throws {
-        try Fixtures.plaintext(folder.file())
-        let lock = try LockHolder(folder.file(), key: nil)
-        #expect(throws: EncryptedDatabaseError.locked(path: folder.file())) {
-            try EncryptedDatabase.openPlaintext(folder.file(), options: .init(busyTimeout: 0.1))
+        try Fixtures.plaintext(folder.database)
+        let lock = try LockHolder(folder.database, key: nil)
+        #expect(throws: EncryptedDatabaseError.locked(path: folder.database)) {
+            try EncryptedDatabase.openPlaintext(folder.database, options: .init(busyTimeout: 0.1))
         }
-        lock.release()
+        try lock.release()
     }
 
     /// Closing a descriptor of a file drops all locks that the process has on it.
     @Test func anotherOpenInTheProcessDropsNoLock() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key)
+        try Fixtures.encrypted(folder.database, key: key)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         try queue.inDatabase { db in
             try db.execute(sql: "BEGIN EXCLUSIVE")
             for key in [key.key, try DatabaseKey.generate()] {
                 #expect(throws: EncryptedDatabaseError.self) {
                     try EncryptedDatabase.open(
-                        folder.file(),
+                        folder.database,
                         key: key,
                         options: .init(busyTimeout: 0)
                     )
                 }
             }
             #expect(throws: EncryptedDatabaseError.self) {
-                try EncryptedDatabase.openPlaintext(folder.file())
+                try EncryptedDatabase.openPlaintext(folder.database)
             }
-            let error = #expect(throws: Tools.Failed.self) {
-                try Tools.sqlcipher(folder.file(), key: key, sql: "SELECT count(*) FROM t;")
+            let error = #expect(throws: ProcessFailure.self) {
+                try SQLCipherShell.run(
+                    folder.database,
+                    key: key.spelling,
+                    "SELECT count(*) FROM t;"
+                )
             }
-            #expect(try #require(error).result.error.contains("locked"))
+            #expect(try #require(error).result.stderr.contains("locked"))
             try db.execute(sql: "COMMIT")
         }
-        #expect(try Tools.sqlcipher(folder.file(), key: key, sql: "SELECT a FROM t;") == "zettel")
+        #expect(
+            try SQLCipherShell.run(folder.database, key: key.spelling, "SELECT a FROM t;")
+                == "zettel"
+        )
     }
 
     // MARK: - Disk
 
     @Test func aFileThatCanNotGrowIsAnInputOutputError() throws {
-        try Fixtures.encrypted(folder.file(), key: key)
-        let result = try ChildProcess.run(
+        try Fixtures.encrypted(folder.database, key: key)
+        let result = try TestInOwnProcess.run(
             "childWritesTooMuch",
-            arguments: [folder.file(), key.fragments[0]],
+            arguments: [folder.database, key.fragments[0]],
             shell: "trap '' XFSZ; ulimit -f 64"
         )
         #expect(result.hasPassed("childWritesTooMuch"), "\(result)")
         // What was begun was undone.
-        let queue = try EncryptedDatabase.open(folder.file(), key: key.key)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         #expect(try queue.read { try !$0.tableExists("filler") })
     }
 
-    @Test(.enabled(if: ChildProcess.arguments != nil))
+    @Test(.enabled(if: TestInOwnProcess.arguments != nil))
     func childWritesTooMuch() throws {
-        let arguments = try #require(ChildProcess.arguments)
+        let arguments = try #require(TestInOwnProcess.arguments)
         let queue = try EncryptedDatabase.open(
             arguments[0],
             key: try key(hexadecimal: arguments[1])

@@ -3,15 +3,16 @@ import Foundation
 import GRDB
 import KeyStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MigrationKitSQLCipher
 
 @Suite struct SecrecyTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
 
     init() throws {
-        folder = try TestFolder()
+        folder = try TemporaryFolder()
     }
 
     /// Every statement of every connection, as SQLite's own trace sees it.
@@ -21,7 +22,7 @@ import Testing
             let lines = Mutex<[String]>([])
         }
         let log = Log()
-        try Fixtures.encrypted(folder.file(), key: key)
+        try Fixtures.encrypted(folder.database, key: key)
         var configuration = Configuration()
         configuration.publicStatementArguments = true
         configuration.prepareDatabase { db in
@@ -29,7 +30,7 @@ import Testing
         }
         let setup = ConnectionSetup(key: key.key, options: .init())
         configuration.prepareDatabase { try setup.prepare($0) }
-        try DatabaseQueue(path: folder.file(), configuration: configuration).close()
+        try DatabaseQueue(path: folder.database, configuration: configuration).close()
         let lines = log.lines.withLock { $0 }
         #expect(lines.contains { $0.contains("temp_store") })
         for fragment in key.fragments {
@@ -38,11 +39,11 @@ import Testing
 
         try folder.damage(at: 100)
         let error = #expect(throws: EncryptedDatabaseError.self) {
-            try EncryptedDatabase.open(folder.file(), key: key.key)
+            try EncryptedDatabase.open(folder.database, key: key.key)
         }
         let direct = #expect(throws: DatabaseError.self) {
             try DatabaseQueue(
-                path: folder.file(),
+                path: folder.database,
                 configuration: EncryptedDatabase.configuration(key: key.key)
             )
         }
@@ -71,8 +72,8 @@ import Testing
             try setup.prepare(db)
         }
         #expect(throws: EncryptedDatabaseError.noSQLCipher) {
-            try DatabaseQueue(path: folder.file(), configuration: configuration)
+            try DatabaseQueue(path: folder.database, configuration: configuration)
         }
-        #expect(try folder.names.isEmpty || folder.data().isEmpty)
+        #expect(try folder.names.isEmpty || folder.databaseData().isEmpty)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKitSQL
+import TestSupport
 import Testing
 
 @Suite struct MigrationFolderTests {
@@ -58,10 +59,7 @@ import Testing
             "0003_c.sql~": "an editor's copy",
             "README.md": "not SQL",
         ])
-        try FileManager.default.createDirectory(
-            at: folder.url.appendingPathComponent("0004_d"),
-            withIntermediateDirectories: false
-        )
+        try folder.makeFolder("0004_d")
         #expect(try folder.migrations().steps.map(\.identifier) == ["0001_a"])
     }
 
@@ -74,8 +72,8 @@ import Testing
         let target = try TemporaryFolder(["shared.txt": Self.up])
         let folder = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(
-            at: folder.url.appendingPathComponent("0001_a.sql"),
-            withDestinationURL: target.url.appendingPathComponent("shared.txt")
+            atPath: folder.path("0001_a.sql"),
+            withDestinationPath: target.path("shared.txt")
         )
         #expect(try folder.migrations().steps.map(\.identifier) == ["0001_a"])
     }
@@ -89,8 +87,8 @@ import Testing
 
     @Test func aMissingFolderIsToldFromAFileAndFromAnEmptyOne() throws {
         let folder = try TemporaryFolder(["notes.txt": ""])
-        let missing = folder.path + "/missing"
-        let file = folder.path + "/notes.txt"
+        let missing = folder.path("missing")
+        let file = folder.path("notes.txt")
         #expect(throws: MigrationFolderError.noSuchFolder(path: missing)) {
             try MigrationFolder(path: missing)
         }
@@ -147,22 +145,22 @@ import Testing
 
     @Test func whatIsNoRegularFileIsRefused() throws {
         let folder = try TemporaryFolder()
-        let url = folder.url.appendingPathComponent("0001_a.sql")
+        let path = folder.path("0001_a.sql")
         let refused = MigrationFolderError.unreadable(
             file: "0001_a.sql",
             reason: "it is no regular file"
         )
 
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+        try folder.makeFolder("0001_a.sql")
         #expect(throws: refused) { try folder.migrations() }
-        try FileManager.default.removeItem(at: url)
+        try FileManager.default.removeItem(atPath: path)
 
-        #expect(mkfifo(url.path, 0o600) == 0)
+        #expect(mkfifo(path, 0o600) == 0)
         #expect(throws: refused) { try folder.migrations() }
-        try FileManager.default.removeItem(at: url)
+        try FileManager.default.removeItem(atPath: path)
 
         try FileManager.default.createSymbolicLink(
-            atPath: url.path,
+            atPath: path,
             withDestinationPath: "nowhere"
         )
         #expect(

@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKitSQL
+import TestSupport
 import Testing
 
 @Suite struct MigrationMarkerTests {

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitSQL
+import TestSupport
 import Testing
 
 /// The migrations under `Examples/Notes`.
@@ -10,10 +11,7 @@ import Testing
     private let database: MigrationDatabase
 
     init() throws {
-        let root = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let path = root.appendingPathComponent("Examples/Notes/migrations").path
-        steps = try MigrationFolder(path: path).steps
+        steps = try MigrationFolder(path: PackageFolder.notesMigrations).steps
         database = try MigrationDatabase()
     }
 

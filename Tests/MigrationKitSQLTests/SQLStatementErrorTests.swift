@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKitSQL
+import TestSupport
 import Testing
 
 /// What a step does when it runs.

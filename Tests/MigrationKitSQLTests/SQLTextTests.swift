@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKitSQL
+import TestSupport
 import Testing
 
 /// What is found in the text of a file before anything runs.
@@ -52,7 +53,7 @@ import Testing
     ])
     func bytesThatAreNotUTF8AreRefused(bytes: [UInt8]) throws {
         let folder = try TemporaryFolder()
-        try folder.write(bytes, to: "1_a.sql")
+        try folder.write("1_a.sql", bytes)
         #expect(throws: MigrationFolderError.notUTF8(file: "1_a.sql", line: 2)) {
             try folder.migrations()
         }

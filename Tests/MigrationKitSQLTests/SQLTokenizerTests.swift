@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import TestSupport
 import Testing
 
 @testable import MigrationKitSQL
@@ -58,9 +59,7 @@ import Testing
     }
 
     @Test func theNotesExampleIsSplitWhereSQLiteSplitsIt() throws {
-        let url = URL(fileURLWithPath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Examples/Notes/migrations")
+        let url = URL(fileURLWithPath: PackageFolder.notesMigrations)
         let names = try FileManager.default.contentsOfDirectory(atPath: url.path)
             .filter { $0.hasSuffix(".sql") }.sorted()
         let database = try MigrationDatabase()

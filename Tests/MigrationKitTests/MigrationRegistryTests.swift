@@ -89,6 +89,13 @@ private func step(_ identifier: String, reversible: Bool = false) -> MigrationSt
         .rollbackMustTargetLatestApplied(latestApplied: "b", requested: "a"),
         .targetBehindDatabase(target: "a", latestApplied: "b"),
         .databaseIsNewer(unknown: ["z"]),
+        .pendingBeforeApplied(pending: ["a"], latestApplied: "b"),
+        .mergesRegisteredMigration(merged: "a", by: "b"),
+        .notForAllOrNothing("a", .usesNoTransaction),
+        .notForAllOrNothing("a", .mixedForeignKeyChecks),
+        .locked(path: "/tmp/a.db", holder: 7, seconds: 30),
+        .cannotLock(path: "/tmp/a.db-migration.lock", reason: "permission denied"),
+        .baselineOnMigratedDatabase(latestApplied: "a"),
         .stepEndedTransaction("x"),
     ]
 

@@ -144,7 +144,7 @@ public final class PrivateSecretService: @unchecked Sendable {
         let program = """
             [D-BUS Service]
             Name=org.gnome.keyring.SystemPrompter
-            Exec=/bin/sleep 20
+            Exec=/bin/sh -c 'exec sleep 20 >/dev/null 2>&1'
             """
         try folder.write("services/org.gnome.keyring.SystemPrompter.service", program.utf8)
     }

@@ -14,3 +14,11 @@ public struct ProcessResult: Sendable {
     /// Standard error as text.
     public var stderr: String { String(decoding: errorBytes, as: UTF8.self) }
 }
+
+extension ProcessResult: CustomStringConvertible {
+    /// How the process ended, and what it said.
+    public var description: String {
+        let end = status.map { "exit \($0)" } ?? "signal \(signal ?? 0)"
+        return "\(end)\n\(stdout)\n\(stderr)"
+    }
+}

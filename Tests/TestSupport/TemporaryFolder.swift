@@ -14,8 +14,15 @@ public final class TemporaryFolder: Sendable {
         path = String(cString: made)
     }
 
+    /// Makes the folder with files of these names and texts.
+    public convenience init(_ files: KeyValuePairs<String, String>) throws {
+        try self.init()
+        for (name, text) in files { try write(name, text.utf8) }
+    }
+
     deinit {
         // What a test made unreadable has to be readable to be removed; best effort.
+        chmod(path, 0o700)
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -45,5 +52,21 @@ public final class TemporaryFolder: Sendable {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
         return folder
+    }
+
+    /// The content of a file.
+    public func data(_ name: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: path(name)))
+    }
+
+    /// The permissions of a file or folder; nil if there is none.
+    public func mode(_ name: String) -> mode_t? {
+        var status = stat()
+        return stat(path(name), &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+
+    /// The names of what is in this folder, sorted.
+    public var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 }

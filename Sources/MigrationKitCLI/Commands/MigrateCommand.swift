@@ -8,7 +8,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
             commandName: "migrate",
             abstract: "Apply the pending migrations, then verify.",
             usage:
-                "\(Migrations.programName) migrate [--to <identifier>] [--db-path <path>] [<options>]",
+                "\(Migrations.programName) migrate [--to <identifier>] [<options>]",
             discussion: """
                 Each migration runs in a transaction of its own. One that fails is undone; those \
                 before it stay. A database that doesn't exist is created, encrypted, readable \
@@ -25,56 +25,21 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup var store: StoreOptions<Migrations>
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.runner(of: context.host, context: context)
-        // Before a file is created for it.
-        if let to, !runner.migrationIdentifiers.contains(to) {
-            throw MigrationKitError.unknownMigrationTarget(to)
-        }
-        let (writer, path) = try context.open(database, createsFile: true)
-        let progress = RunProgress(context: context)
-        let report = try progress.watch { observer in
-            if let to {
-                try runner.migrate(
-                    in: writer,
-                    upTo: to,
-                    verifiesUnchanged: verify,
-                    observer: observer
-                )
-            } else {
-                try runner.migrate(in: writer, verifiesUnchanged: verify, observer: observer)
+        let store = try self.store.open(in: context, createsFile: true) { runner in
+            if let to, !runner.migrationIdentifiers.contains(to) {
+                throw MigrationKitError.unknownMigrationTarget(to)
             }
         }
-
-        if json {
-            return try context.printJSON(Document(path: path, report: report))
-        }
-        if report.steps.isEmpty {
-            context.output("Nothing to apply.")
-        } else {
-            context.output("Applied \(report.steps.summary)")
-        }
-        context.output(report.closing(in: runner))
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let applied: [StepDocument]
-        let pending: [String]
-        let verified: Bool
-
-        init(path: String?, report: MigrationReport) {
-            database = path
-            applied = report.steps.map(StepDocument.init)
-            pending = report.pending
-            verified = report.verified
+        try context.report(.applied, on: store, json: self.store.json) { observer in
+            let options = MigrationOptions(verifiesUnchanged: verify, observer: observer)
+            return if let to {
+                try store.runner.migrate(in: store.writer, upTo: to, options: options)
+            } else {
+                try store.runner.migrate(in: store.writer, options: options)
+            }
         }
     }
 }

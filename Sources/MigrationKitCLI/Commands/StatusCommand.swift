@@ -1,29 +1,24 @@
 import ArgumentParser
 import MigrationKit
-import MigrationKitGRDB
 
 struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
             abstract: "Show which migrations are applied.",
-            usage: "\(Migrations.programName) status [--db-path <path>] [<options>]",
+            usage: "\(Migrations.programName) status [<options>]",
             discussion: """
                 'up' is applied, 'down' is pending, and 'unknown' was applied by a newer program.
                 """
         )
     }
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup var store: StoreOptions<Migrations>
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.runner(of: context.host, context: context)
-        let (writer, path) = try context.open(database)
-        let applied = try runner.appliedMigrationIdentifiers(in: writer)
+        let opened = try store.open(in: context)
+        let runner = opened.runner
+        let applied = try runner.appliedMigrationIdentifiers(in: opened.writer)
         let unknown = applied.subtracting(runner.migrationIdentifiers).sorted()
         let pending = runner.migrationIdentifiers.filter { !applied.contains($0) }
 
@@ -37,9 +32,9 @@ struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
                 )
             } + unknown.map { Row(identifier: $0, source: nil, state: "unknown") }
 
-        if json {
+        if store.json {
             return try context.printJSON(
-                Document(database: path, migrations: rows, pending: pending)
+                Document(database: opened.path, migrations: rows, pending: pending)
             )
         }
         context.output(Self.table(rows))

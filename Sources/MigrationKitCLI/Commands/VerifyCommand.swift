@@ -26,19 +26,17 @@ struct VerifyCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var requiredIndexes: [RequiredIndexSpec] = []
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup var store: StoreOptions<Migrations>
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.runner(of: context.host, context: context)
-        let (writer, _) = try context.open(database)
-        let checks = try runner.verificationChecks(in: writer, additionalIndexes: requiredIndexes)
+        let opened = try store.open(in: context)
+        let checks = try opened.runner.verificationChecks(
+            in: opened.writer,
+            additionalIndexes: requiredIndexes
+        )
         let failed = checks.filter { !$0.ok }
 
-        if json {
+        if store.json {
             try context.printJSON(Document(checks: checks))
         } else {
             for check in checks {

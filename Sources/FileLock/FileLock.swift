@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 
 /// A lock between processes that lives in a file of its own beside a database.
 ///
@@ -9,9 +8,9 @@ import Glibc
 ///
 /// The lock belongs to an opening of the file (flock(2)), so that it also holds between two threads
 /// of one process.
-struct FileLock {
+package struct FileLock: Sendable {
     /// Why there is no lock.
-    enum Failure: Error, Equatable {
+    package enum Failure: Error, Equatable {
         /// Somebody held it for the whole of the timeout; who, if the file tells.
         case held(processIdentifier: Int32?)
         /// The file can't be made or locked, with this errno.
@@ -19,20 +18,27 @@ struct FileLock {
     }
 
     /// The file's path.
-    let path: String
+    package let path: String
 
     /// - Parameters:
     ///   - database: The database's path, with its links resolved.
     ///   - suffix: What the lock's file has behind the database's name, such as `-launch.lock`.
-    init(beside database: String, suffix: String) {
+    package init(beside database: String, suffix: String) {
         path = database + suffix
     }
 
     /// Runs `body` while holding the lock, and then removes the file.
     ///
-    /// - Parameter timeout: How long to wait for another holder, in seconds.
-    /// - Throws: ``Failure``, or what `body` throws.
-    func withLock<Value>(timeout: TimeInterval, _ body: () throws -> Value) throws -> Value {
+    /// - Parameters:
+    ///   - timeout: How long to wait for another holder, in seconds.
+    ///   - whileWaiting: Is called again and again while somebody else holds the lock, with the
+    ///     holder's process if the file tells. What it throws ends the waiting.
+    /// - Throws: ``Failure``, or what the closures throw.
+    package func withLock<Value>(
+        timeout: TimeInterval,
+        whileWaiting: (_ holder: Int32?) throws -> Void = { _ in },
+        _ body: () throws -> Value
+    ) throws -> Value {
         // Of a timeout without an end, a century is enough.
         let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
         var pause: useconds_t = 1_000
@@ -48,6 +54,7 @@ struct FileLock {
             guard ContinuousClock.now < deadline else {
                 throw Failure.held(processIdentifier: holder)
             }
+            try whileWaiting(holder)
             // flock(2) waits without a limit or not at all.
             usleep(pause)
             pause = min(pause * 2, 20_000)
@@ -55,7 +62,7 @@ struct FileLock {
     }
 
     /// Removes the file if a holder was killed and left it behind. Best effort: it locks nothing.
-    func removeIfAbandoned() {
+    package func removeIfAbandoned() {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         try? withLock(timeout: 0) {}

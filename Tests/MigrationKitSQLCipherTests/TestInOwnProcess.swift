@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs one test of this program in a process of its own, for what concerns a whole process.
-enum ChildProcess {
+enum TestInOwnProcess {
     private static let variable = "MIGRATIONKIT_TEST_CHILD"
 
     /// The arguments that the parent gave; `nil` in the parent.
@@ -19,22 +20,24 @@ enum ChildProcess {
         _ test: String,
         arguments: [String],
         shell: String = ":"
-    ) throws -> Tools.Result {
+    ) throws -> ProcessResult {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return try Tools.run(
+        let own = [variable: arguments.joined(separator: "\n")]
+        return try TestSupport.run(
             "/bin/bash",
             [
                 "-c", shell + #"; exec "$0" --testing-library swift-testing --filter "$1""#,
                 program, test,
             ],
-            environment: [variable: arguments.joined(separator: "\n")]
+            environment: ProcessInfo.processInfo.environment.merging(own) { $1 },
+            within: 600
         )
     }
 }
 
-extension Tools.Result {
+extension ProcessResult {
     /// Whether the child ran the test, and found nothing wrong.
     func hasPassed(_ test: String) -> Bool {
-        status == 0 && (output + error).contains("\(test)() passed")
+        status == 0 && (stdout + stderr).contains("\(test)() passed")
     }
 }

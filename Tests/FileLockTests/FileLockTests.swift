@@ -1,17 +1,17 @@
 import Dispatch
+import FileLock
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
-@testable import MigrationKitSQLCipher
-
 @Suite struct FileLockTests {
-    private let folder: TestFolder
+    private let folder: TemporaryFolder
     private let lock: FileLock
 
     init() throws {
-        folder = try TestFolder()
-        lock = FileLock(beside: folder.file(), suffix: ".lock")
+        folder = try TemporaryFolder()
+        lock = FileLock(beside: folder.path("notes.db"), suffix: ".lock")
     }
 
     /// Each holder removes the file, so that others come by with one that is gone. They don't wait,
@@ -70,7 +70,7 @@ import Testing
     @Test func aFileThatIsNotThereForItIsNotFollowed() throws {
         try FileManager.default.createSymbolicLink(
             atPath: lock.path,
-            withDestinationPath: folder.file("elsewhere")
+            withDestinationPath: folder.path("elsewhere")
         )
         #expect(throws: FileLock.Failure.refused(code: ELOOP)) { try lock.withLock(timeout: 0) {} }
         #expect(try folder.names == ["notes.db.lock"])

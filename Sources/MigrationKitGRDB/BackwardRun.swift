@@ -1,0 +1,189 @@
+import GRDB
+import MigrationKit
+
+/// One run that rolls steps back.
+struct BackwardRun {
+    private typealias Rollback = @Sendable (Database) throws -> Void
+
+    let runner: GRDBMigrationRunner
+    let writer: any DatabaseWriter
+    let options: MigrationOptions
+    let monitor: RunMonitor
+
+    /// Which steps are rolled back, newest first, given the ledger.
+    let choose: (_ applied: Set<String>) throws -> [MigrationStep<Database>]
+
+    init(
+        _ runner: GRDBMigrationRunner,
+        on writer: any DatabaseWriter,
+        options: MigrationOptions,
+        choose: @escaping (_ applied: Set<String>) throws -> [MigrationStep<Database>]
+    ) {
+        self.runner = runner
+        self.writer = writer
+        self.options = options
+        self.choose = choose
+        monitor = RunMonitor(direction: .back, options: options)
+    }
+
+    func run() throws -> MigrationReport {
+        if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
+            try MigrationLock.hold(for: writer, options: options) {
+                try writer.barrierWriteWithoutTransaction { db in
+                    switch options.transaction {
+                    case .perStep: try rollBackStepByStep(db)
+                    case .allOrNothing: try rollBackAllOrNothing(db)
+                    }
+                }
+            }
+            try runner.integration.verifyPostMigration?(writer)
+        }
+        let steps = monitor.steps
+        let report = MigrationReport(
+            steps: steps,
+            pending: runner.registry.pending(
+                given: try writer.writeWithoutTransaction(MigrationLedger.read)
+            ),
+            verified: !steps.isEmpty
+        )
+        if !steps.isEmpty {
+            monitor.tell(.runFinished(report))
+        }
+        return report
+    }
+
+    /// The steps to roll back, each with its closure.
+    private func plan(_ db: Database) throws -> [(step: MigrationStep<Database>, Rollback)] {
+        let applied = try MigrationLedger.read(db)
+        try runner.registry.checkKnows(applied)
+        return try choose(applied).map { step in
+            guard let rollback = step.rollback else {
+                throw MigrationKitError.rollbackNotDefined(step.identifier)
+            }
+            return (step, rollback)
+        }
+    }
+
+    // MARK: - Step by Step
+
+    private func rollBackStepByStep(_ db: Database) throws {
+        // Under our lock; what a program that doesn't know it changes is found out step by step.
+        let plan = try plan(db)
+        monitor.expect(plan.count)
+        for (index, (step, rollback)) in plan.enumerated() {
+            let isLast = index == plan.endIndex - 1
+            do {
+                if step.usesTransaction {
+                    try rollBackInTransaction(step, in: db, isLast: isLast, rollback)
+                } else {
+                    try rollBackWithoutTransaction(step, in: db, isLast: isLast, rollback)
+                }
+                monitor.finishStep()
+            } catch {
+                monitor.failStep()
+                throw error
+            }
+        }
+    }
+
+    private func rollBackInTransaction(
+        _ step: MigrationStep<Database>,
+        in db: Database,
+        isLast: Bool,
+        _ rollback: Rollback
+    ) throws {
+        let wantsForeignKeysOff = step.foreignKeyChecks != .immediate
+        try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+            try db.inTransaction(.immediate) {
+                try checkIsLatest(step, db)
+                try monitor.step(step.identifier, in: db) {
+                    try undo(step, in: db, checksForeignKeys: checks, rollback)
+                    if isLast { try verify(db) }
+                }
+                return .commit
+            }
+        }
+    }
+
+    /// Undoes a step that can't be in a transaction, and takes it off the ledger afterwards.
+    private func rollBackWithoutTransaction(
+        _ step: MigrationStep<Database>,
+        in db: Database,
+        isLast: Bool,
+        _ rollback: Rollback
+    ) throws {
+        try checkIsLatest(step, db)
+        try monitor.step(step.identifier, in: db) {
+            try StepTransaction.runWithout(step.identifier, in: db, rollback)
+            if isLast { try verify(db) }
+        }
+        try db.inTransaction(.immediate) {
+            try MigrationLedger.remove([step.identifier], db)
+            return .commit
+        }
+    }
+
+    // MARK: - All or Nothing
+
+    private func rollBackAllOrNothing(_ db: Database) throws {
+        do {
+            let wantsForeignKeysOff = try StepTransaction.checkAllOrNothing(plan(db).map(\.step))
+            try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+                try db.inTransaction(.immediate) {
+                    // The plan again, now under the lock.
+                    let plan = try plan(db)
+                    monitor.expect(plan.count)
+                    for (step, rollback) in plan {
+                        try monitor.step(step.identifier, in: db) {
+                            try db.inSavepoint {
+                                try undo(step, in: db, checksForeignKeys: checks, rollback)
+                                return .commit
+                            }
+                        }
+                        monitor.finishStep()
+                    }
+                    try monitor.watching(db) { try verify(db) }
+                    try monitor.checkCancellation()
+                    return .commit
+                }
+            }
+        } catch {
+            monitor.rollBackAll()
+            throw error
+        }
+    }
+
+    // MARK: -
+
+    private func undo(
+        _ step: MigrationStep<Database>,
+        in db: Database,
+        checksForeignKeys: Bool,
+        _ rollback: Rollback
+    ) throws {
+        runner.log?("↩️ Rolling back \(step.identifier)")
+        try StepTransaction.run(step.identifier, in: db, rollback)
+        try MigrationLedger.remove([step.identifier], db)
+        if checksForeignKeys, step.foreignKeyChecks == .deferred {
+            try db.checkForeignKeys()
+        }
+    }
+
+    private func verify(_ db: Database) throws {
+        monitor.tell(.verifying)
+        try runner.verify(db, isComplete: false)
+    }
+
+    private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {
+        let applied = try MigrationLedger.read(db)
+        try runner.registry.checkKnows(applied)
+        guard let latest = runner.registry.applied(among: applied).last?.identifier,
+            latest == step.identifier
+        else {
+            throw MigrationKitError.rollbackMustTargetLatestApplied(
+                latestApplied: runner.registry.applied(among: applied).last?.identifier ?? "",
+                requested: step.identifier
+            )
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+
+/// A copy of a database that other connections may go on writing to.
+public enum DatabaseBackup {
+    /// Copies a database, page by page, into a new file, and checks the copy by opening it.
+    ///
+    /// The copy holds one state of the database, with everything that was committed when the
+    /// copying began and nothing that was not. It is encrypted with the same key, and readable for
+    /// its owner alone. <https://www.sqlite.org/backup.html>
+    ///
+    /// - Parameters:
+    ///   - source: The database. It is only read.
+    ///   - path: The new file. What stands there already is never replaced.
+    /// - Throws: ``DatabaseBackupError``; a `DatabaseError` where the source can't be read or the
+    ///   copy not written, with nothing left at the path.
+    public static func copy(_ source: any DatabaseReader, to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+        }
+        close(descriptor)
+        do {
+            try fill(path, from: source)
+            try check(path, as: source)
+            try synchronize(path)
+        } catch {
+            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
+            throw error
+        }
+    }
+
+    private static func fill(_ path: String, from source: any DatabaseReader) throws {
+        let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
+        try source.backup(to: copy)
+        try copy.close()
+    }
+
+    /// Opened anew, since the connection that wrote it has its pages in memory.
+    private static func check(_ path: String, as source: any DatabaseReader) throws {
+        var configuration = configuration(like: source)
+        configuration.readonly = true
+        let copy = try DatabaseQueue(path: path, configuration: configuration)
+        let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+        try copy.close()
+        guard finding == "ok" else {
+            throw DatabaseBackupError.copyIsDamaged(path: path, finding: finding ?? "no answer")
+        }
+    }
+
+    /// The key is in the configuration, whatever gave it.
+    private static func configuration(like source: any DatabaseReader) -> Configuration {
+        var configuration = source.configuration
+        configuration.readonly = false
+        configuration.targetQueue = nil
+        configuration.writeTargetQueue = nil
+        return configuration
+    }
+
+    /// Has the copy, and its name in the folder, reach the disk.
+    private static func synchronize(_ path: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        for name in [path, folder] {
+            let descriptor = open(name, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else {
+                throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+            }
+            defer { close(descriptor) }
+            guard fsync(descriptor) == 0 else {
+                throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+            }
+        }
+    }
+}
+
+/// A reason for which there is no backup.
+public enum DatabaseBackupError: Error, Equatable, Sendable {
+    /// The file can't be created or written, with this error number of the system's.
+    case cannotCreate(path: String, code: Int32)
+
+    /// The copy could be written, but is not sound: so is the database itself, or the disk.
+    case copyIsDamaged(path: String, finding: String)
+}
+
+extension DatabaseBackupError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .cannotCreate(let path, let code):
+            "the backup \(path) can't be made: \(String(cString: strerror(code)).lowercased())"
+        case .copyIsDamaged(let path, let finding):
+            "the backup \(path) is damaged: \(finding)"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .cannotCreate(_, EEXIST):
+            "Choose another path: a backup never replaces a file."
+        case .cannotCreate:
+            "Choose a path in a folder that exists and can be written."
+        case .copyIsDamaged:
+            "Nothing was migrated. Verify the database, and the disk."
+        }
+    }
+}

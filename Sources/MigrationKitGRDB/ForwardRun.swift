@@ -1,0 +1,301 @@
+import GRDB
+import MigrationKit
+
+/// One run that applies steps.
+struct ForwardRun {
+    let runner: GRDBMigrationRunner
+    let writer: any DatabaseWriter
+    let end: Int
+    let options: MigrationOptions
+    let monitor: RunMonitor
+
+    /// - Parameter end: How many steps of the registry, from its start, are to be applied.
+    init(
+        _ runner: GRDBMigrationRunner,
+        on writer: any DatabaseWriter,
+        through end: Int,
+        options: MigrationOptions
+    ) {
+        self.runner = runner
+        self.writer = writer
+        self.end = end
+        self.options = options
+        monitor = RunMonitor(direction: .forward, options: options)
+    }
+
+    func run() throws -> MigrationReport {
+        _ = try plan()
+        let bootstrapped = try bootstrap()
+        // Nothing to do is the common case. It takes no lock and writes nothing.
+        if try !plan().isEmpty {
+            try MigrationLock.hold(for: writer, options: options) {
+                switch options.transaction {
+                case .perStep: try applyStepByStep()
+                case .allOrNothing: try applyAllOrNothing(ending: .commit)
+                }
+            }
+        }
+
+        // All up to `end` are applied now, by this process or by another.
+        let pending = Array(runner.migrationIdentifiers[end...])
+        let steps = monitor.steps
+        if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
+            monitor.tell(.verifying)
+            try writer.read { db in
+                try monitor.watching(db) { try runner.verify(db, isComplete: pending.isEmpty) }
+            }
+        }
+        let verifies = !steps.isEmpty || bootstrapped || options.verifiesUnchanged
+        if verifies, pending.isEmpty {
+            try runner.integration.verifyPostMigration?(writer)
+        }
+        let report = MigrationReport(steps: steps, pending: pending, verified: verifies)
+        if !steps.isEmpty {
+            runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
+            monitor.tell(.runFinished(report))
+        }
+        return report
+    }
+
+    // MARK: - Before the Steps
+
+    private func plan() throws -> MigrationPlan {
+        // The writer's own connection: opening another one to an encrypted file costs a key
+        // derivation.
+        try writer.writeWithoutTransaction(plan(_:))
+    }
+
+    private func plan(_ db: Database) throws -> MigrationPlan {
+        try MigrationPlan(
+            applied: MigrationLedger.read(db),
+            registry: runner.registry,
+            through: end
+        )
+    }
+
+    private func bootstrap() throws -> Bool {
+        guard let bootstrapSchema = runner.integration.bootstrapSchema else { return false }
+        let created = try writer.write(bootstrapSchema)
+        if created {
+            runner.log?("🧱 Created the base schema")
+        }
+        return created
+    }
+
+    // MARK: - Step by Step
+
+    /// Applies what is pending, and plans anew whenever a program that doesn't know our lock gets
+    /// in between.
+    private func applyStepByStep() throws {
+        while true {
+            let plan = try plan()
+            monitor.expect(plan.pending.count)
+            do {
+                try forgetObsolete(plan)
+                var ledgerCount = plan.ledgerCount
+                var rest = plan.pending[...]
+                while let first = rest.first {
+                    if first.usesTransaction {
+                        // A migrator of GRDB's either does deferred checks or it doesn't.
+                        let group = rest.prefix {
+                            $0.usesTransaction
+                                && ($0.foreignKeyChecks == .off) == (first.foreignKeyChecks == .off)
+                        }
+                        rest = rest.dropFirst(group.count)
+                        ledgerCount = try apply(group, of: plan, ledgerCount: ledgerCount)
+                    } else {
+                        rest = rest.dropFirst()
+                        try applyWithoutTransaction(
+                            first,
+                            completes: plan.completes && rest.isEmpty
+                        )
+                        ledgerCount += 1
+                    }
+                }
+                return
+            } catch is LedgerChanged {
+                continue
+            } catch {
+                monitor.failStep()
+                throw error
+            }
+        }
+    }
+
+    /// Drops the rows of steps that others stand for.
+    private func forgetObsolete(_ plan: MigrationPlan) throws {
+        guard !plan.obsolete.isEmpty else { return }
+        try writer.write { try MigrationLedger.remove(plan.obsolete, $0) }
+    }
+
+    /// Applies a group of steps with GRDB's migrator, each in a transaction of its own.
+    ///
+    /// GRDB ends the process where a target is unknown or lies behind the database. A migrator
+    /// that holds no step behind the group can't come to that, whatever other programs do.
+    ///
+    /// - Returns: How many rows the ledger has afterwards.
+    private func apply(
+        _ group: ArraySlice<MigrationStep<Database>>,
+        of plan: MigrationPlan,
+        ledgerCount: Int
+    ) throws -> Int {
+        guard let last = group.last,
+            let index = runner.registry.steps.firstIndex(where: {
+                $0.identifier == last.identifier
+            })
+        else { return ledgerCount }
+        let expected = LedgerCount(ledgerCount)
+        let lastOfRun = plan.pending.last?.identifier
+
+        var migrator = DatabaseMigrator()
+        if last.foreignKeyChecks == .off {
+            migrator = migrator.disablingDeferredForeignKeyChecks()
+        }
+        for step in runner.registry.steps[...index] {
+            migrator.register(step) { db, merged in
+                // GRDB reads the ledger before it takes the lock. Under the lock it may have
+                // changed: a step that another program has applied since must not run again.
+                monitor.finishStep()
+                guard try MigrationLedger.count(db) == expected.value else {
+                    throw LedgerChanged()
+                }
+                try monitor.step(step.identifier, in: db) {
+                    try apply(step, in: db, merged: merged)
+                    if step.identifier == lastOfRun {
+                        monitor.tell(.verifying)
+                        try runner.verify(db, isComplete: plan.completes)
+                    }
+                }
+                expected.value += 1 - merged.count
+            }
+        }
+        try migrator.migrate(writer)
+        monitor.finishStep()
+        return expected.value
+    }
+
+    private func apply(
+        _ step: MigrationStep<Database>,
+        in db: Database,
+        merged: Set<String>
+    ) throws {
+        runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
+        try StepTransaction.run(step.identifier, in: db) { try step.applyMerging($0, merged) }
+    }
+
+    /// Runs a step that can't be in a transaction, and records it once it has succeeded.
+    private func applyWithoutTransaction(
+        _ step: MigrationStep<Database>,
+        completes: Bool
+    ) throws {
+        try writer.barrierWriteWithoutTransaction { db in
+            try MigrationLedger.create(db)
+            guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
+            try monitor.step(step.identifier, in: db) {
+                runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
+                try StepTransaction.runWithout(step.identifier, in: db, step.apply)
+                monitor.tell(.verifying)
+                try runner.verify(db, isComplete: completes)
+            }
+            try db.inTransaction(.immediate) {
+                guard try !MigrationLedger.contains(step.identifier, db) else {
+                    throw LedgerChanged()
+                }
+                try MigrationLedger.insert(step.identifier, db)
+                return .commit
+            }
+        }
+        monitor.finishStep()
+    }
+
+    // MARK: - All or Nothing
+
+    /// Applies what is pending in one transaction, verification included.
+    ///
+    /// - Parameters:
+    ///   - ending: Whether the transaction is committed; a dry run isn't.
+    ///   - inspect: Looks at the result inside the transaction.
+    func applyAllOrNothing(
+        ending: Database.TransactionCompletion,
+        inspect: (Database) throws -> Void = { _ in }
+    ) throws {
+        do {
+            try writer.barrierWriteWithoutTransaction { db in
+                let wantsForeignKeysOff =
+                    try StepTransaction.checkAllOrNothing(plan(db).pending)
+                try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+                    try db.inTransaction(.immediate) {
+                        // The plan again, now under the lock.
+                        try applyAll(plan(db), in: db, checksForeignKeys: checks)
+                        try inspect(db)
+                        return ending
+                    }
+                }
+            }
+        } catch {
+            monitor.rollBackAll()
+            throw error
+        }
+    }
+
+    private func applyAll(
+        _ plan: MigrationPlan,
+        in db: Database,
+        checksForeignKeys: Bool
+    ) throws {
+        try MigrationLedger.create(db)
+        try MigrationLedger.remove(plan.obsolete, db)
+        var applied = try MigrationLedger.read(db)
+        monitor.expect(plan.pending.count)
+        for step in plan.pending {
+            let merged = step.mergedIdentifiers.intersection(applied)
+            try monitor.step(step.identifier, in: db) {
+                try db.inSavepoint {
+                    try apply(step, in: db, merged: merged)
+                    try MigrationLedger.remove(merged, db)
+                    try MigrationLedger.insert(step.identifier, db)
+                    if checksForeignKeys, step.foreignKeyChecks == .deferred {
+                        try db.checkForeignKeys()
+                    }
+                    return .commit
+                }
+            }
+            applied = applied.subtracting(merged).union([step.identifier])
+            monitor.finishStep()
+        }
+        guard !plan.pending.isEmpty else { return }
+        monitor.tell(.verifying)
+        try monitor.watching(db) { try runner.verify(db, isComplete: plan.completes) }
+        try monitor.checkCancellation()
+    }
+}
+
+/// Another program has applied or rolled back a step since the run was planned.
+private struct LedgerChanged: Error {}
+
+/// How many rows the ledger must have when the next step begins.
+///
+/// - Note: `@unchecked` because GRDB's migrator calls the closures that share it one after the
+///   other, on the thread of the database.
+private final class LedgerCount: @unchecked Sendable {
+    var value: Int
+
+    init(_ value: Int) {
+        self.value = value
+    }
+}
+
+extension DatabaseMigrator {
+    /// Registers a step with a body of one's own.
+    mutating func register(
+        _ step: MigrationStep<Database>,
+        body: @escaping @Sendable (Database, _ merged: Set<String>) throws -> Void
+    ) {
+        registerMigration(
+            step.identifier,
+            foreignKeyChecks: step.foreignKeyChecks == .immediate ? .immediate : .deferred,
+            merging: step.mergedIdentifiers,
+            migrate: body
+        )
+    }
+}

@@ -1,0 +1,152 @@
+import Dispatch
+import GRDB
+import MigrationKit
+
+/// The asynchronous forms of everything that blocks.
+///
+/// They have names of their own, as GRDB's `asyncMigrate` has, so that code which calls the blocking
+/// forms from an asynchronous function keeps its meaning. The work is done on a thread of its own.
+/// Where the task is cancelled, the running statement is interrupted, its transaction undone, and a
+/// `CancellationError` thrown.
+extension GRDBMigrationRunner {
+    /// The asynchronous form of ``migrate(in:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - options: How the run goes.
+    /// - Returns: What was applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncMigrate(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) { try migrate(in: writer, options: $0) }
+    }
+
+    /// The asynchronous form of ``migrate(in:upTo:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - targetIdentifier: The last step to apply.
+    ///   - options: How the run goes.
+    /// - Returns: What was applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncMigrate(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) {
+            try migrate(in: writer, upTo: targetIdentifier, options: $0)
+        }
+    }
+
+    /// The asynchronous form of ``rollbackMigrations(in:steps:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - count: How many steps, from 0 upwards.
+    ///   - options: How the run goes.
+    /// - Returns: What was rolled back.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncRollbackMigrations(
+        in writer: any DatabaseWriter,
+        steps count: Int = 1,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) {
+            try rollbackMigrations(in: writer, steps: count, options: $0)
+        }
+    }
+
+    /// The asynchronous form of ``rollbackMigration(identifier:in:options:)``.
+    ///
+    /// - Parameters:
+    ///   - identifier: The step.
+    ///   - writer: The database, opened for writing.
+    ///   - options: How the run goes.
+    /// - Returns: What was rolled back.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncRollbackMigration(
+        identifier: String,
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) {
+            try rollbackMigration(identifier: identifier, in: writer, options: $0)
+        }
+    }
+
+    /// The asynchronous form of ``dryRun(in:upTo:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - options: How the run goes.
+    /// - Returns: What a run would do.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncDryRun(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationPreview {
+        try await blocking(options) {
+            try dryRun(in: writer, upTo: targetIdentifier, options: $0)
+        }
+    }
+
+    /// The asynchronous form of ``migrationStatus(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: A status for every step, in order.
+    /// - Throws: What the blocking form throws.
+    public func asyncMigrationStatus(
+        in writer: any DatabaseWriter
+    ) async throws -> [MigrationStatus] {
+        try await blocking(MigrationOptions()) { _ in try migrationStatus(in: writer) }
+    }
+
+    /// The asynchronous form of ``pendingMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of the steps that are not applied, in order.
+    /// - Throws: What the blocking form throws.
+    public func asyncPendingMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> [String] {
+        try await blocking(MigrationOptions()) { _ in try pendingMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``runPostMigrationChecks(in:)``.
+    ///
+    /// - Parameter writer: The database. The runner's own checks only read it.
+    /// - Throws: What the blocking form throws.
+    public func asyncRunPostMigrationChecks(in writer: any DatabaseWriter) async throws {
+        try await blocking(MigrationOptions()) { _ in try runPostMigrationChecks(in: writer) }
+    }
+
+    // MARK: -
+
+    /// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
+    private func blocking<Value: Sendable>(
+        _ options: MigrationOptions,
+        _ work: @escaping @Sendable (MigrationOptions) throws -> Value
+    ) async throws -> Value {
+        var options = options
+        let cancellation = options.cancellation ?? MigrationCancellation()
+        options.cancellation = cancellation
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                DispatchQueue.global().async { [options] in
+                    continuation.resume(with: Result { try work(options) })
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+}

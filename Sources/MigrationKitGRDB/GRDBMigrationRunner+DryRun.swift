@@ -1,0 +1,118 @@
+import GRDB
+import MigrationKit
+
+/// What a run would do.
+public struct MigrationPreview: Equatable, Sendable {
+    /// The steps that would be applied, with the time that each took and the rows it changed.
+    public let steps: [MigrationReport.Step]
+
+    /// The schema before, as SQL.
+    public let schemaBefore: String
+
+    /// The schema after, as SQL.
+    public let schemaAfter: String
+
+    /// The tables, indexes, views and triggers that would be created, changed and dropped.
+    public let objects: [ObjectChange]
+
+    /// What happens to a table, index, view or trigger.
+    public struct ObjectChange: Equatable, Sendable {
+        /// The kinds of change.
+        public enum Kind: String, Equatable, Sendable {
+            /// The object is new.
+            case created
+
+            /// The object has another definition.
+            case changed
+
+            /// The object is gone.
+            case dropped
+        }
+
+        /// What happens to the object.
+        public let kind: Kind
+
+        /// `table`, `index`, `view` or `trigger`.
+        public let type: String
+
+        /// The object's name.
+        public let name: String
+    }
+}
+
+extension GRDBMigrationRunner {
+    /// Runs everything that is pending, verification included, and undoes it.
+    ///
+    /// The steps really run, on the real rows, in one transaction that is rolled back: what fails
+    /// here would fail in a run. Other programs can't write meanwhile. The host's
+    /// `verifyPostMigration`, which needs committed steps, doesn't run.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - options: How the run goes. It is all or nothing whatever they say.
+    /// - Returns: What a run would do.
+    /// - Throws: What a run would throw; `MigrationKitError.notForAllOrNothing(_:_:)` for steps that
+    ///   can't be undone.
+    public func dryRun(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationPreview {
+        let end = try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex
+        return try ForwardRun(self, on: writer, through: end, options: options).preview()
+    }
+}
+
+extension ForwardRun {
+    func preview() throws -> MigrationPreview {
+        let before = try writer.writeWithoutTransaction(SchemaObjects.init)
+        var after = before
+        var steps: [MigrationReport.Step] = []
+        try MigrationLock.hold(for: writer, options: options) {
+            try applyAllOrNothing(ending: .rollback) { db in
+                after = try SchemaObjects(db)
+                steps = monitor.steps
+            }
+        }
+        return MigrationPreview(
+            steps: steps,
+            schemaBefore: before.sql,
+            schemaAfter: after.sql,
+            objects: before.changes(to: after)
+        )
+    }
+}
+
+/// The objects of a schema.
+private struct SchemaObjects {
+    private struct Name: Hashable {
+        let type: String
+        let name: String
+    }
+
+    let sql: String
+    private var definitions: [Name: String] = [:]
+
+    init(_ db: Database) throws {
+        sql = try GRDBSchemaSnapshotProvider.snapshot(of: db)
+        for row in try GRDBSchemaSnapshotProvider.objects(of: db) {
+            definitions[Name(type: row["type"], name: row["name"])] = row["sql"]
+        }
+    }
+
+    func changes(to other: SchemaObjects) -> [MigrationPreview.ObjectChange] {
+        Set(definitions.keys).union(other.definitions.keys)
+            .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+            .compactMap { object in
+                let kind: MigrationPreview.ObjectChange.Kind
+                switch (definitions[object], other.definitions[object]) {
+                case (nil, _): kind = .created
+                case (_, nil): kind = .dropped
+                case (let before, let after) where before == after: return nil
+                default: kind = .changed
+                }
+                return .init(kind: kind, type: object.type, name: object.name)
+            }
+    }
+}

@@ -1,0 +1,124 @@
+import GRDB
+import MigrationKit
+
+extension GRDBMigrationRunner {
+    /// GRDB's own migrator with the same steps, for those who want its queries.
+    ///
+    /// Migrating with it works on the same ledger, without the guarantees of the runner: it takes
+    /// no lock between processes, verifies nothing, and ends the process where a target is unknown
+    /// or lies behind the database. Steps that use no transaction run inside one here.
+    public var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        for step in registry.steps {
+            migrator.register(step) { db, merged in try step.applyMerging(db, merged) }
+        }
+        return migrator
+    }
+
+    /// The identifiers of the steps that are applied together with all steps before them, in order.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func completedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
+        let applied = try appliedMigrationIdentifiers(in: writer)
+        return Array(migrationIdentifiers.prefix { applied.contains($0) })
+    }
+
+    /// Whether every step is applied.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func hasCompletedMigrations(in writer: any DatabaseWriter) throws -> Bool {
+        try !hasPendingMigrations(in: writer)
+    }
+
+    /// Whether the ledger names steps that the runner doesn't know: a newer program was here.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func hasBeenSuperseded(in writer: any DatabaseWriter) throws -> Bool {
+        let applied = try appliedMigrationIdentifiers(in: writer)
+        do {
+            try registry.checkKnows(applied)
+            return false
+        } catch MigrationKitError.databaseIsNewer {
+            return true
+        }
+    }
+
+    /// Whether the applied steps, run again, would lead to another schema than the database has.
+    ///
+    /// For development: it tells that a step was changed after it was applied. The steps run on a
+    /// new database in memory that is configured as this one is, its key included.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: What a step throws on the new database.
+    public func hasSchemaChanges(in writer: any DatabaseWriter) throws -> Bool {
+        let (applied, schema) = try writer.read { db in
+            (try MigrationLedger.read(db), try GRDBSchemaSnapshotProvider.snapshot(of: db))
+        }
+        if try hasBeenSuperseded(in: writer) { return true }
+        guard let last = registry.applied(among: applied).last,
+            let index = registry.steps.firstIndex(where: { $0.identifier == last.identifier })
+        else { return false }
+
+        var configuration = writer.configuration
+        configuration.readonly = false
+        configuration.targetQueue = nil
+        configuration.writeTargetQueue = nil
+        let fresh = try DatabaseQueue(configuration: configuration)
+        let steps = registry.steps[...index].filter { applied.contains($0.identifier) }
+        try GRDBMigrationRunner(
+            steps: steps,
+            enforceLexicographicOrder: false,
+            allowsOutOfOrder: true
+        ).migrate(in: fresh)
+        return try fresh.read(GRDBSchemaSnapshotProvider.snapshot(of:)) != schema
+    }
+
+    #if DEBUG
+        /// Drops everything in the database if a step was changed after it was applied, so that the
+        /// next run begins anew.
+        ///
+        /// **This destroys all rows.** It is there for development, and only in debug builds. Works
+        /// on an encrypted database, which keeps its key.
+        ///
+        /// - Parameter writer: The database, opened for writing.
+        /// - Returns: Whether the database was erased.
+        /// - Throws: What ``hasSchemaChanges(in:)`` throws; a `DatabaseError`.
+        @discardableResult
+        public func eraseDatabaseOnSchemaChange(in writer: any DatabaseWriter) throws -> Bool {
+            guard try hasSchemaChanges(in: writer) else { return false }
+            try MigrationLock.hold(for: writer, options: MigrationOptions()) {
+                try writer.barrierWriteWithoutTransaction(Self.erase)
+            }
+            return true
+        }
+
+        /// GRDB's own `erase()` copies an empty database over this one, which SQLCipher refuses.
+        private static func erase(_ db: Database) throws {
+            try StepTransaction.withForeignKeysOff(db, if: true) { _ in
+                try db.inTransaction(.immediate) {
+                    // Virtual tables first: they take their shadow tables with them.
+                    for type in ["trigger", "view", "table"] {
+                        let objects = try String.fetchAll(
+                            db,
+                            sql: """
+                                SELECT name FROM sqlite_master
+                                WHERE type = ? AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                                ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC
+                                """,
+                            arguments: [type]
+                        )
+                        for object in objects {
+                            let name = GRDBMigrationSQLHelpers.quoted(object)
+                            try db.execute(sql: "DROP \(type) IF EXISTS \(name)")
+                        }
+                    }
+                    return .commit
+                }
+            }
+            try db.execute(sql: "VACUUM")
+        }
+    #endif
+}

@@ -1,0 +1,52 @@
+import FileLock
+import Foundation
+import GRDB
+import MigrationKit
+
+/// Lets one process at a time migrate a database.
+///
+/// The lock is a file beside the database, `NAME-migration.lock`, which the kernel frees when its
+/// holder ends. Programs that migrate with GRDB alone don't know it; what they may do in between is
+/// looked for under SQLite's own lock.
+enum MigrationLock {
+    static func hold<Value>(
+        for writer: any DatabaseWriter,
+        options: MigrationOptions,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        // The path as SQLite has resolved it, so that all programs come to the same one; empty for
+        // a database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>
+        let path = try writer.writeWithoutTransaction { db in
+            try String.fetchOne(
+                db,
+                sql: "SELECT file FROM pragma_database_list WHERE name = 'main'"
+            )
+        }
+        guard let path, !path.isEmpty else { return try body() }
+
+        let lock = FileLock(beside: path, suffix: "-migration.lock")
+        var isWaiting = false
+        do {
+            return try lock.withLock(
+                timeout: options.lockTimeout,
+                whileWaiting: { holder in
+                    try options.cancellation?.check()
+                    if !isWaiting { options.observer?(.waiting(holder: holder)) }
+                    isWaiting = true
+                },
+                body
+            )
+        } catch FileLock.Failure.held(let holder) {
+            throw MigrationKitError.locked(
+                path: path,
+                holder: holder,
+                seconds: options.lockTimeout
+            )
+        } catch FileLock.Failure.refused(let code) {
+            throw MigrationKitError.cannotLock(
+                path: lock.path,
+                reason: String(cString: strerror(code)).lowercased()
+            )
+        }
+    }
+}

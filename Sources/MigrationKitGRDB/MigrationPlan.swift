@@ -1,0 +1,59 @@
+import GRDB
+import MigrationKit
+
+/// What a forward run has to do to a database, given its ledger.
+struct MigrationPlan {
+    /// The steps to apply, in order.
+    let pending: [MigrationStep<Database>]
+
+    /// The rows of the ledger that belong to steps which others stand for by now.
+    let obsolete: Set<String>
+
+    /// How many rows the ledger has without the obsolete ones.
+    let ledgerCount: Int
+
+    /// Whether no step of the registry is pending once the plan is carried out.
+    let completes: Bool
+
+    var isEmpty: Bool {
+        pending.isEmpty && obsolete.isEmpty
+    }
+
+    /// - Parameters:
+    ///   - applied: The ledger.
+    ///   - registry: The steps.
+    ///   - end: How many steps of the registry, from its start, are to be applied.
+    /// - Throws: ``MigrationKitError`` for a ledger that doesn't lead there.
+    init(
+        applied: Set<String>,
+        registry: MigrationRegistry<Database>,
+        through end: Int
+    ) throws {
+        try registry.checkKnows(applied)
+        let latestIndex = registry.steps.lastIndex { applied.contains($0.identifier) }
+        if let latestIndex, latestIndex >= end {
+            throw MigrationKitError.targetBehindDatabase(
+                target: registry.steps[..<end].last?.identifier ?? "",
+                latestApplied: registry.steps[latestIndex].identifier
+            )
+        }
+
+        pending = registry.steps[..<end].filter { !applied.contains($0.identifier) }
+        if let latestIndex, !registry.allowsOutOfOrder {
+            // A step that takes the place of others is not late where one of them is applied.
+            let late = registry.steps[..<latestIndex].filter {
+                !applied.contains($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
+            }
+            guard late.isEmpty else {
+                throw MigrationKitError.pendingBeforeApplied(
+                    pending: late.map(\.identifier),
+                    latestApplied: registry.steps[latestIndex].identifier
+                )
+            }
+        }
+        obsolete = registry.applied(among: applied)
+            .reduce(into: []) { $0.formUnion($1.mergedIdentifiers.intersection(applied)) }
+        ledgerCount = applied.count - obsolete.count
+        completes = end == registry.steps.endIndex
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import MigrationKit
+
+/// Follows one run: which steps it has done, how long each took, whether it is to end.
+///
+/// GRDB's migrator reports nothing between two steps. That the next one begins, or that the
+/// migrator returns, is how one knows that the step before is committed.
+///
+/// - Note: `@unchecked` because the state is guarded by `lock`; the migrator's closures are
+///   `@Sendable`, although it calls them one after the other.
+final class RunMonitor: @unchecked Sendable {
+    private struct Running {
+        let identifier: String
+        let start: ContinuousClock.Instant
+        let changesBefore: Int
+        var changes = 0
+        var lastSign: ContinuousClock.Instant
+    }
+
+    let direction: MigrationEvent.Direction
+    private let options: MigrationOptions
+    private let lock = NSLock()
+    private var count = 0
+    private var running: Running?
+    private var finished: [MigrationReport.Step] = []
+
+    init(direction: MigrationEvent.Direction, options: MigrationOptions) {
+        self.direction = direction
+        self.options = options
+    }
+
+    func tell(_ event: MigrationEvent) {
+        options.observer?(event)
+    }
+
+    func checkCancellation() throws {
+        try options.cancellation?.check()
+    }
+
+    /// The steps that the run has done so far, in order.
+    var steps: [MigrationReport.Step] {
+        lock.withLock { finished }
+    }
+
+    /// The run has this many steps to do, as far as is known now.
+    func expect(_ remaining: Int) {
+        let isFirst = lock.withLock {
+            defer { count = finished.count + remaining }
+            return count == 0
+        }
+        if isFirst, remaining > 0 {
+            tell(.runStarted(direction: direction, count: remaining))
+        }
+    }
+
+    // MARK: - Steps
+
+    /// Runs a step's work, from its beginning to just before its commit.
+    func step(_ identifier: String, in db: Database, _ work: () throws -> Void) throws {
+        try checkCancellation()
+        let index = lock.withLock {
+            running = Running(
+                identifier: identifier,
+                start: .now,
+                changesBefore: db.totalChangesCount,
+                lastSign: .now
+            )
+            return finished.count + 1
+        }
+        tell(.stepStarted(identifier: identifier, direction: direction, index: index, count: count))
+        try watching(db, work)
+        let changesAfter = db.totalChangesCount
+        lock.withLock {
+            guard var running else { return }
+            running.changes = changesAfter - running.changesBefore
+            self.running = running
+        }
+        try checkCancellation()
+    }
+
+    /// The running step, if there is one, is committed.
+    func finishStep() {
+        let step: MigrationReport.Step? = lock.withLock {
+            guard let running else { return nil }
+            let step = MigrationReport.Step(
+                identifier: running.identifier,
+                seconds: (ContinuousClock.now - running.start) / .seconds(1),
+                rowsChanged: running.changes
+            )
+            finished.append(step)
+            self.running = nil
+            return step
+        }
+        if let step {
+            tell(.stepFinished(step, direction: direction))
+        }
+    }
+
+    /// The running step, if there is one, was undone.
+    func failStep() {
+        let identifier = lock.withLock {
+            defer { running = nil }
+            return running?.identifier
+        }
+        if let identifier {
+            tell(.stepFailed(identifier: identifier, direction: direction))
+        }
+    }
+
+    /// Everything that the run has done is undone.
+    func rollBackAll() {
+        failStep()
+        let undone = lock.withLock {
+            defer { finished = [] }
+            return finished.map(\.identifier)
+        }
+        tell(.rolledBack(identifiers: undone))
+    }
+
+    // MARK: - In the Middle of a Statement
+
+    /// Runs a block during which SQLite calls back every few thousand instructions: to give a sign
+    /// of life, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
+        guard options.observer != nil || options.cancellation != nil else { return try block() }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_progress_handler(
+            db.sqliteConnection,
+            20_000,
+            { context in
+                guard let context else { return 0 }
+                let monitor = Unmanaged<RunMonitor>.fromOpaque(context).takeUnretainedValue()
+                return monitor.continues() ? 0 : 1
+            },
+            context
+        )
+        defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+        do {
+            return try block()
+        } catch {
+            // What the interrupted statement throws says nothing about why it was.
+            try checkCancellation()
+            throw error
+        }
+    }
+
+    private func continues() -> Bool {
+        let sign: MigrationEvent? = lock.withLock {
+            guard var running else { return nil }
+            let now = ContinuousClock.now
+            guard now - running.lastSign > .milliseconds(100) else { return nil }
+            running.lastSign = now
+            self.running = running
+            return .stepContinues(
+                identifier: running.identifier,
+                seconds: (now - running.start) / .seconds(1)
+            )
+        }
+        if let sign { tell(sign) }
+        return options.cancellation?.isCancelled != true
+    }
+}

@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+@Suite struct HelpTests {
+    static let commands = ["migrate", "status", "rollback", "verify", "schema-dump"]
+
+    @Test(arguments: [[]] + commands.map { [$0] }) func helpFitsEightyColumns(
+        _ command: [String]
+    ) throws {
+        let help = try Tool().run(command + ["--help"])
+        #expect(help.status == 0)
+        #expect(help.stderr.isEmpty)
+        #expect(help.stdout.hasPrefix("OVERVIEW: "))
+        for line in help.stdout.split(separator: "\n") {
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test func helpNamesEveryCommand() throws {
+        let help = try Tool().run("--help").stdout
+        for command in Self.commands {
+            #expect(help.contains("\n  \(command) "))
+        }
+    }
+
+    @Test func versionIsANumber() throws {
+        let version = try Tool().run("--version")
+        #expect(version.status == 0)
+        #expect(version.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+    }
+
+    @Test func withoutACommandTheHelpIsShown() throws {
+        let nothing = try Tool().run([])
+        #expect(nothing.status == 0)
+        #expect(nothing.stdout.contains("SUBCOMMANDS:"))
+    }
+}

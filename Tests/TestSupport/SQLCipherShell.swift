@@ -1,0 +1,26 @@
+/// The `sqlcipher` shell, a SQLCipher that is not inside the tests' own process.
+public enum SQLCipherShell {
+    /// Runs SQL and answers what it prints, without the last line's newline.
+    ///
+    /// - Parameters:
+    ///   - path: The database, which is made if there is none.
+    ///   - key: A passphrase, or a raw key in the form `x'...'`; nil for a plaintext database.
+    ///   - compatibility: The SQLCipher version whose format is used instead of the shell's own.
+    ///   - sql: The statements, each with its semicolon.
+    /// - Throws: ``ProcessFailure`` if a statement fails, or if the shell complains of anything.
+    public static func run(
+        _ path: String,
+        key: String?,
+        compatibility: Int? = nil,
+        _ sql: String
+    ) throws -> String {
+        // Giving a key prints "ok", which is no answer to the SQL.
+        var input = ".bail on\n.output /dev/null\n"
+        if let key { input += "PRAGMA key = \"\(key.replacing("\"", with: "\"\""))\";\n" }
+        if let compatibility { input += "PRAGMA cipher_compatibility = \(compatibility);\n" }
+        input += ".output stdout\n\(sql)\n"
+        let result = try TestSupport.run("sqlcipher", ["-batch", path], input: input.utf8)
+        let output = try ProcessFailure.check("sqlcipher", result).stdout
+        return output.hasSuffix("\n") ? String(output.dropLast()) : output
+    }
+}
