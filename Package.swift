@@ -75,6 +75,7 @@ let package = Package(
                 "MigrationKitGRDB",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "CKeyStore",
                 "KeyStore",
                 "SecretService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

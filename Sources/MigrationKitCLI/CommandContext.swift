@@ -7,7 +7,10 @@ import MigrationKitGRDB
 /// What a command works with, beside its options.
 struct CommandContext: Sendable {
     let host: MigrationCLIHost
-    let environment: [String: String]
+    let environment: ProcessEnvironment
+
+    /// The value of `--password`, where it never became text.
+    var passwordArgument: Secret?
 
     /// Takes results, a line or several at a time.
     let output: @Sendable (String) -> Void
@@ -18,8 +21,17 @@ struct CommandContext: Sendable {
     /// Whether the key may be asked for, where there is a terminal.
     let canPrompt: Bool
 
+    /// Whether standard output is a terminal, where a key may be shown.
+    var outputIsTerminal = false
+
+    /// Takes a key that was asked for, and bytes around it.
+    let reveal: @Sendable (Secret) -> Void
+
     /// Whether standard error is a terminal that shows progress.
     let showsProgress: Bool
+
+    /// Whether Ctrl-C ends a run in good order. It is for whoever owns the process to say.
+    let endsOnSignals: Bool
 
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
@@ -28,21 +40,21 @@ struct CommandContext: Sendable {
         _ options: DatabaseOptions,
         createsFile: Bool = false
     ) throws -> (writer: any DatabaseWriter, path: String?) {
-        if options.password != nil {
-            errorOutput(
-                """
-                warning: --password can be seen by others on this machine and stays in the shell's \
-                history; prefer --keychain-service or --password-file
-                """
-            )
-        }
-        let resolved = try options.resolved(
-            environment: environment,
-            createsFile: createsFile,
-            canPrompt: canPrompt
-        )
+        warn(about: options.keyed.secret)
+        let resolved = try options.resolved(in: self, createsFile: createsFile)
         keySource.note(resolved.keySource)
         return (try host.openWriter(resolved), resolved.dbPath)
+    }
+
+    /// Warns about a key that was given where others can see it.
+    func warn(about options: SecretOptions) {
+        guard options.password != nil else { return }
+        errorOutput(
+            """
+            warning: --password can be seen by others on this machine and stays in the shell's \
+            history; prefer --keychain-service or --password-file
+            """
+        )
     }
 
     func printJSON(_ document: some Encodable) throws {
