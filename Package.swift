@@ -63,6 +63,7 @@ let package = Package(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CSQLCipher",
+                "FileLock",
                 "KeyStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -114,10 +115,22 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
+        .executableTarget(
+            name: "FirstLaunchProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "SecretService",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FirstLaunchProbe"
+        ),
+        .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CSQLCipher",
+                "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",

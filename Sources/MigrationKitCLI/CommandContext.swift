@@ -33,6 +33,9 @@ struct CommandContext: Sendable {
     /// Whether standard error is a terminal that shows progress.
     let showsProgress: Bool
 
+    /// Whether Ctrl-C ends a run in good order. It is for whoever owns the process to say.
+    let endsOnSignals: Bool
+
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 

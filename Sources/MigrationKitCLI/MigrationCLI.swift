@@ -41,7 +41,8 @@ public enum MigrationCLI {
                 reveal: { secret in
                     output(secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
                 },
-                showsProgress: false
+                showsProgress: false,
+                endsOnSignals: false
             )
         )
     }
@@ -77,7 +78,8 @@ public enum MigrationCLI {
             ownsDescriptors: true,
             outputIsTerminal: Terminal.isOutput,
             reveal: Terminal.reveal,
-            showsProgress: StandardError.isTerminal
+            showsProgress: StandardError.isTerminal,
+            endsOnSignals: true
         )
         do {
             try run(arguments: words, context: context)

@@ -30,7 +30,7 @@ struct StoreOptions<Migrations: MigrationsOptions>: ParsableArguments {
 
 /// An open database with its migrations.
 struct OpenStore {
-    let runner: GRDBMigrationRunner
+    var runner: GRDBMigrationRunner
     let writer: any DatabaseWriter
     let path: String?
 }

@@ -249,16 +249,16 @@ struct ForwardRun {
         monitor.expect(plan.pending.count)
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
-            try monitor.step(step.identifier, in: db) {
-                try db.inSavepoint {
+            try db.inSavepoint {
+                try monitor.step(step.identifier, in: db) {
                     try apply(step, in: db, merged: merged)
-                    try MigrationLedger.remove(merged, db)
-                    try MigrationLedger.insert(step.identifier, db)
                     if checksForeignKeys, step.foreignKeyChecks == .deferred {
                         try db.checkForeignKeys()
                     }
-                    return .commit
                 }
+                try MigrationLedger.remove(merged, db)
+                try MigrationLedger.insert(step.identifier, db)
+                return .commit
             }
             applied = applied.subtracting(merged).union([step.identifier])
             monitor.finishStep()

@@ -7,8 +7,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "rollback",
             abstract: "Undo the latest migrations, newest first, then verify.",
-            usage:
-                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
+            usage: "\(Migrations.programName) rollback [--steps <number>] [<options>]",
             discussion: """
                 Whether each of them can be undone is found out before the first one is.
                 """
@@ -21,6 +20,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var steps = 1
 
+    @OptionGroup var run: RunOptions
     @OptionGroup var store: StoreOptions<Migrations>
 
     func run(in context: CommandContext) throws {
@@ -29,11 +29,11 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
-        try context.report(.rolledBack, on: store, json: self.store.json) { observer in
+        try context.report(.rolledBack, on: store, json: self.store.json) { watched in
             try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,
-                options: MigrationOptions(observer: observer)
+                options: watched(run.options)
             )
         }
     }

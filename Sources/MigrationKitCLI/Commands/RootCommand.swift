@@ -15,7 +15,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 Exit codes: 0 done, 1 a migration failed and was undone, 2 verification failed, \
                 64 wrong usage, 65 unusable migrations, 66 no such file, 69 no secret store or no \
                 such key in it, 73 output can't be created, 74 input/output error, 75 database \
-                busy, 77 key or permission refused.
+                busy, 77 key or permission refused, 130 interrupted.
                 """,
             version: MigrationCLI.version,
             subcommands: [
@@ -23,6 +23,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 StatusCommand<Migrations>.self,
                 RollbackCommand<Migrations>.self,
                 VerifyCommand<Migrations>.self,
+                BaselineCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
             ]
