@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "MigrationKit", targets: ["MigrationKit"]),
         .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
+        .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -25,6 +26,15 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        // For the tests of those who embed the runner; works with Swift Testing and XCTest alike.
+        .target(
+            name: "MigrationKitTestSupport",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitGRDB",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         .testTarget(name: "MigrationKitTests", dependencies: ["MigrationKit"]),
@@ -63,6 +73,7 @@ let package = Package(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CSQLCipher",
+                "FileLock",
                 "KeyStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -108,16 +119,44 @@ let package = Package(
         .testTarget(
             name: "MigrationKitGRDBTests",
             dependencies: [
+                "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                // The runner knows no encryption; its tests run it on encrypted files.
+                "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
         .testTarget(
+            name: "MigrationKitTestSupportTests",
+            dependencies: [
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQL",
+                "MigrationKitSQLCipher",
+                "MigrationKitTestSupport",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .executableTarget(
+            name: "FirstLaunchProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "SecretService",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FirstLaunchProbe"
+        ),
+        .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
+        .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CSQLCipher",
+                "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",

@@ -5,9 +5,9 @@ public struct MigrationHostIntegration<Writer, Database>: Sendable {
     /// Prepares a database before the first step of a run, for example with a base schema that
     /// older releases created without migrations.
     ///
-    /// It runs once per run that migrates, in a transaction of its own, whether or not a step is
-    /// pending, and so must be safe to repeat. It returns whether it created anything, which is
-    /// logged.
+    /// It runs once per run that migrates, whether or not a step is pending, and so must be safe to
+    /// repeat: in a transaction of its own, or in that of the run where the run is all or nothing.
+    /// It returns whether it created anything, which is logged.
     public var bootstrapSchema: (@Sendable (Database) throws -> Bool)?
 
     /// Checks that the database is sound, in place of the runner's own integrity checks.

@@ -21,6 +21,9 @@ struct CommandContext: Sendable {
     /// Whether the key may be asked for, where there is a terminal.
     let canPrompt: Bool
 
+    /// Whether the descriptors that the user opened for the process are the tool's to close.
+    var ownsDescriptors = false
+
     /// Whether standard output is a terminal, where a key may be shown.
     var outputIsTerminal = false
 
@@ -43,7 +46,26 @@ struct CommandContext: Sendable {
         warn(about: options.keyed.secret)
         let resolved = try options.resolved(in: self, createsFile: createsFile)
         keySource.note(resolved.keySource)
+        defer { release(resolved.keySource) }
         return (try host.openWriter(resolved), resolved.dbPath)
+    }
+
+    /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the
+    /// key's file among those that it has open.
+    func release(_ source: KeySource?) {
+        guard ownsDescriptors else { return }
+        switch source {
+        case .fileDescriptor(let number) where number > STDERR_FILENO:
+            close(number)
+        case .standardInput, .fileDescriptor(STDIN_FILENO):
+            // The number stays taken, or the next file that is opened would be standard input.
+            let nothing = Foundation.open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard nothing >= 0 else { return }
+            dup2(nothing, STDIN_FILENO)
+            close(nothing)
+        default:
+            break
+        }
     }
 
     /// Warns about a key that was given where others can see it.

@@ -116,9 +116,17 @@ struct Failure {
         let cause = Failure(failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
-            failure.committed == 0
-            ? "Its transaction was rolled back: nothing has changed."
-            : "Its transaction was rolled back; the \(failure.committed) before it stay."
+            switch (failure.hadTransaction, failure.committed) {
+            case (true, 0):
+                "Its transaction was rolled back: nothing has changed."
+            case (true, let count):
+                "Its transaction was rolled back; the \(count) before it stay."
+            case (false, _):
+                """
+                It runs outside of a transaction, so what it did before the error stays. It is not \
+                recorded as done, and runs again next time.
+                """
+            }
         let baseline = """
             The database has tables, and no migration is recorded. If other means have made what \
             the first migrations make, 'baseline' records those as applied.

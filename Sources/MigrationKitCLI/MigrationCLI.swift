@@ -75,6 +75,7 @@ public enum MigrationCLI {
             output: { print($0) },
             errorOutput: { StandardError.write($0) },
             canPrompt: true,
+            ownsDescriptors: true,
             outputIsTerminal: Terminal.isOutput,
             reveal: Terminal.reveal,
             showsProgress: StandardError.isTerminal,

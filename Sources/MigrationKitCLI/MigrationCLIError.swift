@@ -75,7 +75,7 @@ extension MigrationCLIError: LocalizedError {
     }
 }
 
-/// A step, or its rollback, that failed, and whose transaction was undone.
+/// A step, or its rollback, that failed.
 public struct MigrationStepFailure: Error {
     /// The step's identifier.
     public let identifier: String
@@ -85,6 +85,9 @@ public struct MigrationStepFailure: Error {
 
     /// How many steps of the same run were committed before it.
     public let committed: Int
+
+    /// Whether the step ran in a transaction, so that what it did is undone.
+    public let hadTransaction: Bool
 
     /// Whether the database has tables, and no migration that is known to have made them.
     public let wasUnmanaged: Bool

@@ -8,6 +8,7 @@ final class RunProgress: @unchecked Sendable {
     private let lock = NSLock()
     private let showsLine: Bool
     private var committed = 0
+    private var direction = MigrationEvent.Direction.forward
     private var running = ""
     private var failed: (identifier: String, isRollback: Bool)?
 
@@ -48,10 +49,15 @@ final class RunProgress: @unchecked Sendable {
                 identifier: failed.identifier,
                 isRollback: failed.isRollback,
                 committed: committed,
+                hadTransaction: hadTransaction(failed.identifier),
                 wasUnmanaged: isUnmanaged,
                 underlying: error
             )
         }
+    }
+
+    private func hadTransaction(_ identifier: String) -> Bool {
+        store.runner.steps.first { $0.identifier == identifier }?.usesTransaction ?? true
     }
 
     /// Whether the database has tables, and no migration that is known to have made them.
@@ -67,7 +73,9 @@ final class RunProgress: @unchecked Sendable {
         switch event {
         case .waiting(let holder):
             show("waiting for another process\(holder.map { " (\($0))" } ?? "")")
-        case .runStarted, .runFinished:
+        case .runStarted(let direction, _):
+            lock.withLock { self.direction = direction }
+        case .runFinished:
             break
         case .stepStarted(let identifier, let direction, let index, let count):
             let verb = direction == .forward ? "applying" : "rolling back"
@@ -80,8 +88,14 @@ final class RunProgress: @unchecked Sendable {
             lock.withLock { committed += 1 }
         case .stepFailed(let identifier, let direction):
             lock.withLock { failed = (identifier, direction == .back) }
-        case .rolledBack:
-            lock.withLock { committed = 0 }
+        case .rolledBack(let identifiers):
+            lock.withLock {
+                committed = 0
+                // The verification of the whole belongs to its last step.
+                if failed == nil, let last = identifiers.last {
+                    failed = (last, direction == .back)
+                }
+            }
         case .verifying:
             show("verifying")
         }

@@ -12,26 +12,28 @@ enum Terminal {
     static func confirm(_ question: String) -> Bool? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
-        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
-        try? handle.write(contentsOf: Data("\(question) [y/N] ".utf8))
-        // A terminal gives a line at a time; a longer one is no answer.
-        let answer = (try? handle.read(upToCount: 256)) ?? Data()
-        let words = String(decoding: answer, as: UTF8.self)
+        defer { close(terminal) }
+        Data("\(question) [y/N] ".utf8).withUnsafeBytes { writeAll($0, to: terminal) }
+        // A terminal gives a line at a time; one that doesn't fit is no answer.
+        var line = [UInt8](repeating: 0, count: 256)
+        var count = read(terminal, &line, line.count)
+        while count < 0, errno == EINTR { count = read(terminal, &line, line.count) }
+        let answer = String(decoding: line.prefix(max(0, count)), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        return ["y", "yes"].contains(words.lowercased())
+        return ["y", "yes"].contains(answer.lowercased())
     }
 
     /// Writes a secret and a newline to standard output, past every buffer.
     static func reveal(_ secret: Secret) {
         fflush(nil)
-        secret.withUnsafeBytes(writeAll)
-        withUnsafeBytes(of: UInt8(ascii: "\n"), writeAll)
+        secret.withUnsafeBytes { writeAll($0, to: STDOUT_FILENO) }
+        withUnsafeBytes(of: UInt8(ascii: "\n")) { writeAll($0, to: STDOUT_FILENO) }
     }
 
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer) {
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
         var rest = bytes
         while !rest.isEmpty {
-            let count = write(STDOUT_FILENO, rest.baseAddress, rest.count)
+            let count = write(descriptor, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])

@@ -57,6 +57,10 @@ struct BackwardRun {
         let applied = try MigrationLedger.read(db)
         try runner.registry.checkKnows(applied)
         return try choose(applied).map { step in
+            // A step of an earlier release that another one stands for: its rollback is gone.
+            if let merged = runner.registry.merged(behind: step, among: applied) {
+                throw MigrationKitError.rollbackNotDefined(merged)
+            }
             guard let rollback = step.rollback else {
                 throw MigrationKitError.rollbackNotDefined(step.identifier)
             }

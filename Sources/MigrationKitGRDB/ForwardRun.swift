@@ -24,10 +24,16 @@ struct ForwardRun {
     }
 
     func run() throws -> MigrationReport {
-        _ = try plan()
-        let bootstrapped = try bootstrap()
+        var bootstrapped = false
         // Nothing to do is the common case. It takes no lock and writes nothing.
-        if try !plan().isEmpty {
+        let isUpToDate = try plan().isEmpty
+        if runner.integration.bootstrapSchema != nil,
+            isUpToDate || options.transaction == .perStep
+        {
+            bootstrapped = try writer.write(bootstrap)
+        }
+        // The host may have recorded steps as applied.
+        if try !isUpToDate && !plan().isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 switch options.transaction {
                 case .perStep: try applyStepByStep()
@@ -73,9 +79,9 @@ struct ForwardRun {
         )
     }
 
-    private func bootstrap() throws -> Bool {
-        guard let bootstrapSchema = runner.integration.bootstrapSchema else { return false }
-        let created = try writer.write(bootstrapSchema)
+    /// - Returns: Whether the host created anything.
+    private func bootstrap(_ db: Database) throws -> Bool {
+        let created = try runner.integration.bootstrapSchema?(db) ?? false
         if created {
             runner.log?("🧱 Created the base schema")
         }
@@ -210,7 +216,7 @@ struct ForwardRun {
 
     // MARK: - All or Nothing
 
-    /// Applies what is pending in one transaction, verification included.
+    /// Applies what is pending in one transaction, the host's bootstrap and verification included.
     ///
     /// - Parameters:
     ///   - ending: Whether the transaction is committed; a dry run isn't.
@@ -225,8 +231,13 @@ struct ForwardRun {
                     try StepTransaction.checkAllOrNothing(plan(db).pending)
                 try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
                     try db.inTransaction(.immediate) {
+                        let bootstrapped = try bootstrap(db)
                         // The plan again, now under the lock.
-                        try applyAll(plan(db), in: db, checksForeignKeys: checks)
+                        let plan = try plan(db)
+                        try applyAll(plan, in: db, checksForeignKeys: checks)
+                        if bootstrapped || !plan.pending.isEmpty {
+                            try verifyAll(plan, in: db)
+                        }
                         try inspect(db)
                         return ending
                     }
@@ -263,7 +274,9 @@ struct ForwardRun {
             applied = applied.subtracting(merged).union([step.identifier])
             monitor.finishStep()
         }
-        guard !plan.pending.isEmpty else { return }
+    }
+
+    private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
         monitor.tell(.verifying)
         try monitor.watching(db) { try runner.verify(db, isComplete: plan.completes) }
         try monitor.checkCancellation()

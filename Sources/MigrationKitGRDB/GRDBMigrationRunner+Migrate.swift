@@ -72,10 +72,10 @@ extension GRDBMigrationRunner {
             try writer.write { db in
                 let applied = try MigrationLedger.read(db)
                 try registry.checkKnows(applied)
-                if let latest = registry.applied(among: applied).last {
-                    throw MigrationKitError.baselineOnMigratedDatabase(
-                        latestApplied: latest.identifier
-                    )
+                // Where only steps are applied that others stand for by now, the last of them.
+                let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
+                if let latest {
+                    throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
                 }
                 try MigrationLedger.create(db)
                 for identifier in identifiers {

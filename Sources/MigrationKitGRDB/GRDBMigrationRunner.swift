@@ -78,6 +78,11 @@ public struct GRDBMigrationRunner: Sendable {
 
     // MARK: - The Steps
 
+    /// The steps, in order.
+    public var steps: [Step] {
+        registry.steps
+    }
+
     /// The identifiers of the steps, in order.
     public var migrationIdentifiers: [String] {
         registry.identifiers

@@ -54,7 +54,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     }
 
     /// The type, name and SQL of every object, in the order of the snapshot.
-    static func objects(of db: Database) throws -> [Row] {
+    package static func objects(of db: Database) throws -> [Row] {
         // A virtual table creates its shadow tables, and SQLite and GRDB create theirs.
         // <https://www.sqlite.org/pragma.html#pragma_table_list>
         try Row.fetchAll(

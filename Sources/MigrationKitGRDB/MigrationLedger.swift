@@ -64,6 +64,14 @@ extension MigrationRegistry<Database> {
         steps.filter { applied.contains($0.identifier) }
     }
 
+    /// An applied step that a pending one behind `step` stands for, if there is one.
+    func merged(behind step: MigrationStep<Database>, among applied: Set<String>) -> String? {
+        steps.drop { $0.identifier != step.identifier }.dropFirst()
+            .filter { !applied.contains($0.identifier) }
+            .compactMap { $0.mergedIdentifiers.intersection(applied).max() }
+            .last
+    }
+
     /// The identifiers of the pending steps, in the order of the registry.
     func pending(given applied: Set<String>) -> [String] {
         identifiers.filter { !applied.contains($0) }

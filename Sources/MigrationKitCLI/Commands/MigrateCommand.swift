@@ -42,6 +42,17 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Apply pending migrations that come before applied ones.")
     var allowOutOfOrder = false
 
+    #if DEBUG
+        // Not in the tool that people install: it destroys every row.
+        @Flag(
+            help: ArgumentHelp(
+                "Erase the database if an applied migration was changed.",
+                discussion: "DESTROYS ALL ROWS. For development; debug builds only."
+            )
+        )
+        var eraseOnSchemaChange = false
+    #endif
+
     @OptionGroup var run: RunOptions
     @OptionGroup var store: StoreOptions<Migrations>
 
@@ -70,6 +81,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
                 try runner.dryRun(in: writer, upTo: to, options: watched(options))
             }
         }
+        #if DEBUG
+            if eraseOnSchemaChange, try runner.eraseDatabaseOnSchemaChange(in: writer) {
+                context.errorOutput("warning: a migration was changed; the database was erased")
+            }
+        #endif
         if let backup, try runner.hasPendingMigrations(in: writer) {
             try DatabaseBackup.copy(writer, to: backup)
             context.errorOutput("backup written to \(backup)")

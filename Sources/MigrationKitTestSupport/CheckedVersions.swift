@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+
+/// Databases in memory of one runner's versions, each with a connection of its own.
+struct CheckedVersions {
+    let runner: GRDBMigrationRunner
+    let configuration: Configuration
+
+    var identifiers: [String] { runner.migrationIdentifiers }
+
+    func empty() throws -> DatabaseQueue {
+        try DatabaseQueue(configuration: configuration)
+    }
+
+    /// The same database on another connection, as it were after a restart of the app.
+    func copy(of database: DatabaseQueue) throws -> DatabaseQueue {
+        let copy = try empty()
+        try database.backup(to: copy)
+        return copy
+    }
+
+    /// A fresh install.
+    func installed() throws -> DatabaseQueue {
+        let database = try empty()
+        try run(failure: MigrationCheckError.freshInstallFailed(step:reason:)) {
+            try runner.migrate(in: database, options: $0)
+        }
+        return database
+    }
+
+    /// Migrates a database of a version to a later one, or to the end.
+    func migrate(
+        _ database: DatabaseQueue,
+        from version: String?,
+        upTo target: String? = nil
+    ) throws {
+        try run(
+            failure: { .upgradeFailed(from: version, step: $0, reason: $1) },
+            { options in
+                if let target {
+                    try runner.migrate(in: database, upTo: target, options: options)
+                } else {
+                    try runner.migrate(in: database, options: options)
+                }
+            }
+        )
+    }
+
+    /// Rolls back the latest step, which must lead to a schema.
+    func rollBack(
+        _ identifier: String,
+        in database: DatabaseQueue,
+        to schema: SchemaSnapshot
+    ) throws {
+        try run(failure: { .rollbackFailed(step: identifier, reason: $1) }) {
+            try runner.rollbackMigration(identifier: identifier, in: database, options: $0)
+        }
+        let difference = try SchemaSnapshot(of: database).difference(from: schema)
+        guard difference.isEmpty else {
+            throw MigrationCheckError.rollbackLeavesOtherSchema(
+                step: identifier,
+                difference: difference
+            )
+        }
+    }
+
+    /// Applies a step once more after its rollback, which must lead to a schema.
+    func reapply(
+        _ identifier: String,
+        in database: DatabaseQueue,
+        to schema: SchemaSnapshot
+    ) throws {
+        try run(failure: { .reapplicationFailed(step: identifier, reason: $1) }) {
+            try runner.migrate(in: database, upTo: identifier, options: $0)
+        }
+        let difference = try SchemaSnapshot(of: database).difference(from: schema)
+        guard difference.isEmpty else {
+            throw MigrationCheckError.reapplicationLeadsElsewhere(
+                step: identifier,
+                difference: difference
+            )
+        }
+    }
+
+    /// Runs the runner, and turns what fails into an error that names the step.
+    func run<Result>(
+        failure: (_ step: String?, _ reason: String) -> MigrationCheckError,
+        _ work: (MigrationOptions) throws -> Result
+    ) throws {
+        let failed = FailedStep()
+        do {
+            _ = try work(MigrationOptions(observer: { failed.note($0) }))
+        } catch {
+            let reason = (error as? any LocalizedError)?.errorDescription ?? "\(error)"
+            throw failure(failed.identifier, reason)
+        }
+    }
+}
+
+/// The step that a run has failed in.
+private final class FailedStep: @unchecked Sendable {
+    // `@unchecked`: every access holds the lock.
+    private let lock = NSLock()
+    private var failed: String?
+
+    func note(_ event: MigrationEvent) {
+        guard case .stepFailed(let identifier, _) = event else { return }
+        lock.withLock { failed = identifier }
+    }
+
+    var identifier: String? {
+        lock.withLock { failed }
+    }
+}

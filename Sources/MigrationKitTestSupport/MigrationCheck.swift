@@ -1,0 +1,209 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+
+/// Checks a list of steps the way that its users will run it: from every version, forth and back.
+///
+/// ```swift
+/// let check = MigrationCheck(steps: steps)
+/// try check.everything()
+/// try check.rows(
+///     plantedAt: "0003_tags",
+///     plant: { db in try db.execute(sql: "INSERT INTO tag (name) VALUES ('urgent')") },
+///     survive: { db in
+///         let names = try String.fetchAll(db, sql: "SELECT name FROM tag")
+///         #expect(names == ["urgent"])
+///     }
+/// )
+/// ```
+///
+/// Every check throws what it finds, so it works in Swift Testing and in XCTest alike. It works on
+/// databases in memory, and on a new connection for every version: a step that relies on what an
+/// earlier one left on the connection, such as a temporary table, is found out.
+public struct MigrationCheck: Sendable {
+    private let configuration: Configuration
+    private let makeRunner: @Sendable () throws -> GRDBMigrationRunner
+
+    /// Creates a check of a list of steps.
+    ///
+    /// A list that can't be registered is reported by the first check.
+    ///
+    /// - Parameters:
+    ///   - steps: The steps, oldest first.
+    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text.
+    ///   - integration: The hooks of the app, which take part in every run.
+    ///   - requiredIndexes: The indexes that a fully migrated database must have.
+    ///   - configuration: The configuration of the databases in memory. Register in its
+    ///     `prepareDatabase` the functions and collations that the steps use, or give a key.
+    public init(
+        steps: [GRDBMigrationRunner.Step],
+        enforceLexicographicOrder: Bool = true,
+        integration: GRDBMigrationRunner.Integration = .init(),
+        requiredIndexes: [RequiredIndexSpec] = [],
+        configuration: Configuration = Configuration()
+    ) {
+        self.configuration = configuration
+        makeRunner = {
+            try GRDBMigrationRunner(
+                steps: steps,
+                enforceLexicographicOrder: enforceLexicographicOrder,
+                integration: integration,
+                requiredIndexes: requiredIndexes
+            )
+        }
+    }
+
+    /// Creates a check of an app's own runner, with its hooks.
+    ///
+    /// - Parameters:
+    ///   - runner: The runner.
+    ///   - configuration: The configuration of the databases in memory.
+    public init(runner: GRDBMigrationRunner, configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+        makeRunner = { runner }
+    }
+
+    // MARK: - The Checks
+
+    /// Runs every check that needs nothing but the steps: ``freshInstall()``, ``everyUpgrade()``,
+    /// ``secondRun()`` and ``everyRollback()``.
+    ///
+    /// - Returns: What was checked, and which steps have no rollback that could be.
+    /// - Throws: ``MigrationCheckError`` for the first thing found; a `MigrationKitError` for a list
+    ///   that can't be registered.
+    @discardableResult
+    public func everything() throws -> MigrationCheckReport {
+        try freshInstall()
+        try everyUpgrade()
+        try secondRun()
+        return try everyRollback()
+    }
+
+    /// Checks that an empty database is migrated to the end, and is sound there.
+    ///
+    /// - Throws: ``MigrationCheckError/freshInstallFailed(step:reason:)``; a `MigrationKitError` for
+    ///   a list that can't be registered.
+    public func freshInstall() throws {
+        _ = try versions().installed()
+    }
+
+    /// Checks that a database of every version, the empty one included, is migrated to the end, and
+    /// that all of them come to the schema of a fresh install.
+    ///
+    /// - Throws: ``MigrationCheckError/upgradeFailed(from:step:reason:)`` or
+    ///   ``MigrationCheckError/upgradeLeadsElsewhere(from:difference:)``; and what
+    ///   ``freshInstall()`` throws.
+    public func everyUpgrade() throws {
+        let versions = try versions()
+        let final = try SchemaSnapshot(of: versions.installed())
+        var database = try versions.empty()
+        var version: String?
+        for identifier in versions.identifiers {
+            let upgraded = try versions.copy(of: database)
+            try versions.migrate(upgraded, from: version)
+            let difference = try SchemaSnapshot(of: upgraded).difference(from: final)
+            guard difference.isEmpty else {
+                throw MigrationCheckError.upgradeLeadsElsewhere(
+                    from: version,
+                    difference: difference
+                )
+            }
+            database = try versions.copy(of: database)
+            try versions.migrate(database, from: version, upTo: identifier)
+            version = identifier
+        }
+    }
+
+    /// Checks that a second run on a migrated database changes nothing: no table, no row.
+    ///
+    /// - Throws: ``MigrationCheckError/secondRunFailed(step:reason:)`` or
+    ///   ``MigrationCheckError/secondRunChanges(difference:)``; and what ``freshInstall()`` throws.
+    public func secondRun() throws {
+        let versions = try versions()
+        let database = try versions.copy(of: versions.installed())
+        let before = try DatabaseContents(of: database)
+        try versions.run(failure: MigrationCheckError.secondRunFailed(step:reason:)) {
+            try versions.runner.migrate(in: database, options: $0)
+        }
+        let difference = try DatabaseContents(of: database).difference(from: before)
+        guard difference.isEmpty else {
+            throw MigrationCheckError.secondRunChanges(difference: difference)
+        }
+    }
+
+    /// Checks that the rollback of every step restores the schema of the version before it, that
+    /// the step can be applied again afterwards, and that the latest ones can be rolled back in a
+    /// row.
+    ///
+    /// Steps without a rollback are skipped, and named in the result.
+    ///
+    /// - Returns: What was checked.
+    /// - Throws: ``MigrationCheckError/rollbackFailed(step:reason:)``,
+    ///   ``MigrationCheckError/rollbackLeavesOtherSchema(step:difference:)``,
+    ///   ``MigrationCheckError/reapplicationFailed(step:reason:)`` or
+    ///   ``MigrationCheckError/reapplicationLeadsElsewhere(step:difference:)``; and what
+    ///   ``everyUpgrade()`` throws.
+    @discardableResult
+    public func everyRollback() throws -> MigrationCheckReport {
+        let versions = try versions()
+        let reversible = Set(versions.runner.rollbackCapableMigrationIdentifiers)
+        var database = try versions.empty()
+        var schema = try SchemaSnapshot(of: database)
+        var schemas: [String: SchemaSnapshot] = [:]
+        var version: String?
+        for identifier in versions.identifiers {
+            schemas[identifier] = schema
+            database = try versions.copy(of: database)
+            try versions.migrate(database, from: version, upTo: identifier)
+            let after = try SchemaSnapshot(of: database)
+            if reversible.contains(identifier) {
+                let undone = try versions.copy(of: database)
+                try versions.rollBack(identifier, in: undone, to: schema)
+                try versions.reapply(identifier, in: undone, to: after)
+            }
+            schema = after
+            version = identifier
+        }
+        for identifier in versions.identifiers.reversed() {
+            guard reversible.contains(identifier), let before = schemas[identifier] else { break }
+            database = try versions.copy(of: database)
+            try versions.rollBack(identifier, in: database, to: before)
+        }
+        return MigrationCheckReport(
+            steps: versions.identifiers,
+            withoutRollback: versions.identifiers.filter { !reversible.contains($0) }
+        )
+    }
+
+    /// Checks that rows of an earlier version survive to the end.
+    ///
+    /// - Parameters:
+    ///   - identifier: The last step of the version in which the rows are made.
+    ///   - plant: Writes the rows into a database of that version, in a transaction, with foreign
+    ///     keys on.
+    ///   - survive: Looks for the rows in the migrated database. It throws, or records a failure of
+    ///     the test, if they aren't what they should be.
+    /// - Throws: What the closures throw, unchanged;
+    ///   ``MigrationCheckError/upgradeFailed(from:step:reason:)`` if the rows keep a step from being
+    ///   applied; `MigrationKitError.unknownMigrationTarget(_:)`.
+    public func rows(
+        plantedAt identifier: String,
+        plant: (Database) throws -> Void,
+        survive: (Database) throws -> Void
+    ) throws {
+        let versions = try versions()
+        guard versions.identifiers.contains(identifier) else {
+            throw MigrationKitError.unknownMigrationTarget(identifier)
+        }
+        let planted = try versions.empty()
+        try versions.migrate(planted, from: nil, upTo: identifier)
+        try planted.write(plant)
+        let database = try versions.copy(of: planted)
+        try versions.migrate(database, from: identifier)
+        try database.read(survive)
+    }
+
+    private func versions() throws -> CheckedVersions {
+        try CheckedVersions(runner: makeRunner(), configuration: configuration)
+    }
+}
