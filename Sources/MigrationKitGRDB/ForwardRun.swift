@@ -72,6 +72,9 @@ struct ForwardRun {
     }
 
     private func plan(_ db: Database) throws -> MigrationPlan {
+        // Another process may have changed the schema since this connection has looked, and steps
+        // may ask GRDB for it.
+        db.clearSchemaCache()
         try MigrationPlan(
             applied: MigrationLedger.read(db),
             registry: runner.registry,
