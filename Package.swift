@@ -194,9 +194,19 @@ let package = Package(
             name: "SecretServiceTests",
             dependencies: ["SecretService", "SecretServiceProbe", "TestSupport"]
         ),
+        .executableTarget(
+            name: "PlainMigratorProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQL",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/PlainMigratorProbe"
+        ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "TestSupport"]
+            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"]
         ),
     ]
 #endif

@@ -40,11 +40,16 @@ struct CommandContext: Sendable {
     let keySource = KeySourceNote()
 
     func open(
-        _ options: DatabaseOptions,
-        createsFile: Bool = false
+        _ options: KeyedDatabaseOptions,
+        createsFile: Bool,
+        isPlaintext: Bool
     ) throws -> (writer: any DatabaseWriter, path: String?) {
-        warn(about: options.keyed.secret)
-        let resolved = try options.resolved(in: self, createsFile: createsFile)
+        warn(about: options.secret)
+        let resolved = try options.resolved(
+            in: self,
+            createsFile: createsFile,
+            isPlaintext: isPlaintext
+        )
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         return (try host.openWriter(resolved), resolved.dbPath)

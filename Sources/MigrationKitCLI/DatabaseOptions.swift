@@ -1,22 +1,6 @@
 import ArgumentParser
 import KeyStore
 
-/// The options of every command that opens a database.
-struct DatabaseOptions: ParsableArguments {
-    @OptionGroup var keyed: KeyedDatabaseOptions
-
-    @Flag(help: "The database is not encrypted.")
-    var noEncryption = false
-
-    /// Puts options and environment together.
-    func resolved(
-        in context: CommandContext,
-        createsFile: Bool
-    ) throws -> MigrationDatabaseOpenOptions {
-        try keyed.resolved(in: context, createsFile: createsFile, isPlaintext: noEncryption)
-    }
-}
-
 /// The options that name a database and the source of its key.
 struct KeyedDatabaseOptions: ParsableArguments {
     @Option(
@@ -89,6 +73,12 @@ struct KeyedDatabaseOptions: ParsableArguments {
             allowsPrompt: !keychain.noPrompt
         )
     }
+}
+
+/// The option of the commands that also work on a database without a key.
+struct EncryptionOptions: ParsableArguments {
+    @Flag(help: "The database is not encrypted.")
+    var noEncryption = false
 }
 
 extension KeySource {

@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct BaselineCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "baseline",
@@ -23,17 +23,22 @@ struct BaselineCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var identifier: String
 
-    @OptionGroup var store: StoreOptions<Migrations>
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try self.store.open(in: context) { runner in
+        let store = try openStore(in: context) { runner in
             guard runner.migrationIdentifiers.contains(identifier) else {
                 throw MigrationKitError.unknownMigrationTarget(identifier)
             }
         }
         let recorded = try store.runner.baseline(in: store.writer, upTo: identifier)
         let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer)
-        if self.store.json {
+        if json {
             return try context.printJSON(
                 Document(database: store.path, recorded: recorded, pending: pending)
             )

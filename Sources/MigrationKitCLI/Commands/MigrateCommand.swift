@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
@@ -54,7 +54,12 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     #endif
 
     @OptionGroup var run: RunOptions
-    @OptionGroup var store: StoreOptions<Migrations>
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {
         if dryRun, backup != nil {
@@ -63,7 +68,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var store = try self.store.open(in: context, createsFile: !dryRun) { runner in
+        var store = try openStore(in: context, createsFile: !dryRun) { runner in
             if let to, !runner.migrationIdentifiers.contains(to) {
                 throw MigrationKitError.unknownMigrationTarget(to)
             }
@@ -77,7 +82,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
         options.verifiesUnchanged = verify
 
         if dryRun {
-            return try context.reportDryRun(on: store, json: self.store.json) { watched in
+            return try context.reportDryRun(on: store, json: json) { watched in
                 try runner.dryRun(in: writer, upTo: to, options: watched(options))
             }
         }
@@ -90,7 +95,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: ContextCommand {
             try DatabaseBackup.copy(writer, to: backup)
             context.errorOutput("backup written to \(backup)")
         }
-        try context.report(.applied, on: store, json: self.store.json) { watched in
+        try context.report(.applied, on: store, json: json) { watched in
             if let to {
                 try runner.migrate(in: writer, upTo: to, options: watched(options))
             } else {

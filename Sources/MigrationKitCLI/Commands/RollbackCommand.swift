@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
@@ -21,15 +21,20 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
     var steps = 1
 
     @OptionGroup var run: RunOptions
-    @OptionGroup var store: StoreOptions<Migrations>
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try self.store.open(in: context) { _ in
+        let store = try openStore(in: context) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
-        try context.report(.rolledBack, on: store, json: self.store.json) { watched in
+        try context.report(.rolledBack, on: store, json: json) { watched in
             try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,
