@@ -101,7 +101,8 @@ import Testing
 
     /// SQLCipher works with the key, and so it has two copies of it for reading and writing, each
     /// in bytes and in digits. It locks them on the heap, where the locks of neighbours can be taken
-    /// back with theirs. Whatever else there is must be ours: locked, and left out of dumps.
+    /// back with theirs. While a page is encrypted, OpenSSL's AES has one more, as the beginning of
+    /// its round keys. Whatever else there is must be ours: locked, and left out of dumps.
     @Test(.enabled(if: geteuid() == 0)) func rawKeyIsInLockedMemoryAndInSQLCiphers() throws {
         let tool = try Tool()
         let key = (0..<32).map { _ in UInt8.random(in: 0...255) }
@@ -116,7 +117,7 @@ import Testing
             let found = try migration.regions(holding: form)
             #expect(!found.isEmpty)
             let others = found.filter { !$0.isLocked || !$0.isLeftOutOfDumps }
-            #expect(others.count <= 2, "\(others)")
+            #expect(others.count <= 3, "\(others)")
         }
     }
 
