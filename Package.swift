@@ -73,6 +73,7 @@ let package = Package(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CSQLCipher",
+                "FileLock",
                 "KeyStore",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -84,6 +85,7 @@ let package = Package(
                 "MigrationKitGRDB",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "CKeyStore",
                 "KeyStore",
                 "SecretService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -140,10 +142,22 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
+        .executableTarget(
+            name: "FirstLaunchProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "SecretService",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/FirstLaunchProbe"
+        ),
+        .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CSQLCipher",
+                "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
@@ -181,9 +195,19 @@ let package = Package(
             name: "SecretServiceTests",
             dependencies: ["SecretService", "SecretServiceProbe", "TestSupport"]
         ),
+        .executableTarget(
+            name: "PlainMigratorProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQL",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/PlainMigratorProbe"
+        ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "TestSupport"]
+            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"]
         ),
     ]
 #endif

@@ -14,7 +14,6 @@ let package = Package(
             name: "notes",
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "KeyStore", package: "MigrationKit"),
                 .product(name: "MigrationKitCLI", package: "MigrationKit"),
                 .product(name: "MigrationKitGRDB", package: "MigrationKit"),
                 .product(name: "MigrationKitSQL", package: "MigrationKit"),

@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int ckeystore_pipe(int ends[2]) {
@@ -23,6 +25,20 @@ short ckeystore_new_session(void) {
 
 char **ckeystore_environment(void) {
     return environ;
+}
+
+int ckeystore_forbid_dumps(void) {
+    struct rlimit nothing = {0, 0};
+    setrlimit(RLIMIT_CORE, &nothing);
+    // Before the mark, which makes the files in /proc/self root's.
+    int filter = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
+    if (filter >= 0) {
+        if (write(filter, "0", 1) < 0) {
+            // An old kernel, or one without dumps.
+        }
+        close(filter);
+    }
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};

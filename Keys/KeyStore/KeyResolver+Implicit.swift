@@ -26,9 +26,18 @@ extension KeyResolver {
         implicitSource(promptFor: promptFor) { environment[$0].map(Secret.init(utf8:)) }
     }
 
-    private static func implicitSource(
+    /// The source that counts when nobody named one, from an environment that was put aside;
+    /// otherwise as ``implicitSource(promptFor:)``.
+    ///
+    /// A program that wipes its password variables at its start keeps them in secrets until they
+    /// are asked for here.
+    ///
+    /// - Parameters:
+    ///   - promptFor: What the question names; nil if nobody may be asked.
+    ///   - value: The value of a variable, or nil if it isn't set.
+    public static func implicitSource(
         promptFor: String?,
-        value: (String) -> Secret?
+        value: (_ name: String) -> Secret?
     ) -> KeySource? {
         // A relative folder would be looked for wherever the process happens to run.
         if let folder = value("CREDENTIALS_DIRECTORY")?.pathText, folder.hasPrefix("/") {

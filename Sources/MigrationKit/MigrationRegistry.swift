@@ -7,7 +7,7 @@ public struct MigrationRegistry<Database>: Sendable {
     public let steps: [MigrationStep<Database>]
 
     /// Whether a pending step may be applied to a database that has a later one.
-    public let allowsOutOfOrder: Bool
+    public private(set) var allowsOutOfOrder: Bool
 
     /// Checks a list of steps.
     ///
@@ -56,6 +56,16 @@ public struct MigrationRegistry<Database>: Sendable {
 
         self.steps = steps
         self.allowsOutOfOrder = allowsOutOfOrder
+    }
+
+    /// The same registry, which allows a pending step to be applied to a database that has a later
+    /// one.
+    ///
+    /// - Returns: The registry.
+    public func allowingOutOfOrder() -> MigrationRegistry {
+        var registry = self
+        registry.allowsOutOfOrder = true
+        return registry
     }
 
     /// The identifiers, in the order in which the steps are applied.

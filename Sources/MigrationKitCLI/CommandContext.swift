@@ -7,7 +7,10 @@ import MigrationKitGRDB
 /// What a command works with, beside its options.
 struct CommandContext: Sendable {
     let host: MigrationCLIHost
-    let environment: [String: String]
+    let environment: ProcessEnvironment
+
+    /// The value of `--password`, where it never became text.
+    var passwordArgument: Secret?
 
     /// Takes results, a line or several at a time.
     let output: @Sendable (String) -> Void
@@ -18,31 +21,67 @@ struct CommandContext: Sendable {
     /// Whether the key may be asked for, where there is a terminal.
     let canPrompt: Bool
 
+    /// Whether the descriptors that the user opened for the process are the tool's to close.
+    var ownsDescriptors = false
+
+    /// Whether standard output is a terminal, where a key may be shown.
+    var outputIsTerminal = false
+
+    /// Takes a key that was asked for, and bytes around it.
+    let reveal: @Sendable (Secret) -> Void
+
     /// Whether standard error is a terminal that shows progress.
     let showsProgress: Bool
+
+    /// Whether Ctrl-C ends a run in good order. It is for whoever owns the process to say.
+    let endsOnSignals: Bool
 
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 
     func open(
-        _ options: DatabaseOptions,
-        createsFile: Bool = false
+        _ options: KeyedDatabaseOptions,
+        createsFile: Bool,
+        isPlaintext: Bool
     ) throws -> (writer: any DatabaseWriter, path: String?) {
-        if options.password != nil {
-            errorOutput(
-                """
-                warning: --password can be seen by others on this machine and stays in the shell's \
-                history; prefer --keychain-service or --password-file
-                """
-            )
-        }
+        warn(about: options.secret)
         let resolved = try options.resolved(
-            environment: environment,
+            in: self,
             createsFile: createsFile,
-            canPrompt: canPrompt
+            isPlaintext: isPlaintext
         )
         keySource.note(resolved.keySource)
+        defer { release(resolved.keySource) }
         return (try host.openWriter(resolved), resolved.dbPath)
+    }
+
+    /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the
+    /// key's file among those that it has open.
+    func release(_ source: KeySource?) {
+        guard ownsDescriptors else { return }
+        switch source {
+        case .fileDescriptor(let number) where number > STDERR_FILENO:
+            close(number)
+        case .standardInput, .fileDescriptor(STDIN_FILENO):
+            // The number stays taken, or the next file that is opened would be standard input.
+            let nothing = Foundation.open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard nothing >= 0 else { return }
+            dup2(nothing, STDIN_FILENO)
+            close(nothing)
+        default:
+            break
+        }
+    }
+
+    /// Warns about a key that was given where others can see it.
+    func warn(about options: SecretOptions) {
+        guard options.password != nil else { return }
+        errorOutput(
+            """
+            warning: --password can be seen by others on this machine and stays in the shell's \
+            history; prefer --keychain-service or --password-file
+            """
+        )
     }
 
     func printJSON(_ document: some Encodable) throws {

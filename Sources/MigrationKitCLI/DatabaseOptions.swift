@@ -1,9 +1,8 @@
 import ArgumentParser
-import Foundation
 import KeyStore
 
-/// The options of every command that opens a database.
-struct DatabaseOptions: ParsableArguments {
+/// The options that name a database and the source of its key.
+struct KeyedDatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The database (or MIGRATIONKIT_DB_PATH in the environment).",
@@ -12,92 +11,78 @@ struct DatabaseOptions: ParsableArguments {
     )
     var dbPath: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The key is in the desktop's secret store, under this service.",
-            valueName: "service"
-        )
-    )
-    var keychainService: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The account under that service; needed where it has several.",
-            valueName: "account"
-        )
-    )
-    var keychainAccount: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The key is in this file ('-': standard input).",
-            discussion: "Nobody but its owner may have access to the file (chmod 600).",
-            valueName: "path"
-        )
-    )
-    var passwordFile: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "The key itself. Other users and the shell's history may see it: prefer the others.",
-            valueName: "passphrase"
-        )
-    )
-    var password: String?
-
-    @Flag(help: "The key is 64 hexadecimal digits (96 with the salt), not a passphrase.")
-    var rawKey = false
-
-    @Flag(help: "The database is not encrypted.")
-    var noEncryption = false
+    @OptionGroup var keychain: KeychainOptions
+    @OptionGroup var secret: SecretOptions
 
     /// Puts options and environment together.
     ///
-    /// An option that names a source of the key wins over the environment. Two options, or two
-    /// variables, are an error: which of two keys was meant is nothing to guess.
+    /// An option that names a source of the key wins over the environment. Two options are an
+    /// error: which of two keys was meant is nothing to guess. In the environment the service
+    /// manager's credential comes first, then the keychain, then the password variables.
     func resolved(
-        environment: [String: String],
-        createsFile: Bool,
-        canPrompt: Bool
+        in context: CommandContext,
+        createsFile: Bool = false,
+        isPlaintext: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
-        let options = [
-            password.map { _ in "--password" },
-            passwordFile.map { _ in "--password-file" },
-            keychainService.map { _ in "--keychain-service" },
-        ].compactMap { $0 }
+        let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
         guard options.count <= 1 else { throw MigrationCLIError.severalKeySources(options) }
-        if noEncryption, let option = options.first ?? (rawKey ? "--raw-key" : nil) {
+        if isPlaintext, let option = options.first ?? (secret.rawKey ? "--raw-key" : nil) {
             throw MigrationCLIError.keyForPlaintext(option: option)
         }
 
-        let path = dbPath ?? environment["MIGRATIONKIT_DB_PATH"].flatMap { $0.isEmpty ? nil : $0 }
-        var service = keychainService
-        var other: KeySource? = passwordFile.map { $0 == "-" ? .standardInput : .file(path: $0) }
-        if options.isEmpty, !noEncryption {
-            service = environment["MIGRATIONKIT_KEYCHAIN_SERVICE"].flatMap { $0.isEmpty ? nil : $0 }
-            if service == nil {
-                other = KeyResolver.implicitSource(
-                    environment: environment,
-                    promptFor: canPrompt ? path : nil
-                )
+        let environment = context.environment
+        let path = dbPath ?? environment.nonEmpty("MIGRATIONKIT_DB_PATH")
+        var service = keychain.keychainService
+        var other = secret.source(passwordArgument: context.passwordArgument)
+        if options.isEmpty, !isPlaintext {
+            other = KeyResolver.implicitSource(
+                promptFor: context.canPrompt && !keychain.noPrompt ? path : nil,
+                value: environment.secret
+            )
+            let isItemNamed =
+                keychain.keychainAccount != nil || keychain.keychainCollection != nil
+            if isItemNamed || !(other?.isCredential ?? false) {
+                service = environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE")
             }
         }
-        let account =
-            keychainAccount
-            ?? (service == nil ? nil : environment["MIGRATIONKIT_KEYCHAIN_ACCOUNT"])
-        if account != nil, service == nil {
+        guard service != nil || keychain.keychainAccount == nil else {
             throw MigrationCLIError.accountWithoutService
         }
+        guard service != nil || keychain.keychainCollection == nil else {
+            throw MigrationCLIError.collectionWithoutService
+        }
 
+        // A host of its own gets the password as it always has; ours needs no text of it.
+        var password: String?
+        if case .runner = context.host.migrations, secret.password != nil,
+            case .password(let taken) = other
+        {
+            password = taken.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        }
         return MigrationDatabaseOpenOptions(
             dbPath: path,
             password: password,
             keychainService: service,
-            keychainAccount: account,
-            otherKeySource: other,
-            isRawKey: rawKey,
-            isPlaintext: noEncryption,
-            createsFile: createsFile
+            keychainAccount: service.flatMap { _ in keychain.account(in: environment) },
+            otherKeySource: service == nil && password == nil ? other : nil,
+            isRawKey: secret.rawKey,
+            isPlaintext: isPlaintext,
+            createsFile: createsFile,
+            keychainCollection: keychain.keychainCollection,
+            keychainTimeout: keychain.timeout,
+            allowsPrompt: !keychain.noPrompt
         )
+    }
+}
+
+/// The option of the commands that also work on a database without a key.
+struct EncryptionOptions: ParsableArguments {
+    @Flag(help: "The database is not encrypted.")
+    var noEncryption = false
+}
+
+extension KeySource {
+    fileprivate var isCredential: Bool {
+        if case .credentialsFile = self { true } else { false }
     }
 }

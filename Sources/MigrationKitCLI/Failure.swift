@@ -18,6 +18,15 @@ struct Failure {
         switch error {
         case let error as MigrationStepFailure:
             self.init(step: error, parser: parser)
+        case let error as MigrationInterruption:
+            self.init(
+                "interrupted",
+                128 + error.signal,
+                "interrupted",
+                hint: "What was not committed is undone. The next run goes on from there."
+            )
+        case is CancellationError:
+            self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
         case let error as MigrationVerificationFailure:
             self.init(
                 "verificationFailed",
@@ -31,6 +40,13 @@ struct Failure {
                 66,
                 "there is no database \(path)",
                 hint: "Check the path. 'migrate' creates a database; no other command does."
+            )
+        case let error as KeyStoreError:
+            self.init(
+                error.classification.code,
+                error.classification.exitCode,
+                error.localizedDescription,
+                hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
         case let error as any Classified:
             let (code, exitCode) = error.classification
@@ -60,8 +76,18 @@ struct Failure {
     }
 
     /// What programs read.
-    var document: Document {
-        Document(error: .init(code: code, message: message, exit: exitCode, hint: hint))
+    ///
+    /// - Parameter keySource: Where the key came from, if it came.
+    func document(keySource: KeySource?) -> Document {
+        Document(
+            error: .init(
+                code: code,
+                message: message,
+                exit: exitCode,
+                hint: hint,
+                keySource: keySource?.description
+            )
+        )
     }
 
     struct Document: Encodable {
@@ -70,6 +96,7 @@ struct Failure {
             let message: String
             let exit: Int32
             let hint: String?
+            let keySource: String?
         }
 
         let error: Content
@@ -89,15 +116,28 @@ struct Failure {
         let cause = Failure(failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
-            failure.committed == 0
-            ? "Its transaction was rolled back: nothing has changed."
-            : "Its transaction was rolled back; the \(failure.committed) before it stay."
+            switch (failure.hadTransaction, failure.committed) {
+            case (true, 0):
+                "Its transaction was rolled back: nothing has changed."
+            case (true, let count):
+                "Its transaction was rolled back; the \(count) before it stay."
+            case (false, _):
+                """
+                It runs outside of a transaction, so what it did before the error stays. It is not \
+                recorded as done, and runs again next time.
+                """
+            }
+        let baseline = """
+            The database has tables, and no migration is recorded. If other means have made what \
+            the first migrations make, 'baseline' records those as applied.
+            """
         let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
         self.init(
             isOwnFault ? "stepFailed" : cause.code,
             isOwnFault ? 1 : cause.exitCode,
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
-            hint: [cause.hint, kept].compactMap { $0 }.joined(separator: "\n")
+            hint: [cause.hint, kept, failure.wasUnmanaged ? baseline : nil]
+                .compactMap { $0 }.joined(separator: "\n")
         )
     }
 
@@ -193,7 +233,23 @@ extension MigrationCLIError: Classified {
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)
         case .accountWithoutService: ("accountWithoutService", 64)
+        case .collectionWithoutService: ("collectionWithoutService", 64)
         case .cannotWrite: ("cannotWrite", 73)
+        }
+    }
+}
+
+extension KeyCommandError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noItemNamed: ("noItemNamed", 64)
+        case .noSource: ("noKey", 64)
+        case .allAndService: ("allAndService", 64)
+        case .needsConfirmation: ("needsConfirmation", 64)
+        case .declined: ("declined", 77)
+        case .outputIsNoTerminal: ("outputIsNoTerminal", 64)
+        case .passphrasesDiffer: ("passphrasesDiffer", 64)
+        case .notStored: ("notStored", 69)
         }
     }
 }
@@ -216,6 +272,15 @@ extension MigrationKitError: Classified {
         case .cannotLock: ("cannotLock", 77)
         case .baselineOnMigratedDatabase: ("baselineOnMigratedDatabase", 64)
         case .stepEndedTransaction: ("failed", 1)
+        }
+    }
+}
+
+extension DatabaseBackupError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ("backupFailed", 74)
+        case .cannotCreate: ("cannotWrite", 73)
         }
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
+import CKeyStore
 import Foundation
 
-/// The command line: `migrate`, `status`, `rollback`, `verify` and `schema-dump`.
+/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump` and `key`.
 ///
 /// A program with steps of its own becomes a migration tool in one line:
 ///
@@ -33,45 +34,64 @@ public enum MigrationCLI {
             arguments: arguments,
             context: CommandContext(
                 host: host,
-                environment: ProcessInfo.processInfo.environment,
+                environment: ProcessEnvironment(wipesPasswords: false),
                 output: output,
                 errorOutput: errorOutput,
                 canPrompt: false,
-                showsProgress: false
+                reveal: { secret in
+                    output(secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+                },
+                showsProgress: false,
+                endsOnSignals: false
             )
         )
     }
 
     /// Runs one command as a whole program: prints what goes wrong, and exits.
     ///
-    /// A `--password` is wiped from the arguments that other users see before anything else is
-    /// done.
+    /// Before anything else is done, dumps of the process's memory are forbidden, and `--password`
+    /// and the variables `MIGRATIONKIT_PASSWORD` and `MIGRATIONKIT_PASSWORD_FILE` are wiped where
+    /// other processes see them. A program that has read `CommandLine.arguments` by then holds
+    /// texts of its own, which can't be wiped.
     ///
     /// - Parameters:
-    ///   - arguments: The arguments, with or without the program's name at the front.
+    ///   - arguments: The arguments, with or without the program's name at the front; `nil` for
+    ///     those of the process.
     ///   - host: The program that the command line is part of.
     public static func main(
-        arguments: [String] = CommandLine.arguments,
+        arguments: [String]? = nil,
         host: MigrationCLIHost
     ) -> Never {
-        ProcessArguments.scrubPassword()
+        _ = ckeystore_forbid_dumps()
+        let password = ProcessArguments.takePassword()
+        let environment = ProcessEnvironment(wipesPasswords: true)
+
+        let words = arguments ?? CommandLine.arguments
         let context = CommandContext(
             host: host,
-            environment: ProcessInfo.processInfo.environment,
+            environment: environment,
+            // Arguments of a caller's own need not be those of the process.
+            passwordArgument: arguments == nil ? password : nil,
             output: { print($0) },
             errorOutput: { StandardError.write($0) },
             canPrompt: true,
-            showsProgress: StandardError.isTerminal
+            ownsDescriptors: true,
+            outputIsTerminal: Terminal.isOutput,
+            reveal: Terminal.reveal,
+            showsProgress: StandardError.isTerminal,
+            endsOnSignals: true
         )
         do {
-            try run(arguments: arguments, context: context)
+            try run(arguments: words, context: context)
             exit(0)
         } catch {
             let failure = Failure(error, parser: parser(for: host))
-            if arguments.contains("--json"), let document = try? JSON.text(of: failure.document) {
-                context.errorOutput(document)
+            let keySource = context.keySource.noted
+            let document = failure.document(keySource: keySource)
+            if words.contains("--json"), let text = try? JSON.text(of: document) {
+                context.errorOutput(text)
             } else {
-                context.errorOutput(failure.text(keySource: context.keySource.noted))
+                context.errorOutput(failure.text(keySource: keySource))
             }
             exit(failure.exitCode)
         }

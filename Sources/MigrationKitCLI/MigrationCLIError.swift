@@ -20,6 +20,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// An account was given without the service that it belongs to.
     case accountWithoutService
 
+    /// A collection was given without the service of the item to look for in it.
+    case collectionWithoutService
+
     /// The file that a command writes can't be written.
     case cannotWrite(path: String, reason: String)
 }
@@ -40,6 +43,8 @@ extension MigrationCLIError: LocalizedError {
             "\(option) gives a key, and --no-encryption says that there is none"
         case .accountWithoutService:
             "--keychain-account is given without --keychain-service"
+        case .collectionWithoutService:
+            "--keychain-collection is given without --keychain-service"
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
         }
@@ -54,14 +59,15 @@ extension MigrationCLIError: LocalizedError {
             "Name it with --db-path, or in the environment variable MIGRATIONKIT_DB_PATH."
         case .noKey:
             """
-            Name its source: --keychain-service for the desktop's secret store, --password-file for a
-            file or (as '-') standard input. For a database in the clear, say --no-encryption.
+            Name its source: --keychain-service for the desktop's secret store, --password-file for a \
+            file or (as '-') standard input, --password-command for a program that prints it. For a \
+            database in the clear, say --no-encryption.
             """
         case .severalKeySources:
             "Keep one of them. The environment counts where no option names a source."
         case .keyForPlaintext(let option):
             "Leave out \(option) for a database in the clear, or --no-encryption for an encrypted one."
-        case .accountWithoutService:
+        case .accountWithoutService, .collectionWithoutService:
             "Add --keychain-service with the service under which the key is stored."
         case .cannotWrite:
             "Choose another path with --output, or '-' for standard output."
@@ -69,7 +75,7 @@ extension MigrationCLIError: LocalizedError {
     }
 }
 
-/// A step, or its rollback, that failed, and whose transaction was undone.
+/// A step, or its rollback, that failed.
 public struct MigrationStepFailure: Error {
     /// The step's identifier.
     public let identifier: String
@@ -79,6 +85,12 @@ public struct MigrationStepFailure: Error {
 
     /// How many steps of the same run were committed before it.
     public let committed: Int
+
+    /// Whether the step ran in a transaction, so that what it did is undone.
+    public let hadTransaction: Bool
+
+    /// Whether the database has tables, and no migration that is known to have made them.
+    public let wasUnmanaged: Bool
 
     /// What went wrong.
     public let underlying: any Error

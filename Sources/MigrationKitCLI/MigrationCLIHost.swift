@@ -1,10 +1,8 @@
 import GRDB
-import KeyStore
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
-import SecretService
 
 /// What a command line needs to know of the program that it is part of.
 ///
@@ -109,9 +107,8 @@ public struct MigrationCLIHost: Sendable {
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        let resolver = KeyResolver(keyStore: { SecretServiceKeyStore() })
         let opening = EncryptedDatabase.Options(createsFile: options.createsFile)
-        guard let key = try options.key(resolver: resolver) else {
+        guard let key = try options.key() else {
             return try EncryptedDatabase.openPlaintext(path, options: opening)
         }
         return try EncryptedDatabase.open(path, key: key, options: opening)

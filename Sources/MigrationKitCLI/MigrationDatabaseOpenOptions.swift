@@ -1,10 +1,11 @@
 import KeyStore
+import SecretService
 
 /// Which database a command works on, and how it is opened.
 ///
 /// A host's `openWriter` gets it. One that opens an encrypted database passes it to
-/// ``MigrationCLIHost/openDatabase(_:)``, or resolves the key with ``key(resolver:)`` and opens the
-/// file its own way.
+/// ``MigrationCLIHost/openDatabase(_:)``, or gets the key from ``key()`` and opens the file its own
+/// way.
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The path from `--db-path` or `MIGRATIONKIT_DB_PATH`; `nil` where neither was given.
     public let dbPath: String?
@@ -31,6 +32,15 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether a file that doesn't exist is created. Only `migrate` asks for it.
     public let createsFile: Bool
 
+    /// The collection of the Secret Service to look in (`--keychain-collection`); `nil` for all.
+    public let keychainCollection: String?
+
+    /// How long the Secret Service, and who unlocks it, may take (`--keychain-timeout`).
+    public let keychainTimeout: Duration
+
+    /// Whether a question may be shown to unlock the Secret Service; not with `--no-prompt`.
+    public let allowsPrompt: Bool
+
     /// Creates options.
     ///
     /// - Parameters:
@@ -42,6 +52,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - isRawKey: Whether the secret is the digits of a raw key.
     ///   - isPlaintext: Whether the database is a plaintext one.
     ///   - createsFile: Whether a file that doesn't exist is created.
+    ///   - keychainCollection: The collection of the Secret Service to look in.
+    ///   - keychainTimeout: How long the Secret Service may take.
+    ///   - allowsPrompt: Whether a question may be shown to unlock the Secret Service.
     public init(
         dbPath: String? = nil,
         password: String? = nil,
@@ -50,7 +63,10 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         otherKeySource: KeySource? = nil,
         isRawKey: Bool = false,
         isPlaintext: Bool = false,
-        createsFile: Bool = false
+        createsFile: Bool = false,
+        keychainCollection: String? = nil,
+        keychainTimeout: Duration = .seconds(30),
+        allowsPrompt: Bool = true
     ) {
         self.dbPath = dbPath
         self.password = password
@@ -60,6 +76,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.isRawKey = isRawKey
         self.isPlaintext = isPlaintext
         self.createsFile = createsFile
+        self.keychainCollection = keychainCollection
+        self.keychainTimeout = keychainTimeout
+        self.allowsPrompt = allowsPrompt
     }
 
     /// Where the key comes from; `nil` where nothing says it.
@@ -71,6 +90,22 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         } else {
             otherKeySource
         }
+    }
+
+    /// Gets the key from its source, the Secret Service as the options say.
+    ///
+    /// - Returns: The key; `nil` for a plaintext database.
+    /// - Throws: As ``key(resolver:)``.
+    public func key() throws -> DatabaseKey? {
+        try key(
+            resolver: KeyResolver {
+                SecretServiceKeyStore(
+                    collection: keychainCollection,
+                    timeout: keychainTimeout,
+                    allowsPrompt: allowsPrompt
+                )
+            }
+        )
     }
 
     /// Gets the key from its source.

@@ -1,30 +1,40 @@
 import Foundation
+import KeyStore
 
-/// The process's arguments as other users see them, in `/proc/PID/cmdline`.
+/// The process's arguments where other users see them, in `/proc/PID/cmdline`.
 enum ProcessArguments {
-    /// Overwrites the value of `--password`, in both its forms.
+    /// Takes the value of `--password`, in both its forms, out of the arguments.
     ///
-    /// Swift has copied the arguments by the time that this runs; the copies are private to the
-    /// process.
-    static func scrubPassword() {
-        // The copies must be made before the originals are gone.
-        _ = CommandLine.arguments
+    /// What stays there is an asterisk. Called before `CommandLine.arguments` is, no text of the
+    /// value is ever made.
+    ///
+    /// - Returns: The value; the last of several, as for the parser.
+    static func takePassword() -> Secret? {
+        let option = "--password"
+        var password: Secret?
         var isValue = false
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
-            let option = "--password"
             if isValue {
-                overwrite(argument)
                 isValue = false
+                // Another option, where the value was forgotten, is left to the parser.
+                guard strncmp(argument, "--", 2) != 0 else { continue }
+                password = take(argument)
             } else if strcmp(argument, option) == 0 {
                 isValue = true
             } else if strncmp(argument, option + "=", option.utf8.count + 1) == 0 {
-                overwrite(argument + option.utf8.count + 1)
+                password = take(argument + option.utf8.count + 1)
             }
         }
+        return password
     }
 
-    private static func overwrite(_ argument: UnsafeMutablePointer<CChar>) {
-        memset(argument, Int32(UInt8(ascii: "*")), strlen(argument))
+    private static func take(_ argument: UnsafeMutablePointer<CChar>) -> Secret {
+        let count = strlen(argument)
+        let secret = Secret(copying: UnsafeRawBufferPointer(start: argument, count: count))
+        explicit_bzero(argument, count)
+        // Not even the length is told.
+        if count > 0 { argument.pointee = CChar(UInt8(ascii: "*")) }
+        return secret
     }
 }

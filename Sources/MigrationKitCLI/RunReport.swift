@@ -12,9 +12,9 @@ extension CommandContext {
         _ deed: Deed,
         on store: OpenStore,
         json: Bool,
-        _ run: (@escaping @Sendable (MigrationEvent) -> Void) throws -> MigrationReport
+        _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationReport
     ) throws {
-        let report = try RunProgress(context: self).watch(run)
+        let report = try RunProgress(context: self, store: store).watch(run)
         if json {
             return try printJSON(RunDocument(deed, report, path: store.path))
         }
@@ -28,17 +28,26 @@ extension CommandContext {
     }
 }
 
+/// A step in a JSON document.
+struct StepDocument: Encodable {
+    let identifier: String
+    let seconds: Double
+    let rowsChanged: Int
+
+    init(_ step: MigrationReport.Step) {
+        identifier = step.identifier
+        // Microseconds are as far as the clock can be trusted.
+        seconds = (step.seconds * 1_000_000).rounded() / 1_000_000
+        rowsChanged = step.rowsChanged
+    }
+}
+
 /// What `migrate --json` and `rollback --json` print.
 private struct RunDocument: Encodable {
-    struct Step: Encodable {
-        let identifier: String
-        let seconds: Double
-    }
-
     let schemaVersion = JSON.schemaVersion
     let database: String?
-    var applied: [Step]?
-    var rolledBack: [Step]?
+    var applied: [StepDocument]?
+    var rolledBack: [StepDocument]?
     let pending: [String]
     let verified: Bool
 
@@ -46,13 +55,7 @@ private struct RunDocument: Encodable {
         database = path
         pending = report.pending
         verified = report.verified
-        let steps = report.steps.map { step in
-            // Microseconds are as far as the clock can be trusted.
-            Step(
-                identifier: step.identifier,
-                seconds: (step.seconds * 1_000_000).rounded() / 1_000_000
-            )
-        }
+        let steps = report.steps.map(StepDocument.init)
         switch deed {
         case .applied: applied = steps
         case .rolledBack: rolledBack = steps

@@ -11,6 +11,6 @@ public enum StandardError {
 
     /// Whether it is a terminal on which a line can be replaced.
     static var isTerminal: Bool {
-        isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+        isatty(STDERR_FILENO) == 1 && getenv("TERM").map { strcmp($0, "dumb") != 0 } ?? true
     }
 }

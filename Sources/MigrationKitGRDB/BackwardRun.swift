@@ -56,8 +56,8 @@ struct BackwardRun {
 
     /// The steps to roll back, each with its closure.
     private func plan(_ db: Database) throws -> [(step: MigrationStep<Database>, Rollback)] {
-        // Another process may have changed the schema since this connection has looked, and GRDB
-        // keeps in mind what it saw.
+        // Another process may have changed the schema since this connection has looked, and steps
+        // may ask GRDB for it.
         db.clearSchemaCache()
         let applied = try MigrationLedger.read(db)
         try runner.registry.checkKnows(applied)

@@ -72,8 +72,8 @@ struct ForwardRun {
     }
 
     private func plan(_ db: Database) throws -> MigrationPlan {
-        // Another process may have changed the schema since this connection has looked, and GRDB
-        // keeps in mind what it saw.
+        // Another process may have changed the schema since this connection has looked, and steps
+        // may ask GRDB for it.
         db.clearSchemaCache()
         return try MigrationPlan(
             applied: MigrationLedger.read(db),
@@ -271,16 +271,16 @@ struct ForwardRun {
         monitor.expect(plan.pending.count)
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
-            try monitor.step(step.identifier, in: db, ledgerRows: 1 + merged.count) {
-                try db.inSavepoint {
+            try db.inSavepoint {
+                try monitor.step(step.identifier, in: db) {
                     try apply(step, in: db, merged: merged)
-                    try MigrationLedger.remove(merged, db)
-                    try MigrationLedger.insert(step.identifier, db)
                     if checksForeignKeys, step.foreignKeyChecks == .deferred {
                         try db.checkForeignKeys()
                     }
-                    return .commit
                 }
+                try MigrationLedger.remove(merged, db)
+                try MigrationLedger.insert(step.identifier, db)
+                return .commit
             }
             applied = applied.subtracting(merged).union([step.identifier])
             monitor.finishStep()

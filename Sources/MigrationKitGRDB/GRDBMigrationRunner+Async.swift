@@ -99,6 +99,25 @@ extension GRDBMigrationRunner {
         }
     }
 
+    /// The asynchronous form of ``baseline(in:upTo:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - identifier: The last of the steps whose result the database already has.
+    ///   - options: How long to wait for another process that is migrating the database.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncBaseline(
+        in writer: any DatabaseWriter,
+        upTo identifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> [String] {
+        try await blocking(options) {
+            try baseline(in: writer, upTo: identifier, options: $0)
+        }
+    }
+
     /// The asynchronous form of ``migrationStatus(in:)``.
     ///
     /// - Parameter writer: The database. It is only read.
@@ -129,9 +148,37 @@ extension GRDBMigrationRunner {
         try await blocking(MigrationOptions()) { _ in try runPostMigrationChecks(in: writer) }
     }
 
+    /// The asynchronous form of ``verificationChecks(in:additionalIndexes:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. The runner's own checks only read it.
+    ///   - additionalIndexes: Indexes that are required beside the runner's own.
+    /// - Returns: The outcome of every check, in the order in which they ran.
+    /// - Throws: What the blocking form throws.
+    public func asyncVerificationChecks(
+        in writer: any DatabaseWriter,
+        additionalIndexes: [RequiredIndexSpec] = []
+    ) async throws -> [VerificationCheck] {
+        try await blocking(MigrationOptions()) { _ in
+            try verificationChecks(in: writer, additionalIndexes: additionalIndexes)
+        }
+    }
+
+    /// The asynchronous form of ``hasSchemaChanges(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: Whether an applied step was changed.
+    /// - Throws: What the blocking form throws.
+    public func asyncHasSchemaChanges(in writer: any DatabaseWriter) async throws -> Bool {
+        try await blocking(MigrationOptions()) { _ in try hasSchemaChanges(in: writer) }
+    }
+
     // MARK: -
 
     /// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
+    ///
+    /// A queue of its own, because on Linux tasks run on the threads of the global queues: work
+    /// that keeps those busy would keep the task from running that is to cancel it.
     private func blocking<Value: Sendable>(
         _ options: MigrationOptions,
         _ work: @escaping @Sendable (MigrationOptions) throws -> Value
@@ -141,7 +188,7 @@ extension GRDBMigrationRunner {
         options.cancellation = cancellation
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async { [options] in
+                DispatchQueue(label: "MigrationKit.run").async { [options] in
                     continuation.resume(with: Result { try work(options) })
                 }
             }

@@ -102,8 +102,12 @@ private struct SchemaObjects {
     }
 
     func changes(to other: SchemaObjects) -> [MigrationPreview.ObjectChange] {
-        Set(definitions.keys).union(other.definitions.keys)
-            .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
+        let order = ["table", "index", "view", "trigger"]
+        return Set(definitions.keys).union(other.definitions.keys)
+            .sorted {
+                (order.firstIndex(of: $0.type) ?? 0, $0.name)
+                    < (order.firstIndex(of: $1.type) ?? 0, $1.name)
+            }
             .compactMap { object in
                 let kind: MigrationPreview.ObjectChange.Kind
                 switch (definitions[object], other.definitions[object]) {

@@ -62,7 +62,26 @@ public struct GRDBMigrationRunner: Sendable {
         self.log = log
     }
 
+    /// The same runner, which applies a pending step also to a database that has a later one.
+    ///
+    /// - Returns: The runner.
+    public func allowingOutOfOrder() -> GRDBMigrationRunner {
+        GRDBMigrationRunner(self, registry: registry.allowingOutOfOrder())
+    }
+
+    private init(_ other: GRDBMigrationRunner, registry: MigrationRegistry<Database>) {
+        self.registry = registry
+        integration = other.integration
+        requiredIndexes = other.requiredIndexes
+        log = other.log
+    }
+
     // MARK: - The Steps
+
+    /// The steps, in order.
+    public var steps: [Step] {
+        registry.steps
+    }
 
     /// The identifiers of the steps, in order.
     public var migrationIdentifiers: [String] {

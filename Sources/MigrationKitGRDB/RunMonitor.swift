@@ -120,11 +120,14 @@ final class RunMonitor: @unchecked Sendable {
     /// Everything that the run has done is undone.
     func rollBackAll() {
         failStep()
-        let undone = lock.withLock {
+        let undone: [String]? = lock.withLock {
             defer { finished = [] }
-            return finished.map(\.identifier)
+            return count == 0 ? nil : finished.map(\.identifier)
         }
-        tell(.rolledBack(identifiers: undone))
+        // Where nothing had begun, there was nothing to undo.
+        if let undone {
+            tell(.rolledBack(identifiers: undone))
+        }
     }
 
     // MARK: - In the Middle of a Statement

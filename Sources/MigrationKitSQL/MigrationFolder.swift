@@ -16,6 +16,9 @@ import MigrationKit
 ///   applies the step, and `-- migrate:down` for what takes it back.
 /// - `0001_name.up.sql` holds what applies the step, `0001_name.down.sql` what takes it back.
 ///
+/// Behind a marker, `transaction:false` says that the step runs outside of a transaction, for the
+/// few statements that can't be in one, such as `VACUUM`.
+///
 /// The name without its endings, `0001_name`, is the step's identifier. A step without anything
 /// that takes it back can't be rolled back.
 ///
@@ -62,6 +65,7 @@ public struct MigrationFolder: Sendable {
         return MigrationStep(
             identifier: identifier,
             sourceFile: files.main,
+            usesTransaction: scripts.usesTransaction,
             apply: { try up.run(in: $0) },
             rollback: rollback
         )

@@ -6,6 +6,9 @@ struct MigrationScripts: Sendable {
     /// What takes it back; `nil` if nothing does.
     let down: SQLScript?
 
+    /// Whether both run in a transaction. One marker that says `transaction:false` counts for both.
+    let usesTransaction: Bool
+
     /// Reads the files of a migration.
     ///
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
@@ -24,7 +27,8 @@ struct MigrationScripts: Sendable {
         func line(of marker: SQLOutline.Marker) -> Int { file.line(at: marker.range.lowerBound) }
 
         for marker in markers {
-            if let option = marker.marker.options.first(where: { $0 != "transaction:true" }) {
+            let known: [Substring] = ["transaction:true", "transaction:false"]
+            if let option = marker.marker.options.first(where: { !known.contains($0) }) {
                 throw MigrationFolderError.unsupportedOption(
                     file: file.name,
                     line: line(of: marker),
@@ -57,12 +61,15 @@ struct MigrationScripts: Sendable {
             )
         }
 
+        let usesTransaction = !markers.contains { $0.marker.options.contains("transaction:false") }
+        func script(_ range: Range<Int>) throws -> SQLScript? {
+            try Self.script(range, of: file, outline: outline, usesTransaction: usesTransaction)
+        }
         let upEnd = second?.range.lowerBound ?? file.bytes.count
         try self.init(
-            up: Self.script(first.range.upperBound..<upEnd, of: file, outline: outline),
-            down: second.flatMap {
-                try Self.script($0.range.upperBound..<file.bytes.count, of: file, outline: outline)
-            },
+            up: script(first.range.upperBound..<upEnd),
+            down: second.flatMap { try script($0.range.upperBound..<file.bytes.count) },
+            usesTransaction: usesTransaction,
             source: file.name
         )
     }
@@ -71,16 +78,23 @@ struct MigrationScripts: Sendable {
         try self.init(
             up: Self.script(whole: up),
             down: down.flatMap { try Self.script(whole: $0) },
+            usesTransaction: true,
             source: up.name
         )
     }
 
-    private init(up: SQLScript?, down: SQLScript?, source: String) throws {
+    private init(
+        up: SQLScript?,
+        down: SQLScript?,
+        usesTransaction: Bool,
+        source: String
+    ) throws {
         guard let up else {
             throw MigrationFolderError.emptyUpPart(file: source)
         }
         self.up = up
         self.down = down
+        self.usesTransaction = usesTransaction
     }
 
     /// A file of a pair, which is one part as a whole.
@@ -92,18 +106,20 @@ struct MigrationScripts: Sendable {
                 line: file.line(at: marker.range.lowerBound)
             )
         }
-        return try script(0..<file.bytes.count, of: file, outline: outline)
+        return try script(0..<file.bytes.count, of: file, outline: outline, usesTransaction: true)
     }
 
     /// A part of a file; `nil` if it has no statement.
     private static func script(
         _ range: Range<Int>,
         of file: SQLFile,
-        outline: SQLOutline
+        outline: SQLOutline,
+        usesTransaction: Bool
     ) throws -> SQLScript? {
         let statements = outline.statements.filter { range.contains($0.range.lowerBound) }
         for statement in statements {
-            if let refused = RefusedStatement(words: statement.words) {
+            let refused = RefusedStatement(words: statement.words)
+            if let refused, usesTransaction || refused != .vacuum {
                 throw MigrationFolderError.refusedStatement(
                     file: file.name,
                     line: file.line(at: statement.range.lowerBound),

@@ -7,7 +7,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// `ATTACH` or `DETACH`.
     case attachment
 
-    /// `VACUUM`.
+    /// `VACUUM` in a step that runs in a transaction.
     case vacuum
 
     /// A `PRAGMA` that gives or changes the key, or that changes how the file is encrypted.
@@ -35,7 +35,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .attachment:
             "a migration works on its own database only"
         case .vacuum:
-            "SQLite can't do it in a transaction, and every migration runs in one"
+            "SQLite can't do it in a transaction, and this migration runs in one"
         case .encryptionPragma:
             "how a database is encrypted is for whoever opens it to say"
         case .temporaryStoragePragma:
@@ -52,7 +52,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .attachment:
             "Remove it, and bring the data into the database by other means."
         case .vacuum:
-            "Remove it, and run VACUUM outside the migrations."
+            "Put it into a migration of its own that begins with: -- migrate:up transaction:false"
         case .encryptionPragma:
             "Remove it. A key written in a file is no secret any more: change it if it was real."
         case .temporaryStoragePragma:

@@ -16,11 +16,14 @@ struct DatabaseFile {
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    /// Whether the path can be a file's at all.
+    var isNamed: Bool { !path.isEmpty && !path.utf8.contains(0) }
+
     /// The file's size in bytes; `nil` if there is no file.
     ///
     /// - Throws: An ``EncryptedDatabaseError`` if what is there can't be a database.
     func size() throws -> Int? {
-        guard !path.isEmpty, !path.utf8.contains(0) else { return nil }
+        guard isNamed else { return nil }
         var status = stat()
         guard stat(absolutePath, &status) == 0 else {
             switch errno {
@@ -63,11 +66,19 @@ struct DatabaseFile {
         ["-wal", "-journal"].contains { Self.allows(resolvedPath + $0, F_OK) }
     }
 
+    /// Whether a journal of either kind is there and has content.
+    var hasJournalContent: Bool {
+        ["-wal", "-journal"].contains {
+            var status = stat()
+            return stat(resolvedPath + $0, &status) == 0 && status.st_size > 0
+        }
+    }
+
     /// Creates the file, empty, readable and writable by its owner alone.
     ///
     /// - Returns: `false` if somebody else created it meanwhile.
     func create() throws -> Bool {
-        guard !path.isEmpty, !path.utf8.contains(0) else {
+        guard isNamed else {
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
         }
         let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
@@ -75,7 +86,7 @@ struct DatabaseFile {
         guard descriptor >= 0 else {
             let code = errno
             if code == EEXIST, try size() != nil { return false }
-            throw EncryptedDatabaseError.cannotCreate(path: path, reason: Self.creationReason(code))
+            throw cannotCreate(code)
         }
         defer { close(descriptor) }
         // The umask may have taken bits away, and those of the owner are needed.
@@ -87,13 +98,26 @@ struct DatabaseFile {
         return true
     }
 
+    /// Throws if the path is a link to a file that is not there, perhaps only not mounted.
+    func checkLink() throws {
+        var status = stat()
+        guard try size() == nil, lstat(absolutePath, &status) == 0 else { return }
+        throw cannotCreate(EEXIST)
+    }
+
+    /// The error for a creation that the operating system refused with an errno.
+    func cannotCreate(_ code: Int32) -> EncryptedDatabaseError {
+        .cannotCreate(path: path, reason: Self.creationReason(code))
+    }
+
     /// Takes back a creation, unless something was written to the file.
     func removeIfEmpty() {
         guard (try? size()) == 0 else { return }
         unlink(absolutePath)
     }
 
-    private var resolvedPath: String {
+    /// The absolute path without links; with those of its folders if the file is not there.
+    var resolvedPath: String {
         guard let resolved = realpath(absolutePath, nil) else { return absolutePath }
         defer { free(resolved) }
         return String(cString: resolved)

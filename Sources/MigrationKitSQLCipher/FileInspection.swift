@@ -158,8 +158,9 @@ struct FileInspection {
 
     private var salt: [UInt8] { Array(header.prefix(SQLCipherFormat.saltCount)) }
 
-    // <https://www.sqlite.org/fileformat.html#magic_header_string>
-    private var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
+    /// Whether the file begins as every plaintext database does.
+    /// <https://www.sqlite.org/fileformat.html#magic_header_string>
+    var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
     /// How reading the first page ends, with the settings of SQLCipher 4 or of an older one.
     private func read(with key: DatabaseKey, compatibility: Int?) -> CipherCode {

@@ -23,6 +23,11 @@ struct Opening {
             if try file.size() == 0 {
                 try writeFirstPage()
             }
+            let writer = try connectToContent(connect)
+            guard !options.isReadOnly, try file.size() == 0 else { return writer }
+            // Undoing what a killed process had begun left nothing, not even the salt.
+            try writer.close()
+            try writeFirstPage()
             return try connectToContent(connect)
         } catch {
             if isNew {

@@ -2,9 +2,11 @@ import TestSupport
 import Testing
 
 @Suite struct HelpTests {
-    static let commands = ["migrate", "status", "rollback", "verify", "schema-dump"]
+    static let commands = ["migrate", "status", "rollback", "verify", "schema-dump", "key"]
+    static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]
 
-    @Test(arguments: [[]] + commands.map { [$0] }) func helpFitsEightyColumns(
+    @Test(arguments: [[]] + commands.map { [$0] } + keyCommands.map { ["key", $0] })
+    func helpFitsEightyColumns(
         _ command: [String]
     ) throws {
         let help = try Tool().run(command + ["--help"])
@@ -20,6 +22,12 @@ import Testing
         let help = try Tool().run("--help").stdout
         for command in Self.commands {
             #expect(help.contains("\n  \(command) "))
+        }
+        for asked in [["key", "--help"], ["key"], ["help", "key"]] {
+            let help = try Tool().run(asked).stdout
+            for command in Self.keyCommands {
+                #expect(help.contains("\n  \(command) "), "\(asked)")
+            }
         }
     }
 

@@ -101,7 +101,7 @@ import Testing
         try expectFailure(
             69,
             "keyNotFound",
-            saying: "secret-tool store",
+            saying: "key set --keychain-service",
             in: secrets,
             "--keychain-account",
             "other"

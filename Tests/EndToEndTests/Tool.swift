@@ -5,11 +5,19 @@ import Testing
 /// The built tool with a folder of its own: a database, a folder of migrations, a password file.
 struct Tool {
     /// The password of the store; another one for every test.
-    let password = "correct horse \(UInt64.random(in: 1...UInt64.max)) — ünïcode"
+    let password: String
+    let isRawKey: Bool
     let folder: TemporaryFolder
     var environment: [String: String]
 
-    init(environment: [String: String] = [:]) throws {
+    /// - Parameter isRawKey: Whether the password is a raw key's digits, which open a store without
+    ///   the fifth of a second that a passphrase takes.
+    init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
+        self.isRawKey = isRawKey
+        password =
+            isRawKey
+            ? Self.randomDigits(count: 64)
+            : "correct horse \(UInt64.random(in: 1...UInt64.max)) — ünïcode"
         folder = try TemporaryFolder()
         self.environment = environment
         if self.environment["PATH"] == nil {
@@ -23,7 +31,15 @@ struct Tool {
     var migrations: String { folder.path("migrations") }
 
     /// What a command needs to open the store.
-    var opening: [String] { ["--db-path", database, "--password-file", folder.path("password")] }
+    var opening: [String] {
+        ["--db-path", database, "--password-file", folder.path("password")]
+            + (isRawKey ? ["--raw-key"] : [])
+    }
+
+    /// Hexadecimal digits for a raw key.
+    static func randomDigits(count: Int) -> String {
+        (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+    }
 
     func write(_ name: String, up: String, down: String? = nil) throws {
         let down = down.map { "\n-- migrate:down\n\($0)\n" } ?? ""
@@ -59,7 +75,7 @@ struct Tool {
 
     /// Runs SQL on the store in the `sqlcipher` shell.
     func shell(_ sql: String) throws -> String {
-        try SQLCipherShell.run(database, key: password, sql)
+        try SQLCipherShell.run(database, key: isRawKey ? "x'\(password)'" : password, sql)
     }
 }
 

@@ -16,6 +16,17 @@ enum Crash {
         )
     }
 
+    /// The journal of a transaction that began with an empty file: undoing it empties the file.
+    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    static var journalOfNothing: Data {
+        var header: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+        // No pages, a nonce, no pages before the transaction, the sizes of a sector and of a page.
+        for value in [0, 0x1234_5678, 0, 512, 4096] as [UInt32] {
+            header += withUnsafeBytes(of: value.bigEndian) { Array($0) }
+        }
+        return Data(header) + Data(count: 512 - header.count)
+    }
+
     /// A journal holds pages that an unfinished transaction has already overwritten.
     static func leaveJournal(of path: String, key: TestKey) throws {
         try kill(

@@ -112,8 +112,8 @@ import Testing
 
     @Test func optionsThatChangeHowAStepRunsAreRefused() throws {
         #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up transaction:false\nSELECT 1;"])
-                == .unsupportedOption(file: "1_a.sql", line: 1, option: "transaction:false")
+            try refusal(of: ["1_a.sql": "-- migrate:up transaction:no\nSELECT 1;"])
+                == .unsupportedOption(file: "1_a.sql", line: 1, option: "transaction:no")
         )
         #expect(
             try refusal(of: ["1_a.sql": "\n-- migrate:up\nSELECT 1;\n-- migrate:down env:x"])

@@ -10,7 +10,7 @@ public struct FolderSnapshot: Equatable, Sendable {
         let size: Int64
         let modified: [Int]
         /// Of a regular file that the test may read; nil of all else.
-        let content: Data?
+        public let content: Data?
     }
 
     /// By the path in the folder; the folder itself is ".".

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import KeyStore
 import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
@@ -27,31 +26,18 @@ struct NotesStore {
 
     let database: DatabaseQueue
 
-    /// What an app does at launch: gets its key, opens its store, brings it up to date.
-    init() throws {
-        let keys = SecretServiceKeyStore()
-        let key = try Self.key(in: keys)
-        database = try EncryptedDatabase.open(
-            Self.path,
-            key: key,
-            options: .init(createsFile: true)
+    /// What an app does at launch: opens its store with the key that the desktop's secret store
+    /// keeps, and brings it up to date. At the first launch key and file are made.
+    init() async throws {
+        let store = EncryptedStore(
+            path: Self.path,
+            keyStore: SecretServiceKeyStore(),
+            service: Self.service,
+            account: Self.account,
+            label: "Notes"
         )
+        database = try await store.open()
         try Self.runner().migrate(in: database)
-    }
-
-    /// The key of the store: the one in the secret store, or at the first launch a new one.
-    ///
-    /// A new key is made only where no file exists. A file whose key is not found is an error to
-    /// tell the user about; a new key would not open it.
-    private static func key(in keys: some KeyStore) throws -> DatabaseKey {
-        do {
-            return try keys.key(service: service, account: account)
-        } catch KeyStoreError.itemNotFound where !FileManager.default.fileExists(atPath: path) {
-            let key = try DatabaseKey.generate()
-            try keys.store(key, service: service, account: account)
-            // Read it back: the file is created with a key that is known to be kept.
-            return try keys.key(service: service, account: account)
-        }
     }
 
     func add(_ title: String) throws {

@@ -8,9 +8,9 @@ import MigrationKitCLI
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
-func launch() -> NotesStore {
+func launch() async -> NotesStore {
     do {
-        return try NotesStore()
+        return try await NotesStore()
     } catch {
         let hint = (error as? LocalizedError)?.recoverySuggestion ?? ""
         FileHandle.standardError.write(Data("notes: \(error.localizedDescription)\n\(hint)\n".utf8))
@@ -20,11 +20,11 @@ func launch() -> NotesStore {
 
 switch (arguments.first, arguments.dropFirst().joined(separator: " ")) {
 case ("add", let title) where !title.isEmpty:
-    try launch().add(title)
+    try await launch().add(title)
 case ("list", ""):
-    try launch().titles().forEach { print($0) }
+    try await launch().titles().forEach { print($0) }
 case ("search", let words) where !words.isEmpty:
-    try launch().titles(matching: words).forEach { print($0) }
+    try await launch().titles(matching: words).forEach { print($0) }
 case ("db", _):
     MigrationCLI.main(
         arguments: Array(arguments.dropFirst()),

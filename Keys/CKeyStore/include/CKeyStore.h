@@ -18,6 +18,12 @@ short ckeystore_new_session(void);
 /// The process's environment as it stands.
 char **ckeystore_environment(void);
 
+/// Keeps this process's memory out of core dumps, and its user's other processes away from it: a
+/// limit of no bytes on dumps, a filter that leaves every mapping out of them (which debuggers keep
+/// to as well), and the mark "not dumpable" (prctl(2)). Each of them is tried. Answers 0, or -1 if
+/// the mark can't be set.
+int ckeystore_forbid_dumps(void);
+
 /// Writes each signal that would end or stop the process while it waits at a prompt (SIGINT,
 /// SIGQUIT, SIGTERM, SIGHUP, SIGTSTP) to `descriptor`, as one byte, instead of acting on it. What
 /// the process ignores stays ignored. Answers 0, or EBUSY if that is being done already.

@@ -2,13 +2,12 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
             abstract: "Undo the latest migrations, newest first, then verify.",
-            usage:
-                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
+            usage: "\(Migrations.programName) rollback [--steps <number>] [<options>]",
             discussion: """
                 Whether each of them can be undone is found out before the first one is.
                 """
@@ -21,19 +20,25 @@ struct RollbackCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var steps = 1
 
-    @OptionGroup var store: StoreOptions<Migrations>
+    @OptionGroup var run: RunOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try self.store.open(in: context) { _ in
+        let store = try openStore(in: context) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
-        try context.report(.rolledBack, on: store, json: self.store.json) { observer in
+        try context.report(.rolledBack, on: store, json: json) { watched in
             try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,
-                options: MigrationOptions(observer: observer)
+                options: watched(run.options)
             )
         }
     }

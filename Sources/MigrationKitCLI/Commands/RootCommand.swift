@@ -8,12 +8,14 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
             abstract: Migrations.abstract,
             discussion: """
                 The key comes from the desktop's secret store (--keychain-service), a file \
-                (--password-file), or a prompt.
+                (--password-file), a descriptor (--password-fd), a command (--password-command); \
+                without one of these from a credential of systemd's, the environment, or a \
+                question on the terminal.
 
                 Exit codes: 0 done, 1 a migration failed and was undone, 2 verification failed, \
                 64 wrong usage, 65 unusable migrations, 66 no such file, 69 no secret store or no \
                 such key in it, 73 output can't be created, 74 input/output error, 75 database \
-                busy, 77 key or permission refused.
+                busy, 77 key or permission refused, 130 interrupted.
                 """,
             version: MigrationCLI.version,
             subcommands: [
@@ -21,7 +23,9 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 StatusCommand<Migrations>.self,
                 RollbackCommand<Migrations>.self,
                 VerifyCommand<Migrations>.self,
+                BaselineCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,
+                KeyCommand<Migrations>.self,
             ]
         )
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MigrationKit
 
-struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
@@ -13,10 +13,15 @@ struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @OptionGroup var store: StoreOptions<Migrations>
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let opened = try store.open(in: context)
+        let opened = try openStore(in: context)
         let runner = opened.runner
         let applied = try runner.appliedMigrationIdentifiers(in: opened.writer)
         let unknown = applied.subtracting(runner.migrationIdentifiers).sorted()
@@ -32,7 +37,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: ContextCommand {
                 )
             } + unknown.map { Row(identifier: $0, source: nil, state: "unknown") }
 
-        if store.json {
+        if json {
             return try context.printJSON(
                 Document(database: opened.path, migrations: rows, pending: pending)
             )

@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct VerifyCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
@@ -26,17 +26,22 @@ struct VerifyCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var requiredIndexes: [RequiredIndexSpec] = []
 
-    @OptionGroup var store: StoreOptions<Migrations>
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let opened = try store.open(in: context)
+        let opened = try openStore(in: context)
         let checks = try opened.runner.verificationChecks(
             in: opened.writer,
             additionalIndexes: requiredIndexes
         )
         let failed = checks.filter { !$0.ok }
 
-        if store.json {
+        if json {
             try context.printJSON(Document(checks: checks))
         } else {
             for check in checks {

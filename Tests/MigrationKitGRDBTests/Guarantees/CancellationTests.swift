@@ -129,6 +129,39 @@ import Testing
         #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["0004_endless"])
     }
 
+    @Test func longRunsLeaveTheThreadsOfTasksAlone() async throws {
+        let runner = try GRDBMigrationRunner(
+            steps: [itemSteps()[0], step("0002_endless", Self.endless)]
+        )
+        // More of them than there are processors, and so threads of tasks.
+        let stores = try (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in
+            try EncryptedStore()
+        }
+        let (signs, continuation) = AsyncStream.makeStream(of: String.self)
+        let task = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for store in stores {
+                    group.addTask {
+                        try await runner.asyncMigrate(
+                            in: store.open(),
+                            options: .init(observer: { event in
+                                if case .stepContinues = event { continuation.yield(store.path) }
+                            })
+                        )
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        var living: Set<String> = []
+        for await path in signs {
+            living.insert(path)
+            if living.count == stores.count { break }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
     @Test func runIsEndedFromAnotherThread() async throws {
         let writer = try prepared(.queue)
         let runner = try GRDBMigrationRunner(

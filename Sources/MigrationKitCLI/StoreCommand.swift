@@ -3,34 +3,43 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 
-/// The options of every command that works on a database with migrations.
-struct StoreOptions<Migrations: MigrationsOptions>: ParsableArguments {
-    @Flag(help: "Print one JSON document.")
-    var json = false
+/// A command that works on a database with migrations.
+///
+/// The groups of its options stand in the command itself: a debug build of ArgumentParser checks
+/// each group four times for every group that it stands in, which adds up to seconds.
+protocol StoreCommand: ContextCommand {
+    associatedtype Migrations: MigrationsOptions
 
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    var database: KeyedDatabaseOptions { get }
+    var encryption: EncryptionOptions { get }
+    var migrations: Migrations { get }
+}
 
+extension StoreCommand {
     /// Reads the migrations, then opens the database.
     ///
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
-    func open(
+    func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
         check: (GRDBMigrationRunner) throws -> Void = { _ in }
     ) throws -> OpenStore {
         let runner = try migrations.runner(of: context.host, context: context)
         try check(runner)
-        let (writer, path) = try context.open(database, createsFile: createsFile)
+        let (writer, path) = try context.open(
+            database,
+            createsFile: createsFile,
+            isPlaintext: encryption.noEncryption
+        )
         return OpenStore(runner: runner, writer: writer, path: path)
     }
 }
 
 /// An open database with its migrations.
 struct OpenStore {
-    let runner: GRDBMigrationRunner
+    var runner: GRDBMigrationRunner
     let writer: any DatabaseWriter
     let path: String?
 }

@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// The commands on keys in the Secret Service.
+struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "key",
+            abstract: "Make, store, list and check the keys of databases.",
+            usage: "\(Migrations.programName) key <subcommand> [<options>]",
+            discussion: """
+                Keys live in the desktop's secret store, each under a service and an account. \
+                Whoever loses the key of a database has lost the database: keep a copy in a safe \
+                place ('key show --reveal' prints it).
+                """,
+            subcommands: [
+                KeyGenerateCommand<Migrations>.self,
+                KeySetCommand<Migrations>.self,
+                KeyShowCommand<Migrations>.self,
+                KeyDeleteCommand<Migrations>.self,
+                KeyListCommand<Migrations>.self,
+                KeyCheckCommand<Migrations>.self,
+            ]
+        )
+    }
+}

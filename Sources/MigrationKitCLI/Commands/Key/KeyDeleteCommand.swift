@@ -1,0 +1,45 @@
+import ArgumentParser
+import KeyStore
+
+struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "delete",
+            abstract: "Delete a stored key.",
+            usage: """
+                \(Migrations.programName) key delete --keychain-service <service>
+                  [--keychain-account <account>] [--yes] [<options>]
+                """,
+            discussion: """
+                Asks first: a database whose only key is deleted is lost. Where several keys \
+                match, none is deleted.
+                """
+        )
+    }
+
+    @Flag(help: "Delete without asking.")
+    var yes = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+
+    func run(in context: CommandContext) throws {
+        let service = try keychain.requiredService(in: context.environment)
+        let account = keychain.account(in: context.environment)
+        let store = keychain.keyStore
+        let item = try store.onlyItem(service: service, account: account)
+        try context.confirm(
+            "Delete the key \(item.summaryLine)? What only it opens is lost.",
+            action: "deleted",
+            isAnswered: yes,
+            noPrompt: keychain.noPrompt
+        )
+        let deleted = try store.delete(service: service, account: account)
+        if json {
+            return try context.printJSON(DeletedKeyDocument(deleted: KeyDescription(deleted)))
+        }
+        context.output("Deleted the key: \(deleted.summaryLine)")
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import KeyStore
+
+/// An item as JSON documents tell it. Nothing of it is secret.
+struct KeyDescription: Encodable {
+    let service: String
+    let account: String?
+    let label: String
+    let collection: String
+    let form: String?
+    let created: String?
+    let modified: String?
+    let locked: Bool
+    let attributes: [String: String]
+
+    init(_ item: KeyItem) {
+        service = item.service
+        account = item.account
+        label = item.label
+        collection = item.collection
+        form = item.form?.rawValue
+        created = item.created?.formatted(.iso8601)
+        modified = item.modified?.formatted(.iso8601)
+        locked = item.isLocked
+        attributes = item.attributes
+    }
+}
+
+/// What `key show --json` prints.
+struct KeyItemDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let item: KeyDescription
+    /// What the secret's characters are, where it is shown: `utf8`, or `hexadecimal` for bytes that
+    /// are no text.
+    var encoding: String?
+    var secret: String?
+}
+
+/// What `key generate --json` and `key set --json` print.
+struct StoredKeyDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let item: KeyDescription
+    let replaced: Bool
+    let source: String?
+
+    init(item: KeyItem, replaced: Bool, source: String? = nil) {
+        self.item = KeyDescription(item)
+        self.replaced = replaced
+        self.source = source
+    }
+}
+
+/// What `key delete --json` prints.
+struct DeletedKeyDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let deleted: KeyDescription
+}
+
+/// What `key list --json` prints.
+struct KeyListDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let items: [KeyDescription]
+}

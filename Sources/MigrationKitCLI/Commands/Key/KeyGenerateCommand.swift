@@ -1,0 +1,43 @@
+import ArgumentParser
+import KeyStore
+
+struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "generate",
+            abstract: "Make a random key and store it.",
+            usage: """
+                \(Migrations.programName) key generate --keychain-service <service>
+                  --keychain-account <account> [<options>]
+                """,
+            discussion: """
+                32 bytes from the kernel, stored as a raw key: nothing has to be derived from it, \
+                so databases open at once. A key that is there already is never replaced.
+                """
+        )
+    }
+
+    @Option(help: ArgumentHelp("What password programs show; default: service and account."))
+    var label: String?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+
+    func run(in context: CommandContext) throws {
+        let (service, account) = try keychain.requiredItem(in: context.environment)
+        let item = try keychain.keyStore.storeChecked(
+            .generate(),
+            service: service,
+            account: account,
+            label: label,
+            replacing: false
+        )
+        if json {
+            return try context.printJSON(StoredKeyDocument(item: item, replaced: false))
+        }
+        context.output("Made a key and stored it: \(item.summaryLine)")
+        context.output("Keep a copy in a safe place: 'key show --reveal' prints it.")
+    }
+}

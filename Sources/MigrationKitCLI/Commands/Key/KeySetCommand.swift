@@ -1,0 +1,104 @@
+import ArgumentParser
+import KeyStore
+
+struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "set",
+            abstract: "Store a key that you have.",
+            usage: """
+                \(Migrations.programName) key set --keychain-service <service>
+                  --keychain-account <account> [--replace] [<options>]
+                """,
+            discussion: """
+                The key comes from an option of 'Source'; without one from a credential of \
+                systemd's, the environment, or the terminal, where it is asked for twice. \
+                Replacing a key asks first: databases that only the old one opens are lost.
+                """
+        )
+    }
+
+    @Flag(help: "Replace the key that is there.")
+    var replace = false
+
+    @Flag(help: "Replace without asking.")
+    var yes = false
+
+    @Option(help: ArgumentHelp("What password programs show; default: service and account."))
+    var label: String?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Source") var secret: SecretOptions
+
+    func run(in context: CommandContext) throws {
+        let (service, account) = try keychain.requiredItem(in: context.environment)
+        guard secret.named.count <= 1 else {
+            throw MigrationCLIError.severalKeySources(secret.named)
+        }
+        context.warn(about: secret)
+        let source = try source(for: "\(service) (\(account))", in: context)
+        context.keySource.note(source)
+
+        // Asked before the key is: what is refused should cost nobody the typing.
+        let store = keychain.keyStore
+        let isThere = try !store.items(service: service, account: account).isEmpty
+        if isThere {
+            guard replace else {
+                throw KeyStoreError.itemExists(service: service, account: account)
+            }
+            try context.confirm(
+                """
+                Replace the key of service "\(service)", username "\(account)"? \
+                What only the old one opens is lost.
+                """,
+                action: "replaced",
+                isAnswered: yes,
+                noPrompt: keychain.noPrompt
+            )
+        }
+
+        let item = try store.storeChecked(
+            key(from: source),
+            service: service,
+            account: account,
+            label: label,
+            replacing: replace
+        )
+        if json {
+            let document = StoredKeyDocument(
+                item: item,
+                replaced: isThere,
+                source: source.description
+            )
+            return try context.printJSON(document)
+        }
+        context.output(
+            "\(isThere ? "Replaced" : "Stored") the key: \(item.summaryLine)"
+        )
+    }
+
+    private func source(for name: String, in context: CommandContext) throws -> KeySource {
+        let source =
+            secret.source(passwordArgument: context.passwordArgument)
+            ?? KeyResolver.implicitSource(
+                promptFor: context.canPrompt && !keychain.noPrompt ? name : nil,
+                value: context.environment.secret
+            )
+        guard let source else { throw KeyCommandError.noSource }
+        return source
+    }
+
+    private func key(from source: KeySource) throws -> DatabaseKey {
+        let resolver = KeyResolver { keychain.keyStore }
+        let key = try resolver.key(from: source, form: secret.form)
+        if case .prompt = source {
+            // Nobody sees what is typed, and a key with a slip in it opens nothing.
+            let again = try resolver.key(from: .prompt("Once more: "), form: secret.form)
+            guard key == again else { throw KeyCommandError.passphrasesDiffer }
+        }
+        return key
+    }
+}

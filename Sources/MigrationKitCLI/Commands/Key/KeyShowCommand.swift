@@ -1,0 +1,52 @@
+import ArgumentParser
+import KeyStore
+
+struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "show",
+            abstract: "Describe a stored key, or print it.",
+            usage: """
+                \(Migrations.programName) key show --keychain-service <service>
+                  [--keychain-account <account>] [--reveal] [<options>]
+                """,
+            discussion: """
+                The key itself is printed with --reveal only, and to a terminal only: in a file or \
+                a pipe it would stay.
+                """
+        )
+    }
+
+    @Flag(help: "Print the key itself.")
+    var reveal = false
+
+    @Flag(help: "Print it although standard output is no terminal.")
+    var force = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+
+    func run(in context: CommandContext) throws {
+        let service = try keychain.requiredService(in: context.environment)
+        let account = keychain.account(in: context.environment)
+        guard !reveal || force || context.outputIsTerminal else {
+            throw KeyCommandError.outputIsNoTerminal
+        }
+        let store = keychain.keyStore
+        guard reveal else {
+            let item = try store.onlyItem(service: service, account: account)
+            if json {
+                return try context.printJSON(KeyItemDocument(item: KeyDescription(item)))
+            }
+            return context.output(KeyTable.text(of: [item]))
+        }
+        let entry = try store.entry(service: service, account: account)
+        if json {
+            context.reveal(try RevealedKey.document(of: entry))
+        } else {
+            context.reveal(entry.text)
+        }
+    }
+}

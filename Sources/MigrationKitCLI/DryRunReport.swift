@@ -1,0 +1,89 @@
+import MigrationKit
+import MigrationKitGRDB
+
+extension CommandContext {
+    /// Tries a migration, and tells what it would do.
+    func reportDryRun(
+        on store: OpenStore,
+        json: Bool,
+        _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationPreview
+    ) throws {
+        let preview = try RunProgress(context: self, store: store).watch(run)
+        if json {
+            return try printJSON(DryRunDocument(preview, path: store.path))
+        }
+        guard !preview.steps.isEmpty else {
+            return output("Nothing to apply.")
+        }
+        output("Would apply \(preview.steps.summary)")
+        for object in preview.objects {
+            output("\(object.kind.rawValue.padded(to: 7)) \(object.type) \(object.name)")
+        }
+        let difference = lineDifference(from: preview.schemaBefore, to: preview.schemaAfter)
+        if !difference.isEmpty {
+            output("\nThe schema would change by:")
+            output(difference.joined(separator: "\n"))
+        }
+        output("\nVerified, and undone: nothing has changed.")
+    }
+}
+
+/// The lines that are gone (`-`) and new (`+`), in the order of the texts.
+func lineDifference(from before: String, to after: String) -> [String] {
+    let old = before.split(separator: "\n", omittingEmptySubsequences: false)
+    let new = after.split(separator: "\n", omittingEmptySubsequences: false)
+    let difference = new.difference(from: old)
+    let removed = Set(difference.removals.map(\.offset))
+    let inserted = Set(difference.insertions.map(\.offset))
+
+    var lines: [String] = []
+    var (oldIndex, newIndex) = (0, 0)
+    while oldIndex < old.count || newIndex < new.count {
+        if removed.contains(oldIndex) {
+            lines.append("- \(old[oldIndex])")
+            oldIndex += 1
+        } else if inserted.contains(newIndex) {
+            lines.append("+ \(new[newIndex])")
+            newIndex += 1
+        } else {
+            oldIndex += 1
+            newIndex += 1
+        }
+    }
+    return lines.filter { $0.count > 2 }.map { $0.trimmingTrailingSpaces() }
+}
+
+extension CollectionDifference.Change {
+    fileprivate var offset: Int {
+        switch self {
+        case .insert(let offset, _, _), .remove(let offset, _, _): offset
+        }
+    }
+}
+
+/// What `migrate --dry-run --json` prints.
+private struct DryRunDocument: Encodable {
+    struct Object: Encodable {
+        let change: String
+        let type: String
+        let name: String
+    }
+
+    let schemaVersion = JSON.schemaVersion
+    let database: String?
+    let dryRun = true
+    let wouldApply: [StepDocument]
+    let objects: [Object]
+    let schemaBefore: String
+    let schemaAfter: String
+
+    init(_ preview: MigrationPreview, path: String?) {
+        database = path
+        wouldApply = preview.steps.map(StepDocument.init)
+        objects = preview.objects.map {
+            Object(change: $0.kind.rawValue, type: $0.type, name: $0.name)
+        }
+        schemaBefore = preview.schemaBefore
+        schemaAfter = preview.schemaAfter
+    }
+}

@@ -1,0 +1,50 @@
+import Dispatch
+import Foundation
+import MigrationKitGRDB
+
+/// Ctrl-C, and the other signals that ask a program to end, during a run: what isn't committed is
+/// undone first.
+final class EndingSignals: @unchecked Sendable {
+    // `@unchecked`: every access to `first` holds the lock.
+    private let lock = NSLock()
+    private var first: Int32?
+    private var sources: [Int32: any DispatchSourceSignal] = [:]
+
+    /// The signal that came, if one did.
+    var received: Int32? {
+        lock.withLock { first }
+    }
+
+    /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
+    /// this: a step that isn't SQL can't be interrupted.
+    init(_ cancellation: MigrationCancellation) {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            if let other = signal(number, SIG_IGN) {
+                // Someone else's wish, such as nohup's.
+                signal(number, other)
+                continue
+            }
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler { [self] in
+                lock.withLock { first = first ?? number }
+                cancellation.cancel()
+                signal(number, SIG_DFL)
+            }
+            source.resume()
+            sources[number] = source
+        }
+    }
+
+    func stop() {
+        for (number, source) in sources {
+            source.cancel()
+            signal(number, SIG_DFL)
+        }
+        sources = [:]
+    }
+}
+
+/// A run that a signal has ended; what wasn't committed is undone.
+struct MigrationInterruption: Error {
+    let signal: Int32
+}

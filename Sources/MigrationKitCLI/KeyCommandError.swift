@@ -1,0 +1,82 @@
+import Foundation
+
+/// A reason for which a `key` command doesn't do its work.
+public enum KeyCommandError: Error, Equatable, Sendable {
+    /// The item is not named; the options that would.
+    case noItemNamed(missing: [String])
+
+    /// No source of the key to store was named, and there is no terminal to ask at.
+    case noSource
+
+    /// Every item is asked for, and those of one service.
+    case allAndService
+
+    /// There is nobody to ask whether a key may be lost.
+    case needsConfirmation(action: String)
+
+    /// Who was asked said no.
+    case declined
+
+    /// A key would be shown where it stays: in a file, or a pipe.
+    case outputIsNoTerminal
+
+    /// A new passphrase was not typed the same twice.
+    case passphrasesDiffer
+
+    /// What the store holds is not what was stored.
+    case notStored(service: String, account: String)
+}
+
+extension KeyCommandError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .noItemNamed(let missing):
+            "the key's item is not named: \(missing.joined(separator: " and ")) "
+                + (missing.count == 1 ? "is missing" : "are missing")
+        case .noSource:
+            "no key was given to store"
+        case .allAndService:
+            "--all asks for every key, and --keychain-service for those of one service"
+        case .needsConfirmation(let action):
+            "there is no terminal to ask on whether the key is to be \(action)"
+        case .declined:
+            "nothing was changed"
+        case .outputIsNoTerminal:
+            "standard output is no terminal, and the key would stay where it goes"
+        case .passphrasesDiffer:
+            "the two passphrases are not the same"
+        case .notStored(let service, let account):
+            "the Secret Service did not keep the key of service \"\(service)\", "
+                + "username \"\(account)\""
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noItemNamed:
+            """
+            Name it with --keychain-service and --keychain-account, or in the environment: \
+            MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT.
+            """
+        case .noSource:
+            """
+            Name its source: --password-file for a file or (as '-') standard input, --password-fd, \
+            or --password-command. 'key generate' makes a key.
+            """
+        case .allAndService:
+            "Keep one of them."
+        case .needsConfirmation(let action):
+            "If it is to be \(action), say --yes. Without its key, a database can't be opened again."
+        case .declined:
+            "Answer 'y' where you mean it, or say --yes."
+        case .outputIsNoTerminal:
+            "If that is what you want, say --force."
+        case .passphrasesDiffer:
+            "Nothing was stored. Try again."
+        case .notStored:
+            "Look at it in the desktop's password program before you use it for a database."
+        }
+    }
+}

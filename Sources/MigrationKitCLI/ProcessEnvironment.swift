@@ -1,0 +1,62 @@
+import CKeyStore
+import Foundation
+import KeyStore
+
+/// The environment of the process, with its password kept apart.
+///
+/// Foundation's dictionary of the environment would make a text of `MIGRATIONKIT_PASSWORD`, which
+/// can't be wiped. Here its bytes go straight into a secret.
+struct ProcessEnvironment: Sendable {
+    private static let passwordVariable = "MIGRATIONKIT_PASSWORD"
+
+    private let variables: [String: String]
+    private let password: Secret?
+
+    /// The environment as it is now.
+    ///
+    /// - Parameter wipesPasswords: Whether the variables whose names begin with
+    ///   `MIGRATIONKIT_PASSWORD` are taken out of it, and wiped where `/proc/PID/environ` shows
+    ///   them. Only for the start of a program, since nothing guards the environment against other
+    ///   threads.
+    init(wipesPasswords: Bool) {
+        var variables: [String: String] = [:]
+        var password: Secret?
+        var wiped: Set<String> = []
+        var next = ckeystore_environment()
+        while let entry = next?.pointee {
+            next = next?.advanced(by: 1)
+            guard let sign = strchr(entry, Int32(UInt8(ascii: "="))) else { continue }
+            let name = String(
+                decoding: UnsafeRawBufferPointer(start: entry, count: entry.distance(to: sign)),
+                as: UTF8.self
+            )
+            let value = UnsafeMutableRawBufferPointer(start: sign + 1, count: strlen(sign + 1))
+            // The first of several entries of one name counts, as for getenv(3).
+            if name == Self.passwordVariable {
+                password = password ?? Secret(copying: UnsafeRawBufferPointer(value))
+            } else if variables[name] == nil {
+                variables[name] = String(decoding: value, as: UTF8.self)
+            }
+            if wipesPasswords, name.hasPrefix(Self.passwordVariable) {
+                explicit_bzero(sign + 1, value.count)
+                wiped.insert(name)
+            }
+        }
+        wiped.forEach { unsetenv($0) }
+        self.variables = variables
+        self.password = password
+    }
+
+    /// A variable's value; never the password.
+    subscript(name: String) -> String? { variables[name] }
+
+    /// A variable's value, unless it is empty, which counts as not set.
+    func nonEmpty(_ name: String) -> String? {
+        variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// A variable's value as a secret, the password included.
+    func secret(_ name: String) -> Secret? {
+        name == Self.passwordVariable ? password : variables[name].map(Secret.init(utf8:))
+    }
+}

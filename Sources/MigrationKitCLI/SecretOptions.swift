@@ -1,0 +1,72 @@
+import ArgumentParser
+import KeyStore
+
+/// The options that give a key by other ways than the Secret Service.
+struct SecretOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The key is in this file, open to its owner alone (chmod 600; '-': standard input).",
+            valueName: "path"
+        )
+    )
+    var passwordFile: String?
+
+    @Option(
+        help: ArgumentHelp("The key comes from this open descriptor.", valueName: "number")
+    )
+    var passwordFd: Int32?
+
+    @Option(
+        help: ArgumentHelp(
+            "The key is what this command prints; no shell runs it.",
+            valueName: "command"
+        )
+    )
+    var passwordCommand: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The key itself. Other users and the shell's history may see it: prefer the others.",
+            valueName: "passphrase"
+        )
+    )
+    var password: String?
+
+    @Flag(help: "The key is 64 hexadecimal digits (96 with the salt), not a passphrase.")
+    var rawKey = false
+
+    func validate() throws {
+        if let passwordFd, passwordFd < 0 {
+            throw ValidationError("The value for '--password-fd' must not be negative.")
+        }
+    }
+
+    /// What the key's bytes are.
+    var form: DatabaseKey.Form { rawKey ? .rawKey : .passphrase }
+
+    /// The options that are given and name a source.
+    var named: [String] {
+        [
+            password.map { _ in "--password" },
+            passwordFile.map { _ in "--password-file" },
+            passwordFd.map { _ in "--password-fd" },
+            passwordCommand.map { _ in "--password-command" },
+        ].compactMap { $0 }
+    }
+
+    /// The source that an option names; `nil` where none does.
+    ///
+    /// - Parameter passwordArgument: The value of `--password`, where it was taken out of the
+    ///   process's arguments before they became text.
+    func source(passwordArgument: Secret?) -> KeySource? {
+        if let password {
+            .password(passwordArgument ?? Secret(utf8: password))
+        } else if let passwordFile {
+            passwordFile == "-" ? .standardInput : .file(path: passwordFile)
+        } else if let passwordFd {
+            .fileDescriptor(passwordFd)
+        } else {
+            passwordCommand.map(KeySource.command)
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import FileLock
+import GRDB
+import KeyStore
+
+/// One launch of a store: gets the key, or makes it where nothing can be lost by that, and opens.
+///
+/// The order is what makes it safe to be killed anywhere: a key is stored and read back before the
+/// file is created, so that there is no file without its key; and a key without a file, or a file
+/// without content, is where the next launch goes on.
+struct StoreLaunch {
+    private let store: EncryptedStore
+    private let file: DatabaseFile
+
+    init(_ store: EncryptedStore) {
+        self.store = store
+        file = DatabaseFile(store.path)
+    }
+
+    /// Opens the store with `open`, which gets the path, the key and the options.
+    func run<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer {
+        guard file.isNamed else {
+            throw EncryptedDatabaseError.noSuchFile(path: store.path)
+        }
+        while true {
+            if let size = try file.size(), size > 0 {
+                if !store.options.isReadOnly { lock.removeIfAbandoned() }
+                return try open(store.path, existingKey(), options(createsFile: false))
+            }
+            guard !store.options.isReadOnly else {
+                throw try file.size() == nil
+                    ? EncryptedDatabaseError.noSuchFile(path: store.path)
+                    : EncryptedDatabaseError.empty(path: store.path)
+            }
+            if let writer = try firstLaunch(open) { return writer }
+        }
+    }
+
+    // MARK: - The file is there
+
+    private func existingKey() throws -> DatabaseKey {
+        if let key = try entry()?.key(assuming: store.keyForm) { return key }
+        // An app that has only now begun to encrypt is not told about a lost key.
+        if let inspection = try? FileInspection(file), inspection.isPlaintext {
+            throw EncryptedDatabaseError.plaintext(path: store.path)
+        }
+        throw keyMissing
+    }
+
+    // MARK: - The file is to be made
+
+    private var lock: FileLock {
+        FileLock(beside: file.resolvedPath, suffix: "-launch.lock")
+    }
+
+    /// - Returns: `nil` if another process made the database meanwhile.
+    private func firstLaunch<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer? {
+        do {
+            return try lock.withLock(timeout: store.launchTimeout) {
+                try file.checkLink()
+                guard try (file.size() ?? 0) == 0 else { return nil }
+                return try open(store.path, keyOfNewFile(), options(createsFile: true))
+            }
+        } catch FileLock.Failure.held(let processIdentifier) {
+            throw EncryptedStoreError.launchInProgress(
+                path: store.path,
+                processIdentifier: processIdentifier
+            )
+        } catch FileLock.Failure.refused(let code) {
+            throw file.cannotCreate(code)
+        }
+    }
+
+    private func keyOfNewFile() throws -> DatabaseKey {
+        if let found = try entry() { return try found.key(assuming: store.keyForm) }
+        // A journal with content belongs to a database, even if its file was lost.
+        guard !file.hasJournalContent else { throw keyMissing }
+
+        let key = try DatabaseKey.generate()
+        do {
+            try store.keyStore.store(
+                key,
+                service: store.service,
+                account: store.account,
+                label: store.label,
+                replacing: false
+            )
+        } catch KeyStoreError.itemExists {
+            // Somebody else stored one since we looked; it may have a database already.
+            return try store.keyStore.key(
+                service: store.service,
+                account: store.account,
+                assuming: store.keyForm
+            )
+        }
+        guard let kept = try entry(), kept.text == key.stored() else {
+            throw EncryptedStoreError.keyNotKept(service: store.service, account: store.account)
+        }
+        // As the next launch will read it, even if the key store dropped the mark of its form.
+        return try kept.key(assuming: store.keyForm)
+    }
+
+    // MARK: -
+
+    /// The store's item; `nil` only if the key store was open and holds none.
+    private func entry() throws -> KeyEntry? {
+        do {
+            return try store.keyStore.entry(service: store.service, account: store.account)
+        } catch KeyStoreError.itemNotFound {
+            return nil
+        }
+    }
+
+    private func options(createsFile: Bool) -> EncryptedDatabase.Options {
+        var options = store.options
+        options.createsFile = createsFile
+        return options
+    }
+
+    private var keyMissing: EncryptedStoreError {
+        .keyMissing(path: store.path, service: store.service, account: store.account)
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Many processes migrate one file at the same moment.
+@Suite(.serialized) struct ConcurrencyTests {
+    private static let stepCount = 40
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        // Nothing in most of the steps hinders them from running twice: the rows would tell.
+        try tool.write("0001", up: "CREATE TABLE ran (step TEXT);\nINSERT INTO ran VALUES ('0001');")
+        for number in 2...Self.stepCount {
+            let step = Self.identifier(number)
+            let table = number % 4 == 0 ? "CREATE TABLE t\(step) (id INTEGER);\n" : ""
+            try tool.write(step, up: "\(table)INSERT INTO ran VALUES ('\(step)');")
+        }
+    }
+
+    @Test func sixteenProcessesOnANewFileRunEachStepOnce() throws {
+        var winners: [Int: Int] = [:]
+        for round in 0..<50 {
+            let outcome = try race(ours: 16, plain: 0, round: round)
+            #expect(outcome.appliedByOurs == Self.stepCount)
+            winners[outcome.activeOurs, default: 0] += 1
+        }
+        report("ours alone: rounds by the number of processes that applied steps: \(winners)")
+    }
+
+    @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFail() throws {
+        try raceAgainstPlainGRDB(rounds: 50, prepare: {})
+    }
+
+    @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFailInWALMode() throws {
+        try raceAgainstPlainGRDB(rounds: 10) {
+            _ = try tool.shell("PRAGMA journal_mode = WAL; CREATE TABLE old (id INTEGER);")
+        }
+    }
+
+    private func raceAgainstPlainGRDB(rounds: Int, prepare: () throws -> Void) throws {
+        var (ours, plain, complaints, shared) = (0, 0, [String: Int](), 0)
+        for round in 0..<rounds {
+            try prepare()
+            let outcome = try race(ours: 8, plain: 8, round: round)
+            #expect(outcome.appliedByOurs + outcome.appliedByPlain == Self.stepCount)
+            ours += outcome.appliedByOurs
+            plain += outcome.appliedByPlain
+            shared += outcome.appliedByOurs > 0 && outcome.appliedByPlain > 0 ? 1 : 0
+            for complaint in outcome.complaints { complaints[complaint, default: 0] += 1 }
+        }
+        // Otherwise nobody got in between, and nothing was proven.
+        #expect(ours > 0 && plain > 0)
+        report(
+            """
+            mixed: steps by ours \(ours), by plain GRDB \(plain), rounds shared \(shared) of \
+            \(rounds), complaints of plain GRDB \(complaints)
+            """
+        )
+    }
+
+    // MARK: - A Round
+
+    private struct Outcome {
+        var appliedByOurs = 0
+        var activeOurs = 0
+        var appliedByPlain = 0
+        var complaints: [String] = []
+    }
+
+    /// Lets processes loose on one file, and checks what every round must leave.
+    private func race(ours: Int, plain: Int, round: Int) throws -> Outcome {
+        // Without a salt of its own in the key, the file's first writer chooses it.
+        let key = Tool.randomDigits(count: round.isMultiple(of: 2) ? 64 : 96)
+        let isNew = !FileManager.default.fileExists(atPath: tool.database)
+        let digits = isNew ? key : tool.password
+        let processes = try (0..<(ours + plain)).map { number in
+            let isOurs = plain == 0 || number.isMultiple(of: 2)
+            return (isOurs, try isOurs ? startOurs(number) : startPlain())
+        }
+        // All are at the same point: they wait for the key.
+        waitUntilAsleep(processes.map(\.1.processIdentifier))
+        for (_, process) in processes { process.write(digits.utf8) }
+        for (_, process) in processes { process.closeInput() }
+
+        var outcome = Outcome()
+        for (isOurs, process) in processes {
+            let result = try process.finish(within: 100)
+            if isOurs {
+                #expect(result.status == 0, "round \(round): \(result)")
+                #expect(result.stderr.isEmpty, "round \(round): \(result.stderr)")
+                let applied = (try? result.json())?["applied"] as? [Any] ?? []
+                outcome.appliedByOurs += applied.count
+                outcome.activeOurs += applied.isEmpty ? 0 : 1
+            } else {
+                outcome.appliedByPlain += result.stdout.split(separator: "\n").count
+                if result.status != 0 { outcome.complaints.append(try complaint(result)) }
+            }
+        }
+        try checkFile(key: digits, round: round)
+        return outcome
+    }
+
+    /// What plain GRDB failed with, which may be its own race and nothing else.
+    private func complaint(_ result: ProcessResult) throws -> String {
+        let expected = [
+            "1 ": "already exists", "5 ": "database is locked", "19 ": "UNIQUE", "26 ": "not a database",
+        ]
+        let code = try #require(expected.keys.first(where: result.stderr.hasPrefix), "\(result)")
+        #expect(result.stderr.contains(expected[code] ?? ""), "\(result)")
+        return code + (expected[code] ?? "")
+    }
+
+    private func checkFile(key: String, round: Int) throws {
+        let found = try SQLCipherShell.run(
+            tool.database,
+            key: "x'\(key)'",
+            """
+            PRAGMA integrity_check;
+            PRAGMA cipher_integrity_check;
+            SELECT count(*), count(DISTINCT step), min(step), max(step) FROM ran;
+            SELECT count(*), count(DISTINCT identifier) FROM grdb_migrations;
+            """
+        )
+        #expect(found == "ok\n40|40|0001|0040\n40|40", "round \(round)")
+        #expect(try tool.folder.names == ["migrations", "password", "store.db"], "round \(round)")
+        try FileManager.default.removeItem(atPath: tool.database)
+    }
+
+    private func startOurs(_ number: Int) throws -> ChildProcess {
+        try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            [
+                "migrate", "--db-path", tool.database, "--migrations", tool.migrations,
+                "--password-file", "-", "--raw-key", "--json",
+            ] + (number % 4 < 2 ? [] : ["--all-or-nothing"]),
+            environment: tool.environment,
+            newSession: true
+        )
+    }
+
+    private func startPlain() throws -> ChildProcess {
+        try ChildProcess(
+            builtExecutable("PlainMigratorProbe"),
+            [tool.database, tool.migrations],
+            environment: tool.environment,
+            newSession: true
+        )
+    }
+
+    private static func identifier(_ number: Int) -> String {
+        String(repeating: "0", count: 4 - "\(number)".count) + "\(number)"
+    }
+}
+
+/// Waits until each of the processes sleeps, which they do when they want to read a pipe; not for
+/// long, since all that depends on it is how much at the same moment they start.
+private func waitUntilAsleep(_ processes: [pid_t]) {
+    let deadline = ContinuousClock.now + .seconds(5)
+    for process in processes {
+        while ContinuousClock.now < deadline {
+            // "PID (name) S ..." <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
+            let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+            let state = line?.split(separator: ")").last?.split(separator: " ").first
+            if state == "S" || state == "Z" || state == nil { break }
+            usleep(500)
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What can be wrong with the Secret Service, as the `key` commands tell it.
+@Suite struct KeyCommandSituationTests {
+    private static let item = ["--keychain-service", "s", "--keychain-account", "a"]
+
+    /// Every command that asks the Secret Service, with what it needs to get there.
+    private static let commands = [
+        ["generate"] + item, ["set", "--password", "p"] + item, ["show"] + item,
+        ["show", "--reveal", "--force"] + item, ["delete", "--yes"] + item, ["list"],
+        ["check", "--db-path", "/dev/null"] + item,
+    ]
+
+    private func expectFailure(
+        _ exit: Int32,
+        _ code: String,
+        saying word: String,
+        in environment: [String: String],
+        running commands: [[String]] = commands,
+        _ options: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let tool = try Tool(environment: environment)
+        for command in commands {
+            let result = try tool.run(["key"] + command + options + ["--json"])
+            #expect(result.status == exit, "\(command) \(result)", sourceLocation: sourceLocation)
+            #expect(result.stdout.isEmpty, sourceLocation: sourceLocation)
+            #expect(
+                result.stderr.contains("\"code\":\"\(code)\""),
+                "\(command) \(result)",
+                sourceLocation: sourceLocation
+            )
+            #expect(result.stderr.contains(word), "\(result)", sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test func noBus() throws {
+        let folder = try TemporaryFolder()
+        let address = ["DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder.path("none"))"]
+        try expectFailure(69, "noBus", saying: "--password-file", in: address)
+    }
+
+    @Test func noDaemon() throws {
+        let secrets = try PrivateSecretService(.noDaemon)
+        try expectFailure(69, "noSecretService", saying: "KeePassXC", in: secrets.environment)
+    }
+
+    @Test func noCollection() throws {
+        let secrets = try PrivateSecretService(.noCollection)
+        try expectFailure(69, "noCollection", saying: "collection", in: secrets.environment)
+        // One that was named and isn't there.
+        let others = try PrivateSecretService()
+        try expectFailure(
+            69,
+            "noCollection",
+            saying: "--keychain-collection",
+            in: others.environment,
+            "--keychain-collection",
+            "none"
+        )
+    }
+
+    @Test func lockedCollectionWithoutAndWithAQuestion() throws {
+        let secrets = try PrivateSecretService()
+        try secrets.lock()
+        try expectFailure(
+            77,
+            "collectionLocked",
+            saying: "leave out --no-prompt",
+            in: secrets.environment,
+            "--no-prompt"
+        )
+        try expectFailure(77, "promptDismissed", saying: "nlock", in: secrets.environment)
+    }
+
+    @Test func questionThatNobodyAnswers() throws {
+        let secrets = try PrivateSecretService()
+        try secrets.makeQuestionsWait()
+        try secrets.lock()
+        let start = Date()
+        try expectFailure(
+            69,
+            "secretServiceTimedOut",
+            saying: "--keychain-timeout",
+            in: secrets.environment,
+            running: [["list"]],
+            "--keychain-timeout",
+            "0.5"
+        )
+        #expect(Date().timeIntervalSince(start) < 15)
+    }
+
+    @Test func daemonThatNeverAnswers() throws {
+        let secrets = try PrivateSecretService()
+        secrets.suspend()
+        defer { secrets.resume() }
+        try expectFailure(
+            69,
+            "secretServiceTimedOut",
+            saying: "0.5 seconds",
+            in: secrets.environment,
+            running: [["list"], ["generate"] + Self.item],
+            "--keychain-timeout",
+            "0.5"
+        )
+    }
+
+    @Test func missingItemAndHowToMakeOne() throws {
+        let secrets = try PrivateSecretService()
+        let commands = [["show"] + Self.item, ["delete", "--yes"] + Self.item]
+        for word in [
+            "key set --keychain-service s --keychain-account a", "key list", "key generate",
+        ] {
+            try expectFailure(
+                69,
+                "keyNotFound",
+                saying: word,
+                in: secrets.environment,
+                running: commands
+            )
+        }
+    }
+
+    @Test func interruptEndsTheToolDuringAQuestion() throws {
+        let secrets = try PrivateSecretService()
+        // Instead of a window, a program that notes that it was asked for, and then waits.
+        let asked = secrets.folder.path("asked")
+        try secrets.folder.write(
+            "services/org.gnome.keyring.SystemPrompter.service",
+            """
+            [D-BUS Service]
+            Name=org.gnome.keyring.SystemPrompter
+            Exec=/bin/sh -c 'touch \(asked); exec sleep 20 >/dev/null 2>&1'
+            """.utf8
+        )
+        try secrets.lock()
+        let process = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            ["key", "show"] + Self.item,
+            environment: secrets.environment,
+            newSession: true
+        )
+        let deadline = Date().addingTimeInterval(30)
+        while access(asked, F_OK) != 0, Date() < deadline { usleep(2000) }
+        try #require(access(asked, F_OK) == 0)
+        process.send(SIGINT)
+        let result = try process.finish(within: 10)
+        #expect(result.signal == SIGINT, "\(result)")
+    }
+}

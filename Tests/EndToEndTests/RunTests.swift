@@ -1,0 +1,192 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The ways of a run: all or nothing, tried, backed up, locked, interrupted.
+@Suite struct RunTests {
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool()
+        try tool.writeItems()
+    }
+
+    private func pending() throws -> [String]? {
+        try tool.onStore("status", "--json").json()["pending"] as? [String]
+    }
+
+    // MARK: - All or Nothing
+
+    @Test func allOrNothingLeavesNothingWhereTheLastStepFails() throws {
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        try tool.write("0004_broken", up: "CREATE TABLE half (id INTEGER);\nINSERT INTO nowhere;")
+        let before = try tool.folder.data("store.db")
+        let result = try tool.onStore("migrate", "--all-or-nothing")
+        #expect(result.status == 1)
+        #expect(result.stderr.contains("0004_broken.sql:3"))
+        #expect(result.stderr.contains("nothing has changed"))
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(try pending() == ["0002_row", "0003_tags", "0004_broken"])
+    }
+
+    @Test func allOrNothingDoesAllAndUndoesAll() throws {
+        #expect(try tool.onStore("migrate", "--all-or-nothing").status == 0)
+        #expect(try pending() == [])
+        #expect(try tool.onStore("rollback", "--steps", "3", "--all-or-nothing").status == 0)
+        #expect(try pending()?.count == 3)
+    }
+
+    @Test func stepOutsideOfATransactionRunsAloneAndInNoBatch() throws {
+        try tool.folder.write(
+            "migrations/0004_compact.sql",
+            "-- migrate:up transaction:false\nVACUUM;\n".utf8
+        )
+        let batch = try tool.onStore("migrate", "--all-or-nothing", "--json")
+        #expect(batch.status == 65)
+        #expect(try batch.jsonError()["code"] as? String == "notForAllOrNothing")
+        #expect(try tool.onStore("migrate").status == 0)
+        #expect(try pending() == [])
+    }
+
+    // MARK: - Looking Before
+
+    @Test func dryRunTellsAndChangesNothing() throws {
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        let before = try tool.folder.data("store.db")
+        let human = try tool.onStore("migrate", "--dry-run")
+        #expect(human.status == 0)
+        #expect(human.stdout.contains("Would apply 2 migrations"))
+        #expect(human.stdout.contains("created table tag"))
+        #expect(human.stdout.contains("+ CREATE TABLE tag (id INTEGER);"))
+        let document = try tool.onStore("migrate", "--dry-run", "--json").json()
+        let steps = try #require(document["wouldApply"] as? [[String: Any]])
+        #expect(steps.map { $0["identifier"] as? String } == ["0002_row", "0003_tags"])
+        #expect(steps.map { $0["rowsChanged"] as? Int } == [1, 0])
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(try pending()?.count == 2)
+    }
+
+    @Test func dryRunFailsAsTheRunWould() throws {
+        try tool.write("0004_broken", up: "INSERT INTO nowhere DEFAULT VALUES;")
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        let result = try tool.onStore("migrate", "--dry-run")
+        #expect(result.status == 1)
+        #expect(result.stderr.contains("0004_broken.sql:2"))
+    }
+
+    @Test func dryRunCreatesNoFile() throws {
+        #expect(try tool.onStore("migrate", "--dry-run").status == 66)
+        #expect(!FileManager.default.fileExists(atPath: tool.database))
+    }
+
+    @Test func backupHasWhatWasThereBeforeAndTheSameKey() throws {
+        #expect(try tool.onStore("migrate", "--to", "0002_row").status == 0)
+        let backup = tool.folder.path("backup.db")
+        #expect(try tool.onStore("migrate", "--backup", backup).status == 0)
+        #expect(tool.folder.mode("backup.db") == 0o600)
+        let rows = try SQLCipherShell.run(
+            backup,
+            key: tool.password,
+            "SELECT count(*) FROM item; SELECT max(identifier) FROM grdb_migrations;"
+        )
+        #expect(rows == "1\n0002_row")
+
+        // A backup never replaces a file, and nothing is migrated without the backup.
+        #expect(try tool.onStore("rollback").status == 0)
+        let again = try tool.onStore("migrate", "--backup", backup, "--json")
+        #expect(again.status == 73)
+        #expect(try pending() == ["0003_tags"])
+    }
+
+    // MARK: - Odd Ledgers
+
+    @Test func lateMigrationIsRefusedUnlessAllowed() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        try tool.write("0002_b_late", up: "CREATE TABLE late (id INTEGER);")
+        let refused = try tool.onStore("migrate", "--json")
+        #expect(refused.status == 65)
+        #expect(try refused.jsonError()["code"] as? String == "pendingBeforeApplied")
+        #expect(try tool.onStore("migrate", "--allow-out-of-order").status == 0)
+        #expect(try pending() == [])
+    }
+
+    @Test func databaseOfOtherMeansIsTakenOverByABaseline() throws {
+        _ = try SQLCipherShell.run(
+            tool.database,
+            key: tool.password,
+            "CREATE TABLE item (id INTEGER);"
+        )
+        let failed = try tool.onStore("migrate")
+        #expect(failed.status == 1)
+        #expect(failed.stderr.contains("'baseline' records those as applied"))
+
+        let recorded = try tool.run(
+            ["baseline", "0001_items", "--json"] + tool.opening
+                + ["--migrations", tool.migrations]
+        )
+        #expect(try recorded.json()["recorded"] as? [String] == ["0001_items"])
+        #expect(try tool.onStore("migrate").status == 0)
+        #expect(try pending() == [])
+        let again = try tool.run(
+            ["baseline", "0001_items"] + tool.opening + ["--migrations", tool.migrations]
+        )
+        #expect(again.status == 64)
+    }
+
+    // MARK: - Others at Work
+
+    @Test func lockOfAnotherProcessIsWaitedForAndNamed() throws {
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        let holder = try ChildProcess(
+            "flock",
+            [tool.database + "-migration.lock", "-c", "echo held; exec sleep 60"]
+        )
+        #expect(holder.readLine() == "held")
+        let refused = try tool.onStore("migrate", "--lock-timeout", "0.2", "--json")
+        #expect(refused.status == 75)
+        #expect(try refused.jsonError()["code"] as? String == "locked")
+        // Nothing to do needs no lock.
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        holder.send(SIGKILL)
+        _ = try holder.finish()
+    }
+
+    @Test func nothingButTheDatabaseIsLeft() throws {
+        #expect(try tool.onStore("migrate").status == 0)
+        #expect(try tool.folder.names.sorted() == ["migrations", "password", "store.db"])
+    }
+
+    // MARK: - Interrupted
+
+    private static let endless = """
+        CREATE TABLE endless AS
+        WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c;
+        """
+
+    @Test(arguments: [SIGINT, SIGTERM], [[], ["--all-or-nothing"]])
+    func interruptedStepIsUndoneWithinASecond(_ signal: Int32, _ mode: [String]) throws {
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        try tool.write("0004_endless", up: Self.endless)
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            ["migrate"] + tool.opening + ["--migrations", tool.migrations] + mode,
+            environment: tool.environment
+        )
+        // The lock is there while the steps run; the endless one is soon reached.
+        while !FileManager.default.fileExists(atPath: tool.database + "-migration.lock") {
+            usleep(1000)
+        }
+        usleep(200_000)
+        let start = ContinuousClock.now
+        child.send(signal)
+        let result = try child.finish()
+        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(result.status == 128 + signal, "\(result.stderr)")
+        #expect(result.stderr.hasPrefix("error: interrupted\n"))
+        #expect(
+            try pending()
+                == (mode.isEmpty ? ["0004_endless"] : ["0002_row", "0003_tags", "0004_endless"])
+        )
+        #expect(try tool.onStore("verify").status == 0)
+    }
+}

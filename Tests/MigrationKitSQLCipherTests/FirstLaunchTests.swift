@@ -1,0 +1,84 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// First launches of a real app with a real Secret Service, killed and in crowds.
+@Suite struct FirstLaunchTests {
+    private let service: PrivateSecretService
+
+    init() throws {
+        service = try PrivateSecretService()
+    }
+
+    // MARK: - Killed
+
+    /// What a launch that is killed at a point has left.
+    @Test(
+        arguments: [
+            ("beforeLookUp", false, nil), ("afterLookUp", false, nil),
+            ("beforeStoring", false, nil), ("afterStoring", true, nil),
+            ("beforeReadingBack", true, nil), ("afterReadingBack", true, nil),
+            ("fileIsEmpty", true, 0), ("fileHasItsFirstPage", true, 4096),
+            ("storeIsOpen", true, 4096),
+        ] as [(String, Bool, Int?)]
+    )
+    func aLaunchThatIsKilledIsGoneOnWith(point: String, keepsItem: Bool, size: Int?) throws {
+        let app = try LaunchedApp(service)
+        let killed = try app.start(point).finish()
+        #expect(killed.signal == SIGKILL, "\(killed.stderr)")
+        let left = try app.state()
+        #expect((left.key != nil) == keepsItem)
+        #expect(left.size == size)
+
+        try app.expectNextLaunch(goesOnFrom: left)
+    }
+
+    /// 208 kills: 26 on the way from each of eight points to the next, in two halves.
+    @Test(arguments: [0, 1])
+    func aLaunchThatIsKilledAtAnyMomentIsGoneOnWith(half: Int) throws {
+        let points = [
+            "ready", "beforeStoring", "afterStoring", "beforeReadingBack", "afterReadingBack",
+            "fileIsEmpty", "fileHasItsFirstPage", "storeIsOpen",
+        ]
+        let measured = try (0..<5).map { _ in try LaunchedApp(service).durations() }
+        var met: Set<String> = []
+        for point in points {
+            let duration = try #require(
+                measured.compactMap { $0[point] }.sorted().dropFirst(2).first
+            )
+            for part in stride(from: half, to: 26, by: 2) {
+                let app = try LaunchedApp(service)
+                defer { try? app.clean() }
+                let left = try app.stateAfterKill(at: point, delay: duration * Double(part) / 26)
+                #expect(left.size ?? 0 == 0 || left.key != nil, "a file without its key")
+                try app.expectNextLaunch(goesOnFrom: left)
+                met.insert(left.name)
+            }
+        }
+        // The kills were spread: they met every state that lasts for more than an instant.
+        #expect(met.isSuperset(of: ["nothing", "item", "item and database"]), "\(met)")
+    }
+
+    // MARK: - Several at once
+
+    @Test func launchesAtTheSameMomentEndWithOneKeyAndOneFile() throws {
+        for count in [2, 8, 8, 8] {
+            let app = try LaunchedApp(service)
+            let processes = try (0..<count).map { _ in try app.start("--wait") }
+            for process in processes { #expect(process.readLine() == "ready") }
+            for process in processes { process.write("\n".utf8) }
+            for process in processes {
+                let result = try process.finish()
+                #expect(result.status == 0, "\(result)")
+            }
+            let state = try app.state()
+            #expect(try app.rows(key: #require(state.key)) == count)
+            #expect(try app.folder.names == ["notes.db"])
+            let found = try service.run(
+                "secret-tool",
+                ["search", "--all", "username", app.account]
+            )
+            #expect((found.stdout + found.stderr).components(separatedBy: "secret = ").count == 2)
+        }
+    }
+}
