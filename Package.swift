@@ -126,6 +126,7 @@ let package = Package(
                 "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .testTarget(
