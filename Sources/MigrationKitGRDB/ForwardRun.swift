@@ -75,7 +75,7 @@ struct ForwardRun {
         // Another process may have changed the schema since this connection has looked, and steps
         // may ask GRDB for it.
         db.clearSchemaCache()
-        try MigrationPlan(
+        return try MigrationPlan(
             applied: MigrationLedger.read(db),
             registry: runner.registry,
             through: end
