@@ -143,7 +143,7 @@ struct Failure {
 
     /// An error of SQLite's outside of a step.
     private init(database error: DatabaseError) {
-        let message = "SQLite: \(error.message ?? "error \(error.resultCode.rawValue)")"
+        let message = "SQLite: \(error.messageWithoutValues)"
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(
@@ -197,6 +197,18 @@ struct Failure {
             message.prefix(1).lowercased() + message.dropFirst(),
             hint: usage.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
         )
+    }
+}
+
+extension DatabaseError {
+    /// What SQLite or GRDB says. GRDB shows the whole row that violates a foreign key, and the
+    /// values of an encrypted database have no place in a message.
+    fileprivate var messageWithoutValues: String {
+        let message = message ?? "error \(resultCode.rawValue)"
+        guard extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY,
+            let row = message.range(of: ", in [")
+        else { return message }
+        return String(message[..<row.lowerBound])
     }
 }
 

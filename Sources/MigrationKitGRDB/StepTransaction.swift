@@ -47,12 +47,14 @@ enum StepTransaction {
         in db: Database,
         _ body: (Database) throws -> Void
     ) throws {
-        // Outside of a transaction SQLite lets a step change it.
+        // Outside of a transaction SQLite lets a step change these.
         let temporaryStorage = try Int.fetchOne(db, sql: "PRAGMA temp_store") ?? 2
+        let foreignKeys = try Int.fetchOne(db, sql: "PRAGMA foreign_keys") ?? 0
         let result = Result { try db.withSchemaSource(nil) { try body(db) } }
         let leftOpen = db.isInsideTransaction
         if leftOpen { try db.rollback() }
         try db.execute(sql: "PRAGMA temp_store = \(temporaryStorage)")
+        try db.execute(sql: "PRAGMA foreign_keys = \(foreignKeys)")
         try result.get()
         if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
     }

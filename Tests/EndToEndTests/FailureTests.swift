@@ -270,6 +270,24 @@ import Testing
         #expect((rest["applied"] as? [Any])?.count == 3)
     }
 
+    @Test func rowThatViolatesAForeignKeyIsNotShown() throws {
+        try tool.write(
+            "0004_orphan",
+            up: """
+                CREATE TABLE parent (id INTEGER PRIMARY KEY);
+                CREATE TABLE child (parent INTEGER REFERENCES parent (id), words TEXT);
+                INSERT INTO child VALUES (7, 'a private matter');
+                """
+        )
+        // A step behind it, so that the step's own check finds it and not the last verification.
+        try tool.write("0005_more", up: "CREATE TABLE more (id INTEGER);")
+        let result = try tool.onStore("migrate")
+        #expect(result.status == 1)
+        #expect(result.stderr.contains("0004_orphan"))
+        #expect(result.stderr.contains("from child(parent) to parent(id)"))
+        #expect(!result.stderr.contains("private"))
+    }
+
     @Test func unknownTarget() throws {
         try expectFailure(
             64,
