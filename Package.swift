@@ -130,6 +130,7 @@ let package = Package(
                 "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .testTarget(

@@ -30,6 +30,8 @@ struct BackwardRun {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 try writer.barrierWriteWithoutTransaction { db in
+                    // GRDB keeps in mind what it has seen of a schema that is rolled back.
+                    defer { db.clearSchemaCache() }
                     switch options.transaction {
                     case .perStep: try rollBackStepByStep(db)
                     case .allOrNothing: try rollBackAllOrNothing(db)
@@ -54,6 +56,9 @@ struct BackwardRun {
 
     /// The steps to roll back, each with its closure.
     private func plan(_ db: Database) throws -> [(step: MigrationStep<Database>, Rollback)] {
+        // Another process may have changed the schema since this connection has looked, and steps
+        // may ask GRDB for it.
+        db.clearSchemaCache()
         let applied = try MigrationLedger.read(db)
         try runner.registry.checkKnows(applied)
         return try choose(applied).map { step in
@@ -100,7 +105,7 @@ struct BackwardRun {
         try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
             try db.inTransaction(.immediate) {
                 try checkIsLatest(step, db)
-                try monitor.step(step.identifier, in: db) {
+                try monitor.step(step.identifier, in: db, ledgerRows: 1) {
                     try undo(step, in: db, checksForeignKeys: checks, rollback)
                     if isLast { try verify(db) }
                 }
@@ -138,7 +143,7 @@ struct BackwardRun {
                     let plan = try plan(db)
                     monitor.expect(plan.count)
                     for (step, rollback) in plan {
-                        try monitor.step(step.identifier, in: db) {
+                        try monitor.step(step.identifier, in: db, ledgerRows: 1) {
                             try db.inSavepoint {
                                 try undo(step, in: db, checksForeignKeys: checks, rollback)
                                 return .commit

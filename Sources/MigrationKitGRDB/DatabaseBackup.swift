@@ -36,11 +36,12 @@ public enum DatabaseBackup {
         try copy.close()
     }
 
-    /// Opened anew, since the connection that wrote it has its pages in memory.
+    /// Opened anew, since the connection that wrote it has its pages in memory; and for writing,
+    /// although nothing is written, since a connection that only reads a database in WAL mode can't
+    /// take away the files that it has to make beside it.
+    /// <https://www.sqlite.org/wal.html#read_only_databases>
     private static func check(_ path: String, as source: any DatabaseReader) throws {
-        var configuration = configuration(like: source)
-        configuration.readonly = true
-        let copy = try DatabaseQueue(path: path, configuration: configuration)
+        let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
         let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
         try copy.close()
         guard finding == "ok" else {

@@ -72,7 +72,10 @@ struct ForwardRun {
     }
 
     private func plan(_ db: Database) throws -> MigrationPlan {
-        try MigrationPlan(
+        // Another process may have changed the schema since this connection has looked, and steps
+        // may ask GRDB for it.
+        db.clearSchemaCache()
+        return try MigrationPlan(
             applied: MigrationLedger.read(db),
             registry: runner.registry,
             through: end
@@ -81,6 +84,7 @@ struct ForwardRun {
 
     /// - Returns: Whether the host created anything.
     private func bootstrap(_ db: Database) throws -> Bool {
+        db.clearSchemaCache()
         let created = try runner.integration.bootstrapSchema?(db) ?? false
         if created {
             runner.log?("🧱 Created the base schema")
@@ -175,7 +179,12 @@ struct ForwardRun {
                 expected.value += 1 - merged.count
             }
         }
-        try migrator.migrate(writer)
+        do {
+            try migrator.migrate(writer)
+        } catch {
+            writer.writeWithoutTransaction { $0.clearSchemaCache() }
+            throw error
+        }
         monitor.finishStep()
         return expected.value
     }
@@ -227,6 +236,8 @@ struct ForwardRun {
     ) throws {
         do {
             try writer.barrierWriteWithoutTransaction { db in
+                // GRDB keeps in mind what it has seen of a schema that is rolled back.
+                defer { db.clearSchemaCache() }
                 let wantsForeignKeysOff =
                     try StepTransaction.checkAllOrNothing(plan(db).pending)
                 try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in

@@ -176,6 +176,9 @@ extension GRDBMigrationRunner {
     // MARK: -
 
     /// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
+    ///
+    /// A queue of its own, because on Linux tasks run on the threads of the global queues: work
+    /// that keeps those busy would keep the task from running that is to cancel it.
     private func blocking<Value: Sendable>(
         _ options: MigrationOptions,
         _ work: @escaping @Sendable (MigrationOptions) throws -> Value
@@ -185,7 +188,7 @@ extension GRDBMigrationRunner {
         options.cancellation = cancellation
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async { [options] in
+                DispatchQueue(label: "MigrationKit.run").async { [options] in
                     continuation.resume(with: Result { try work(options) })
                 }
             }

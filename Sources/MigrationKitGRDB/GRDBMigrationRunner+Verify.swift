@@ -63,6 +63,9 @@ extension GRDBMigrationRunner {
     /// - Parameter isComplete: Whether no step is pending. As long as one is, the index that is
     ///   required may be what it creates.
     func verify(_ db: Database, isComplete: Bool) throws {
+        // For the host's checks: another process may have changed the schema since this connection
+        // has looked.
+        db.clearSchemaCache()
         let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
         if let verifyIntegrity = integration.verifyIntegrity {
             try verifyIntegrity(db)

@@ -50,31 +50,38 @@ public enum GRDBMigrationVerifier {
         requiredIndexes: [RequiredIndexSpec]
     ) throws {
         for required in requiredIndexes {
-            guard try db.tableExists(required.table) else {
+            guard try exists("table", required.table, on: required.table, db) else {
                 throw GRDBMigrationVerificationError.missingTable(
                     table: required.table,
                     index: required.index
                 )
             }
-            let exists = try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT EXISTS (
-                        SELECT 1 FROM sqlite_master
-                        WHERE type = 'index'
-                        AND name = ? COLLATE NOCASE
-                        AND tbl_name = ? COLLATE NOCASE
-                    )
-                    """,
-                arguments: [required.index, required.table]
-            )
-            guard exists == true else {
+            guard try exists("index", required.index, on: required.table, db) else {
                 throw GRDBMigrationVerificationError.missingIndex(
                     table: required.table,
                     index: required.index
                 )
             }
         }
+    }
+
+    /// Looks itself: what GRDB keeps in mind of a schema may be out of date.
+    private static func exists(
+        _ type: String,
+        _ name: String,
+        on table: String,
+        _ db: Database
+    ) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM sqlite_master
+                    WHERE type = ? AND name = ? COLLATE NOCASE AND tbl_name = ? COLLATE NOCASE
+                )
+                """,
+            arguments: [type, name, table]
+        ) ?? false
     }
 
     static func verifyStructure(in db: Database) throws {

@@ -15,8 +15,21 @@ enum MigrationLedger {
 
     /// The identifiers of all applied steps, also of those that no registry knows.
     static func read(_ db: Database) throws -> Set<String> {
-        guard try db.tableExists("grdb_migrations") else { return [] }
+        guard try tableExists(db) else { return [] }
         return try String.fetchSet(db, sql: "SELECT identifier FROM grdb_migrations")
+    }
+
+    /// GRDB's own answer comes from a cache, which knows neither what another process has done to
+    /// the schema nor what was rolled back.
+    private static func tableExists(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'grdb_migrations'
+                )
+                """
+        ) ?? false
     }
 
     /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.

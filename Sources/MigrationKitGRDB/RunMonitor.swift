@@ -58,7 +58,15 @@ final class RunMonitor: @unchecked Sendable {
     // MARK: - Steps
 
     /// Runs a step's work, from its beginning to just before its commit.
-    func step(_ identifier: String, in db: Database, _ work: () throws -> Void) throws {
+    ///
+    /// - Parameter ledgerRows: How many rows of the ledger the work changes. They are none of the
+    ///   step's own.
+    func step(
+        _ identifier: String,
+        in db: Database,
+        ledgerRows: Int = 0,
+        _ work: () throws -> Void
+    ) throws {
         try checkCancellation()
         let index = lock.withLock {
             running = Running(
@@ -74,7 +82,7 @@ final class RunMonitor: @unchecked Sendable {
         let changesAfter = db.totalChangesCount
         lock.withLock {
             guard var running else { return }
-            running.changes = changesAfter - running.changesBefore
+            running.changes = changesAfter - running.changesBefore - ledgerRows
             self.running = running
         }
         try checkCancellation()

@@ -331,6 +331,13 @@ import Testing
         #expect(!list.stdout.contains(tool.password))
         #expect(list.stdout.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(list)")
 
+        // The account that the environment names is one of several.
+        var named = tool
+        named.environment["MIGRATIONKIT_KEYCHAIN_SERVICE"] = service
+        named.environment["MIGRATIONKIT_KEYCHAIN_ACCOUNT"] = "second"
+        #expect(try named.run("key", "list").stdout.contains("main"))
+        #expect(try named.run("key", "list", "--keychain-account", "x").stdout == "No keys.\n")
+
         // Of a service, whoever stored it; what another program wrote moves no cursor.
         let theirs = try tool.run("key", "list", "--keychain-service", "com.example.other")
         #expect(theirs.stdout.contains("colour=\"blue\""))

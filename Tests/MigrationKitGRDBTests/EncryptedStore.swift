@@ -3,6 +3,7 @@ import GRDB
 import KeyStore
 import MigrationKitSQLCipher
 import TestSupport
+import Testing
 
 /// An encrypted database file of a test's own, with a random raw key.
 final class EncryptedStore: Sendable {
@@ -36,6 +37,16 @@ final class EncryptedStore: Sendable {
         var configuration = EncryptedDatabase.configuration(key: key)
         configure(&configuration)
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Another process that holds the lock under which the store is migrated, and has signed it,
+    /// until its input ends.
+    func holdMigrationLock() throws -> ChildProcess {
+        let lock = path + "-migration.lock"
+        let script = #"echo $$ > "$0"; echo locked; read line; exit 0"#
+        let holder = try ChildProcess("flock", ["--no-fork", lock, "/bin/sh", "-c", script, lock])
+        try #require(holder.readLine() == "locked")
+        return holder
     }
 
     /// Whether the file exists and doesn't begin as a plaintext database does.

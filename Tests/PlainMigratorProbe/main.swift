@@ -1,10 +1,10 @@
 // Migrates an encrypted database the way an app on GRDB alone does: with `DatabaseMigrator`, and
-// without a lock of ours.
+// without a lock of ours. Like an app that is started again, it tries again when it has failed.
 //
-//   PlainMigratorProbe DATABASE MIGRATIONS      the raw key in hexadecimal on standard input
+//   PlainMigratorProbe DATABASE MIGRATIONS ATTEMPTS    the raw key in hexadecimal on standard input
 //
-// Prints the identifiers of the steps that it has applied, one a line. What went wrong is the only
-// line of standard error: SQLite's code and words, with status 1.
+// Prints the identifiers of the steps that it has applied, one a line, and on standard error what
+// went wrong in each attempt: SQLite's code and words. The status is that of the last attempt.
 
 import Foundation
 import GRDB
@@ -12,35 +12,35 @@ import KeyStore
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-func migrate(_ database: String, with migrations: String) throws {
-    let folder = try MigrationFolder(path: migrations)
-    var migrator = DatabaseMigrator()
-    for step in folder.steps {
-        migrator.registerMigration(step.identifier) { db in
-            try step.apply(db)
-            db.afterNextTransaction { _ in print(step.identifier) }
+let folder = try MigrationFolder(path: CommandLine.arguments[2])
+var migrator = DatabaseMigrator()
+for step in folder.steps {
+    migrator.registerMigration(step.identifier) { db in
+        try step.apply(db)
+        db.afterNextTransaction { _ in
+            print(step.identifier)
+            // Leaves room for others, who wait for SQLite's lock in pauses of milliseconds.
+            usleep(2000)
         }
     }
-    let key = try KeyResolver { throw CocoaError(.featureUnsupported) }
-        .key(from: .standardInput, form: .rawKey)
-    let queue = try DatabaseQueue(
-        path: database,
-        configuration: EncryptedDatabase.configuration(key: key)
-    )
-    try migrator.migrate(queue)
+}
+let key = try KeyResolver { InMemoryKeyStore() }.key(from: .standardInput, form: .rawKey)
+let configuration = EncryptedDatabase.configuration(key: key)
+
+func complain(_ code: ResultCode, _ message: String?) {
+    FileHandle.standardError.write(Data("\(code.rawValue) \(message ?? "")\n".utf8))
 }
 
-do {
-    try migrate(CommandLine.arguments[1], with: CommandLine.arguments[2])
-} catch let error as DatabaseError {
-    StandardError.write("\(error.resultCode.rawValue) \(error.message ?? "")")
-} catch let error as SQLStatementError {
-    StandardError.write("\(error.resultCode.primaryResultCode.rawValue) \(error.sqliteMessage)")
-}
-
-enum StandardError {
-    static func write(_ text: String) -> Never {
-        FileHandle.standardError.write(Data((text + "\n").utf8))
-        exit(1)
+for _ in 0..<(Int(CommandLine.arguments[3]) ?? 1) {
+    do {
+        try migrator.migrate(
+            DatabaseQueue(path: CommandLine.arguments[1], configuration: configuration)
+        )
+        exit(0)
+    } catch let error as DatabaseError {
+        complain(error.resultCode, error.message)
+    } catch let error as SQLStatementError {
+        complain(error.resultCode.primaryResultCode, error.sqliteMessage)
     }
 }
+exit(1)

@@ -25,10 +25,11 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
     func run(in context: CommandContext) throws {
         guard !all || keychain.keychainService == nil else { throw KeyCommandError.allAndService }
         let service = all ? nil : keychain.service(in: context.environment)
-        // The account that the environment names belongs to the service that it names.
-        let account =
-            all ? keychain.keychainAccount : keychain.account(in: context.environment)
-        let items = try keychain.keyStore.items(service: service, account: account)
+        let items = try keychain.keyStore.items(
+            service: service,
+            // Who lists wants to see every account, also where the environment names one.
+            account: keychain.keychainAccount
+        )
         if json {
             return try context.printJSON(KeyListDocument(items: items.map(KeyDescription.init)))
         }

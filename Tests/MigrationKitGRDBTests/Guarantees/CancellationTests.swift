@@ -1,0 +1,248 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import Testing
+
+/// Runs that are ended in the middle of a statement.
+@Suite struct CancellationTests {
+    private static let endless = """
+        INSERT INTO item VALUES (2, 'b');
+        WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c
+        """
+
+    private let store: EncryptedStore
+
+    init() throws {
+        store = try EncryptedStore()
+    }
+
+    /// What the signs of life of a run tell to a test that waits for one.
+    private func signs() -> (
+        stream: AsyncStream<Void>, observer: @Sendable (MigrationEvent) -> Void
+    ) {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        return (
+            stream,
+            { event in
+                if case .stepContinues = event { continuation.yield() }
+            }
+        )
+    }
+
+    /// Runs work in a task, cancels it once it gives a sign of life, and expects it to end within a
+    /// second.
+    private func expectCancelled(
+        observing signs: AsyncStream<Void>,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let task = Task(operation: work)
+        for await _ in signs { break }
+        let start = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(ContinuousClock.now - start < .seconds(1))
+    }
+
+    private func prepared(_ kind: WriterKind) throws -> any DatabaseWriter {
+        let writer = try kind.open(store)
+        try GRDBMigrationRunner(steps: itemSteps()).migrate(in: writer)
+        try writer.write { try $0.execute(sql: "INSERT INTO item VALUES (1, 'a')") }
+        return writer
+    }
+
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing], WriterKind.allCases)
+    func cancelledTaskInterruptsTheStatementAndUndoesTheStep(
+        _ transaction: MigrationTransaction,
+        _ kind: WriterKind
+    ) async throws {
+        let writer = try prepared(kind)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004_endless", Self.endless)]
+        )
+        let before = try Everything(of: writer)
+        let (signs, observer) = signs()
+        try await expectCancelled(observing: signs) {
+            try await runner.asyncMigrate(
+                in: writer,
+                options: .init(transaction: transaction, observer: observer)
+            )
+        }
+        #expect(try Everything(of: writer) == before)
+        #expect(try writer.number("PRAGMA foreign_keys") == 1)
+        // The connection is usable: nothing interrupts it any more.
+        try await writer.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE c (i) AS (
+                        SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 100000
+                    )
+                    INSERT INTO item SELECT i + 10, 'x' FROM c
+                    """
+            )
+        }
+    }
+
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func cancelledRollbackLeavesTheStepApplied(_ transaction: MigrationTransaction) async throws {
+        let writer = try prepared(.queue)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004", "CREATE TABLE a (id)", down: Self.endless)]
+        )
+        try runner.migrate(in: writer)
+        let before = try Everything(of: writer)
+        let (signs, observer) = signs()
+        try await expectCancelled(observing: signs) {
+            try await runner.asyncRollbackMigrations(
+                in: writer,
+                options: .init(transaction: transaction, observer: observer)
+            )
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
+    @Test func cancelledDryRunLeavesNothing() async throws {
+        let writer = try prepared(.queue)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004_endless", Self.endless)]
+        )
+        let before = try Everything(of: writer)
+        let (signs, observer) = signs()
+        try await expectCancelled(observing: signs) {
+            _ = try await runner.asyncDryRun(in: writer, options: .init(observer: observer))
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
+    @Test func cancelledStepWithoutTransactionIsNotRecorded() async throws {
+        let writer = try prepared(.queue)
+        let alone = MigrationStep<Database>(
+            identifier: "0004_endless",
+            sourceFile: "",
+            usesTransaction: false
+        ) { try $0.execute(sql: Self.endless.replacing("INSERT INTO", with: "REPLACE INTO")) }
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [alone])
+        let (signs, observer) = signs()
+        try await expectCancelled(observing: signs) {
+            try await runner.asyncMigrate(in: writer, options: .init(observer: observer))
+        }
+        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["0004_endless"])
+    }
+
+    @Test func longRunsLeaveTheThreadsOfTasksAlone() async throws {
+        let runner = try GRDBMigrationRunner(
+            steps: [itemSteps()[0], step("0002_endless", Self.endless)]
+        )
+        // More of them than there are processors, and so threads of tasks.
+        let stores = try (0...ProcessInfo.processInfo.activeProcessorCount).map { _ in
+            try EncryptedStore()
+        }
+        let (signs, continuation) = AsyncStream.makeStream(of: String.self)
+        let task = Task {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for store in stores {
+                    group.addTask {
+                        try await runner.asyncMigrate(
+                            in: store.open(),
+                            options: .init(observer: { event in
+                                if case .stepContinues = event { continuation.yield(store.path) }
+                            })
+                        )
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        var living: Set<String> = []
+        for await path in signs {
+            living.insert(path)
+            if living.count == stores.count { break }
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func runIsEndedFromAnotherThread() async throws {
+        let writer = try prepared(.queue)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [
+                step("0004_before", "CREATE TABLE kept (id)"),
+                step("0005_endless", Self.endless),
+            ]
+        )
+        let cancellation = MigrationCancellation()
+        let events = Recorder<MigrationEvent>()
+        #expect(throws: CancellationError.self) {
+            try runner.migrate(
+                in: writer,
+                options: .init(
+                    cancellation: cancellation,
+                    observer: { event in
+                        events.append(event)
+                        if case .stepContinues = event {
+                            Thread.detachNewThread { cancellation.cancel() }
+                        }
+                    }
+                )
+            )
+        }
+        #expect(cancellation.isCancelled)
+        #expect(try writer.tables().contains("kept"))
+        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["0005_endless"])
+        #expect(
+            events.values.last == .stepFailed(identifier: "0005_endless", direction: .forward)
+        )
+    }
+
+    @Test func runThatWaitsForAnotherProcessIsEnded() async throws {
+        let writer = try prepared(.queue)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004", "CREATE TABLE a (id)")]
+        )
+        let holder = try store.holdMigrationLock()
+        let (signs, continuation) = AsyncStream.makeStream(of: Void.self)
+        try await expectCancelled(observing: signs) {
+            try await runner.asyncMigrate(
+                in: writer,
+                options: .init(observer: { event in
+                    if case .waiting = event { continuation.yield() }
+                })
+            )
+        }
+        #expect(try runner.pendingMigrationIdentifiers(in: writer) == ["0004"])
+        #expect(try holder.finish().status == 0)
+    }
+
+    @Test func runThatWasCancelledBeforehandAppliesNothing() throws {
+        let writer = try store.open()
+        let cancellation = MigrationCancellation()
+        cancellation.cancel()
+        #expect(throws: CancellationError.self) {
+            try GRDBMigrationRunner(steps: itemSteps())
+                .migrate(in: writer, options: .init(cancellation: cancellation))
+        }
+        #expect(try writer.tables().isEmpty)
+    }
+
+    // MARK: - The Other Asynchronous Forms
+
+    @Test func asynchronousFormsDoWhatTheBlockingOnesDo() async throws {
+        let writer = try store.open()
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        #expect(try await runner.asyncMigrate(in: writer, upTo: "0001_items").steps.count == 1)
+        #expect(try await runner.asyncDryRun(in: writer).steps.count == 2)
+        #expect(try await runner.asyncMigrate(in: writer).steps.count == 2)
+        #expect(try await runner.asyncMigrationStatus(in: writer).map(\.state) == [.up, .up, .up])
+        try await runner.asyncRunPostMigrationChecks(in: writer)
+        #expect(
+            try await runner.asyncRollbackMigration(identifier: "0003_tag_index", in: writer)
+                .steps.count == 1
+        )
+        #expect(
+            try await runner.asyncPendingMigrationIdentifiers(in: writer) == ["0003_tag_index"]
+        )
+        await #expect(throws: MigrationKitError.unknownMigrationTarget("x")) {
+            try await runner.asyncMigrate(in: writer, upTo: "x")
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import Testing
+
+/// Stores whose ledger is not a beginning of the list: with a gap, or with no ledger at all.
+@Suite struct OddLedgerTests {
+    private let store: EncryptedStore
+    private let writer: DatabaseQueue
+
+    init() throws {
+        store = try EncryptedStore()
+        writer = try store.open()
+    }
+
+    // MARK: - A Gap
+
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func gapIsRefusedUnlessAllowed(_ transaction: MigrationTransaction) throws {
+        let late = [step("0002", "CREATE TABLE b (id)"), step("0003", "CREATE TABLE c (id)")]
+        let others = [step("0001", "CREATE TABLE a (id)"), step("0004", "CREATE TABLE d (id)")]
+        try GRDBMigrationRunner(steps: others).migrate(in: writer)
+        let before = try Everything(of: writer)
+        let options = MigrationOptions(transaction: transaction)
+        let steps = [others[0], late[0], late[1], others[1]]
+
+        let strict = try GRDBMigrationRunner(steps: steps)
+        let refusal = MigrationKitError.pendingBeforeApplied(
+            pending: ["0002", "0003"],
+            latestApplied: "0004"
+        )
+        #expect(throws: refusal) { try strict.migrate(in: writer, options: options) }
+        #expect(throws: refusal) { try strict.dryRun(in: writer) }
+        #expect(try Everything(of: writer) == before)
+
+        let lenient = try GRDBMigrationRunner(steps: steps, allowsOutOfOrder: true)
+        let report = try lenient.migrate(in: writer, options: options)
+        #expect(report.steps.map(\.identifier) == ["0002", "0003"])
+        #expect(try writer.tables() == ["a", "b", "c", "d"])
+        #expect(try strict.migrate(in: writer).steps.isEmpty)
+    }
+
+    @Test func targetBehindALaterStepIsRefusedEvenWhereAGapIsAllowed() throws {
+        let steps = (1...3).map { step("000\($0)", "CREATE TABLE t\($0) (id)") }
+        try GRDBMigrationRunner(steps: [steps[0], steps[2]]).migrate(in: writer)
+        let lenient = try GRDBMigrationRunner(steps: steps, allowsOutOfOrder: true)
+        #expect(
+            throws: MigrationKitError.targetBehindDatabase(target: "0002", latestApplied: "0003")
+        ) {
+            try lenient.migrate(in: writer, upTo: "0002")
+        }
+    }
+
+    // MARK: - A Baseline
+
+    @Test func baselineRecordsWithoutRunning() throws {
+        try writer.write { db in
+            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, own TEXT)")
+            try db.execute(sql: "INSERT INTO item VALUES (1, 'a', 'b')")
+        }
+        let before = try Everything(of: writer)
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
+
+        #expect(try runner.baseline(in: writer, upTo: "0001_items") == ["0001_items"])
+        let after = try Everything(of: writer)
+        #expect(after.rows["item"] == before.rows["item"])
+        #expect(after.ledger == ["0001_items"])
+        #expect(try writer.tables() == ["item"])
+
+        let report = try runner.migrate(in: writer)
+        #expect(report.steps.map(\.identifier) == ["0002_tags", "0003_tag_index"])
+        #expect(try writer.number("SELECT count(*) FROM item") == 1)
+    }
+
+    @Test func baselineIsRefusedWhereThereIsALedger() throws {
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        try runner.migrate(in: writer, upTo: "0002_tags")
+        let before = try Everything(of: writer)
+        #expect(throws: MigrationKitError.baselineOnMigratedDatabase(latestApplied: "0002_tags")) {
+            try runner.baseline(in: writer, upTo: "0003_tag_index")
+        }
+        let older = try GRDBMigrationRunner(steps: [itemSteps()[0]])
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0002_tags"])) {
+            try older.baseline(in: writer, upTo: "0001_items")
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
+    @Test func baselineUpToAnUnknownStepIsRefused() throws {
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        #expect(throws: MigrationKitError.unknownMigrationTarget("0009")) {
+            try runner.baseline(in: writer, upTo: "0009")
+        }
+        #expect(try Everything(of: writer).schema.isEmpty)
+    }
+}
