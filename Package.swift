@@ -110,11 +110,15 @@ let package = Package(
         .testTarget(
             name: "MigrationKitSQLTests",
             dependencies: [
+                "KeyStore",
                 "MigrationKit",
+                "MigrationKitGRDB",
                 "MigrationKitSQL",
+                "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(
             name: "MigrationKitGRDBTests",

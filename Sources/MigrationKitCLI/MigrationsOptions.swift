@@ -12,7 +12,15 @@ protocol MigrationsOptions: ParsableArguments {
     /// What the program is, in one line.
     static var abstract: String { get }
 
-    func runner(of host: MigrationCLIHost, context: CommandContext) throws -> GRDBMigrationRunner
+    /// Takes the steps of the host, or reads the folder.
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
+}
+
+/// The steps, ready to run.
+struct LoadedMigrations {
+    let runner: GRDBMigrationRunner
+    /// What is worth knowing about them.
+    var notes: [MigrationNote] = []
 }
 
 /// The steps are those of the host.
@@ -22,11 +30,11 @@ struct HostMigrations: MigrationsOptions {
     }
     static let abstract = "Brings this program's database to the version that it needs."
 
-    func runner(of host: MigrationCLIHost, context: CommandContext) throws -> GRDBMigrationRunner {
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
-            return try FolderMigrations().runner(of: host, context: context)
+            return try FolderMigrations().load(from: host, context: context)
         }
-        return runner
+        return LoadedMigrations(runner: runner)
     }
 }
 
@@ -43,8 +51,13 @@ struct FolderMigrations: MigrationsOptions {
     )
     var migrations: String?
 
-    func runner(of host: MigrationCLIHost, context: CommandContext) throws -> GRDBMigrationRunner {
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         let path = migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
-        return try GRDBMigrationRunner(steps: MigrationFolder(path: path).steps)
+        let folder = try MigrationFolder(path: path)
+        // The folder has put the steps in the order of their numbers.
+        return LoadedMigrations(
+            runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
+            notes: folder.notes
+        )
     }
 }

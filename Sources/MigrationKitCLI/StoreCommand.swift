@@ -2,6 +2,7 @@ import ArgumentParser
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 
 /// A command that works on a database with migrations.
 ///
@@ -26,20 +27,26 @@ extension StoreCommand {
         createsFile: Bool = false,
         check: (GRDBMigrationRunner) throws -> Void = { _ in }
     ) throws -> OpenStore {
-        let runner = try migrations.runner(of: context.host, context: context)
-        try check(runner)
+        let loaded = try migrations.load(from: context.host, context: context)
+        try check(loaded.runner)
         let (writer, path) = try context.open(
             database,
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption
         )
-        return OpenStore(runner: runner, writer: writer, path: path)
+        return OpenStore(
+            runner: loaded.runner,
+            notes: loaded.notes,
+            writer: writer,
+            path: path
+        )
     }
 }
 
 /// An open database with its migrations.
 struct OpenStore {
     var runner: GRDBMigrationRunner
+    let notes: [MigrationNote]
     let writer: any DatabaseWriter
     let path: String?
 }

@@ -1,36 +1,57 @@
 /// What the name of a file in a migrations folder says.
 struct MigrationFileName {
-    enum Role {
-        /// Both parts in one file: `0001_name.sql`.
-        case single
-        /// What applies the step: `0001_name.up.sql`.
+    /// The shape of the name. Which tool's a single file is, its text tells.
+    enum Layout: Hashable {
+        case single, pair, folder, flyway
+    }
+
+    enum Role: Hashable {
+        /// What applies the step, or both parts.
         case up
-        /// What takes it back: `0001_name.down.sql`.
+        /// What takes it back.
         case down
     }
 
-    /// The file's name without its endings.
-    let identifier: String
+    /// The path in the folder, which is the name unless the migration is a folder of its own.
+    let path: String
+    let layout: Layout
     let role: Role
+    /// The name without its endings.
+    let identifier: String
+    let version: MigrationVersion
 
+    /// Reads a name.
+    ///
     /// - Returns: `nil` for a file that is none of ours: a hidden one, or no SQL.
-    init?(_ name: String) {
+    /// - Throws: ``MigrationFolderError/unexpectedName(file:)`` or
+    ///   ``MigrationFolderError/unsupportedFile(_:file:)``.
+    static func read(_ name: String) throws -> MigrationFileName? {
+        guard !name.hasPrefix(".") else { return nil }
+        if let unsupported = UnsupportedFile(name: name) {
+            throw MigrationFolderError.unsupportedFile(unsupported, file: name)
+        }
         // A file system may have given a file the ending .SQL.
-        let lowercased = name.lowercased()
-        guard !name.hasPrefix("."), lowercased.hasSuffix(".sql") else { return nil }
-        let (role, ending): (Role, String) =
-            switch lowercased {
-            case _ where lowercased.hasSuffix(".up.sql"): (.up, ".up.sql")
-            case _ where lowercased.hasSuffix(".down.sql"): (.down, ".down.sql")
-            default: (.single, ".sql")
-            }
-        self.identifier = String(name.dropLast(ending.count))
-        self.role = role
+        guard name.lowercased().hasSuffix(".sql") else { return nil }
+        guard let read = FlywayFormat.name(name) ?? PairFormat.name(name) ?? single(name) else {
+            throw MigrationFolderError.unexpectedName(file: name)
+        }
+        return read
     }
 
-    /// The digits that an identifier begins with, without leading zeros; `nil` if there are none.
-    static func number(of identifier: String) -> Substring? {
-        let digits = identifier.prefix { ("0"..."9").contains($0) }
-        return digits.isEmpty ? nil : digits.drop { $0 == "0" }
+    private static func single(_ name: String) -> MigrationFileName? {
+        number(of: name).map {
+            MigrationFileName(
+                path: name,
+                layout: .single,
+                role: .up,
+                identifier: String(name.dropLast(".sql".count)),
+                version: $0
+            )
+        }
+    }
+
+    /// The version of a name that begins with it.
+    static func number(of name: String) -> MigrationVersion? {
+        MigrationVersion(of: name, separators: ["-", "."])
     }
 }

@@ -1,85 +1,44 @@
 /// The files of one migration.
-enum MigrationFiles: Equatable {
-    /// One file with both parts.
-    case single(String)
-    /// A file for each part, the second of which may be missing.
-    case pair(up: String, down: String?)
-
-    /// The file that stands for the migration.
-    var main: String {
-        switch self {
-        case .single(let file): file
-        case .pair(let up, _): up
-        }
-    }
+struct MigrationFiles {
+    /// The file that applies the step, or has both parts. It stands for the migration.
+    let up: MigrationFileName
+    /// The file that takes it back.
+    let down: MigrationFileName?
 
     /// Puts the files of a folder together.
     ///
-    /// - Parameter names: The names of all files in the folder.
-    /// - Returns: The migrations by identifier, in order.
+    /// - Parameter names: The files in the folder that belong to migrations.
+    /// - Returns: The migrations in the order of their versions.
     /// - Throws: ``MigrationFolderError`` if the names don't make up a list of migrations.
-    static func group(_ names: [String]) throws -> [(identifier: String, files: MigrationFiles)] {
-        var groups: [String: [MigrationFileName.Role: [String]]] = [:]
-        for name in names.sorted() {
-            guard let parsed = MigrationFileName(name) else { continue }
-            guard MigrationFileName.number(of: parsed.identifier) != nil else {
-                throw MigrationFolderError.unexpectedName(file: name)
-            }
-            groups[parsed.identifier, default: [:]][parsed.role, default: []].append(name)
+    static func group(_ names: [MigrationFileName]) throws -> [MigrationFiles] {
+        struct Key: Hashable {
+            let layout: MigrationFileName.Layout
+            let version: MigrationVersion
         }
-        let migrations = try groups.sorted { $0.key < $1.key }
-            .map { (identifier: $0.key, files: try files(of: $0.key, byRole: $0.value)) }
-        try checkOneLayout(migrations.map(\.files))
-        try checkOrder(migrations.map(\.identifier))
-        return migrations
+        return try Dictionary(grouping: names) { Key(layout: $0.layout, version: $0.version) }
+            .sorted { ($0.key.version, $0.value[0].path) < ($1.key.version, $1.value[0].path) }
+            .map { try files($0.value, of: $0.key.version) }
     }
 
     private static func files(
-        of identifier: String,
-        byRole roles: [MigrationFileName.Role: [String]]
+        _ names: [MigrationFileName],
+        of version: MigrationVersion
     ) throws -> MigrationFiles {
-        let isDuplicate =
-            roles.values.contains { $0.count > 1 } || (roles[.single] != nil && roles.count > 1)
-        guard !isDuplicate else {
-            throw MigrationFolderError.duplicateIdentifier(
-                identifier,
-                files: roles.values.flatMap { $0 }.sorted()
+        let ups = names.filter { $0.role == .up }
+        let downs = names.filter { $0.role == .down }
+        for sameRole in [ups, downs] where sameRole.count > 1 {
+            throw MigrationFolderError.duplicateVersion(
+                version.description,
+                files: sameRole.map(\.path).sorted()
             )
         }
-        if let single = roles[.single]?.first {
-            return .single(single)
-        }
-        let down = roles[.down]?.first
-        guard let up = roles[.up]?.first else {
-            throw MigrationFolderError.downWithoutUp(file: down ?? identifier)
-        }
-        return .pair(up: up, down: down)
-    }
-
-    private static func checkOneLayout(_ migrations: [MigrationFiles]) throws {
-        var single: String?
-        var pair: String?
-        for files in migrations {
-            switch files {
-            case .single(let file): single = single ?? file
-            case .pair(let up, _): pair = pair ?? up
+        // Flyway's names need not agree beyond the version.
+        if let down = downs.first {
+            guard let up = ups.first, up.layout == .flyway || up.identifier == down.identifier
+            else {
+                throw MigrationFolderError.downWithoutUp(file: down.path)
             }
         }
-        if let single, let pair {
-            throw MigrationFolderError.mixedLayouts(single: single, pair: pair)
-        }
-    }
-
-    /// Identifiers are put in order as text, which isn't the order that the author of `9_a` and
-    /// `10_b` has in mind.
-    private static func checkOrder(_ identifiers: [String]) throws {
-        for (first, second) in zip(identifiers, identifiers.dropFirst()) {
-            guard let former = MigrationFileName.number(of: first),
-                let latter = MigrationFileName.number(of: second)
-            else { continue }
-            if (latter.count, String(latter)) < (former.count, String(former)) {
-                throw MigrationFolderError.numbersOutOfOrder(first, second)
-            }
-        }
+        return MigrationFiles(up: ups[0], down: downs.first)
     }
 }

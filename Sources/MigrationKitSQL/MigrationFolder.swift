@@ -6,21 +6,18 @@ import MigrationKit
 ///
 /// ```swift
 /// let folder = try MigrationFolder(path: "migrations")
-/// let runner = try GRDBMigrationRunner(steps: folder.steps)
+/// let runner = try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false)
 /// try runner.migrate(in: writer)
 /// ```
 ///
-/// The files are laid out in one of two ways:
+/// The folder may be one of dbmate, goose, golang-migrate, sqlx, diesel, refinery or Flyway; which,
+/// the files themselves tell. <doc:MigrationKitSQL> has the forms, and what happens to what is odd
+/// in a file.
 ///
-/// - `0001_name.sql` holds both parts, each behind a line of its own: `-- migrate:up` for what
-///   applies the step, and `-- migrate:down` for what takes it back.
-/// - `0001_name.up.sql` holds what applies the step, `0001_name.down.sql` what takes it back.
-///
-/// Behind a marker, `transaction:false` says that the step runs outside of a transaction, for the
-/// few statements that can't be in one, such as `VACUUM`.
-///
-/// The name without its endings, `0001_name`, is the step's identifier. A step without anything
-/// that takes it back can't be rolled back.
+/// The name without its endings, such as `0001_name`, is the step's identifier: it is in the ledger
+/// of every migrated database, and no file that is added later changes it. The steps are in the
+/// order of their numbers, which is not the order of the text where the numbers differ in length.
+/// The folder has checked that no number is there twice, so the registry needn't look at the order.
 ///
 /// Everything is read and checked when the folder is: a step of it reads no file. What a file
 /// must not contain is told by ``MigrationFolderError``, before any database is opened.
@@ -28,43 +25,66 @@ public struct MigrationFolder: Sendable {
     /// The folder's path, as it was given.
     public let path: String
 
-    /// The steps, sorted by identifier.
+    /// The form that the folder has.
+    public let format: MigrationFormat
+
+    /// The steps, in the order of their numbers. One without anything that takes it back can't be
+    /// rolled back.
     ///
     /// A step throws ``SQLStatementError`` if SQLite refuses a statement.
     public let steps: [MigrationStep<Database>]
 
+    /// What is worth knowing about statements that work, but perhaps not as their author thinks.
+    public let notes: [MigrationNote]
+
     /// Reads and checks all migrations of a folder.
     ///
-    /// Hidden files, subfolders and files that don't end in `.sql` are left alone.
+    /// Hidden files, folders without SQL and files that don't end in `.sql` are left alone.
     ///
     /// - Parameter path: The folder's path.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
     public init(path: String) throws {
         let folder = SQLFolder(path: path)
-        let migrations = try MigrationFiles.group(folder.fileNames())
-        guard !migrations.isEmpty else {
+        let sources = try MigrationFiles.group(folder.migrationFiles())
+            .map { try MigrationSource($0, in: folder) }
+        guard let first = sources.first else {
             throw MigrationFolderError.empty(path: path)
         }
-        self.path = path
-        self.steps = try migrations.map { identifier, files in
-            try Self.step(identifier, files: files, in: folder)
+        if let other = sources.first(where: { $0.format != first.format }) {
+            throw MigrationFolderError.mixedFormats(
+                first.format,
+                file: first.files.up.path,
+                other.format,
+                otherFile: other.files.up.path
+            )
         }
+        let migrations = try sources.map { source in
+            let file = source.files.up
+            let scripts = try MigrationScripts(
+                source.parts(),
+                of: file.identifier,
+                format: source.format
+            )
+            return (file: file, scripts: scripts)
+        }
+        self.path = path
+        self.format = first.format
+        self.steps = migrations.map { Self.step($0.file, $0.scripts) }
+        self.notes = migrations.flatMap(\.scripts.notes)
     }
 
     private static func step(
-        _ identifier: String,
-        files: MigrationFiles,
-        in folder: SQLFolder
-    ) throws -> MigrationStep<Database> {
-        let scripts = try MigrationScripts(files: files, in: folder)
+        _ file: MigrationFileName,
+        _ scripts: MigrationScripts
+    ) -> MigrationStep<Database> {
         let up = scripts.up
         var rollback: (@Sendable (Database) throws -> Void)?
         if let down = scripts.down {
             rollback = { try down.run(in: $0) }
         }
         return MigrationStep(
-            identifier: identifier,
-            sourceFile: files.main,
+            identifier: file.identifier,
+            sourceFile: file.path,
             usesTransaction: scripts.usesTransaction,
             apply: { try up.run(in: $0) },
             rollback: rollback

@@ -44,7 +44,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     }
 
     /// What to do instead.
-    var advice: String {
+    func advice(in format: MigrationFormat) -> String {
         switch self {
         case .transactionControl:
             "Remove it. What fails is undone as a whole; parts that must commit on their own are "
@@ -52,7 +52,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .attachment:
             "Remove it, and bring the data into the database by other means."
         case .vacuum:
-            "Put it into a migration of its own that begins with: -- migrate:up transaction:false"
+            "Put it into a migration of its own that \(format.wayOutOfTransaction)"
         case .encryptionPragma:
             "Remove it. A key written in a file is no secret any more: change it if it was real."
         case .temporaryStoragePragma:
@@ -65,12 +65,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// - Parameter words: The statement's first tokens in upper case and without quotes, space
     ///   and comments left out; ``length`` of them are enough.
     init?(words: some Sequence<String>) {
-        var words = Array(words)[...]
-        // Some pragmas act while they are compiled, so EXPLAIN doesn't make them harmless:
-        // https://www.sqlite.org/pragma.html
-        if words.first == "EXPLAIN" {
-            words = words.dropFirst(words.dropFirst().first == "QUERY" ? 3 : 1)
-        }
+        let words = Self.withoutExplain(words)
         switch words.first {
         case "BEGIN", "COMMIT", "END", "ROLLBACK", "SAVEPOINT", "RELEASE":
             self = .transactionControl
@@ -78,8 +73,21 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
             self = .attachment
         case "VACUUM":
             self = .vacuum
-        case "PRAGMA":
-            self.init(pragma: words.dropFirst())
+        default:
+            guard let pragma = Pragma(words: words) else { return nil }
+            self.init(pragma)
+        }
+    }
+
+    private init?(_ pragma: Pragma) {
+        switch pragma.name {
+        case "KEY", "REKEY", "HEXKEY", "HEXREKEY", "TEXTKEY", "TEXTREKEY", "CIPHER_MIGRATE":
+            self = .encryptionPragma
+        case let name
+        where pragma.isChange && (name.hasPrefix("CIPHER") || name.hasSuffix("KDF_ITER")):
+            self = .encryptionPragma
+        case "TEMP_STORE" where pragma.isChange, "TEMP_STORE_DIRECTORY" where pragma.isChange:
+            self = .temporaryStoragePragma
         default:
             return nil
         }
@@ -89,19 +97,29 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// `EXPLAIN QUERY PLAN PRAGMA schema . name =`.
     static let length = 8
 
-    private init?(pragma words: ArraySlice<String>) {
-        let words = words.dropFirst().first == "." ? words.dropFirst(2) : words
-        guard let name = words.first else { return nil }
-        let isChange = ["=", "("].contains(words.dropFirst().first)
-        switch name {
-        case "KEY", "REKEY", "HEXKEY", "HEXREKEY", "TEXTKEY", "TEXTREKEY", "CIPHER_MIGRATE":
-            self = .encryptionPragma
-        case _ where isChange && (name.hasPrefix("CIPHER") || name.hasSuffix("KDF_ITER")):
-            self = .encryptionPragma
-        case "TEMP_STORE" where isChange, "TEMP_STORE_DIRECTORY" where isChange:
-            self = .temporaryStoragePragma
-        default:
-            return nil
-        }
+    /// Some pragmas act while they are compiled, so EXPLAIN doesn't make them harmless:
+    /// <https://www.sqlite.org/pragma.html>
+    private static func withoutExplain(_ words: some Sequence<String>) -> ArraySlice<String> {
+        let words = Array(words)[...]
+        guard words.first == "EXPLAIN" else { return words }
+        return words.dropFirst(words.dropFirst().first == "QUERY" ? 3 : 1)
+    }
+}
+
+/// A `PRAGMA`, as the first tokens of its statement tell it.
+struct Pragma {
+    /// The name in upper case.
+    let name: String
+    /// Whether it is given a value.
+    let isChange: Bool
+
+    /// - Parameter words: The statement's first tokens in upper case and without quotes.
+    init?(words: some Sequence<String>) {
+        var words = Array(words)[...]
+        guard words.popFirst() == "PRAGMA" else { return nil }
+        if words.dropFirst().first == "." { words = words.dropFirst(2) }
+        guard let name = words.popFirst() else { return nil }
+        self.name = name
+        isChange = ["=", "("].contains(words.first)
     }
 }

@@ -14,23 +14,40 @@ struct SQLFile: Sendable {
     /// Windows line ends become line feeds, so that the schema in the database doesn't depend on
     /// how the file was checked out. Those inside literals are data and stay.
     ///
-    /// - Throws: ``MigrationFolderError/notUTF8(file:line:)`` or
-    ///   ``MigrationFolderError/nulCharacter(file:line:)``.
+    /// - Throws: ``MigrationFolderError/notUTF8(at:)`` or
+    ///   ``MigrationFolderError/nulCharacter(at:)``.
     init(name: String, contents: [UInt8]) throws {
-        if let line = Self.lineOfFirstInvalidByte(in: contents) {
-            throw MigrationFolderError.notUTF8(file: name, line: line)
+        if let offset = Self.firstInvalidByte(in: contents) {
+            throw MigrationFolderError.notUTF8(
+                at: Self.place(at: offset, in: contents, of: name)
+            )
         }
         // SQLite would take the text up to here for all of it, and skip the rest in silence.
         if let index = contents.firstIndex(of: 0) {
             throw MigrationFolderError.nulCharacter(
-                file: name,
-                line: Self.line(at: index, in: contents)
+                at: Self.place(at: index, in: contents, of: name)
             )
         }
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = contents.starts(with: mark) ? Array(contents.dropFirst(mark.count)) : contents
         self.name = name
         self.bytes = Self.withLineFeeds(text)
+    }
+
+    /// A place in the text, for people.
+    func place(at offset: Int) -> SQLPlace {
+        Self.place(at: offset, in: bytes, of: name)
+    }
+
+    /// The place of a quote that is never closed. What stands behind it may be anything, a key too.
+    func place(ofOpening offset: Int) -> SQLPlace {
+        let place = place(at: offset)
+        return SQLPlace(
+            file: name,
+            line: place.line,
+            column: place.column,
+            text: String(sourceLine(at: offset).prefix(place.column))
+        )
     }
 
     /// The line of a place in the text, from 1.
@@ -40,16 +57,12 @@ struct SQLFile: Sendable {
 
     /// The column of a place in the text, in characters as an editor counts them, from 1.
     func column(at offset: Int) -> Int {
-        let lineStart = bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        return text(in: lineStart..<offset).count + 1
+        Self.column(at: offset, in: bytes)
     }
 
     /// The line of text that a place stands in.
     func sourceLine(at offset: Int) -> String {
-        let newline = UInt8(ascii: "\n")
-        let start = bytes[..<offset].lastIndex(of: newline).map { $0 + 1 } ?? 0
-        let end = bytes[offset...].firstIndex(of: newline) ?? bytes.count
-        return text(in: start..<end)
+        Self.sourceLine(at: offset, in: bytes)
     }
 
     /// A part of the text.
@@ -57,22 +70,40 @@ struct SQLFile: Sendable {
         String(decoding: bytes[range], as: UTF8.self)
     }
 
+    private static func place(at offset: Int, in bytes: [UInt8], of name: String) -> SQLPlace {
+        SQLPlace(
+            file: name,
+            line: line(at: offset, in: bytes),
+            column: column(at: offset, in: bytes),
+            text: sourceLine(at: offset, in: bytes)
+        )
+    }
+
     private static func line(at offset: Int, in bytes: [UInt8]) -> Int {
         bytes[..<offset].count { $0 == UInt8(ascii: "\n") } + 1
     }
 
-    private static func lineOfFirstInvalidByte(in bytes: [UInt8]) -> Int? {
+    private static func column(at offset: Int, in bytes: [UInt8]) -> Int {
+        let lineStart = bytes[..<offset].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        return String(decoding: bytes[lineStart..<offset], as: UTF8.self).count + 1
+    }
+
+    private static func sourceLine(at offset: Int, in bytes: [UInt8]) -> String {
+        let newline = UInt8(ascii: "\n")
+        let start = bytes[..<offset].lastIndex(of: newline).map { $0 + 1 } ?? 0
+        let end = bytes[offset...].firstIndex(of: newline) ?? bytes.count
+        return String(decoding: bytes[start..<end], as: UTF8.self)
+    }
+
+    private static func firstInvalidByte(in bytes: [UInt8]) -> Int? {
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()
-        var line = 1
+        var offset = 0
         while true {
             switch parser.parseScalar(from: &iterator) {
-            case .valid(let scalar):
-                if scalar.first == UInt8(ascii: "\n") { line += 1 }
-            case .error:
-                return line
-            case .emptyInput:
-                return nil
+            case .valid(let scalar): offset += scalar.count
+            case .error: return offset
+            case .emptyInput: return nil
             }
         }
     }

@@ -4,12 +4,23 @@ import Foundation
 struct SQLFolder {
     let path: String
 
-    /// The names of everything in the folder.
+    /// The files that belong to migrations: those in the folder, and those in folders in it.
     ///
     /// - Throws: ``MigrationFolderError/noSuchFolder(path:)``,
-    ///   ``MigrationFolderError/notAFolder(path:)`` or
-    ///   ``MigrationFolderError/unreadable(file:reason:)``.
-    func fileNames() throws -> [String] {
+    ///   ``MigrationFolderError/notAFolder(path:)``,
+    ///   ``MigrationFolderError/unreadable(file:reason:)``, or what is wrong with a name.
+    func migrationFiles() throws -> [MigrationFileName] {
+        try contents().sorted().flatMap { name in
+            if let file = try MigrationFileName.read(name) { return [file] }
+            guard !name.hasPrefix("."), isFolder(name) else { return [] }
+            return try DieselFormat.names(
+                inFolder: name,
+                contents: try SQLFolder(path: url(of: name).path).contents()
+            )
+        }
+    }
+
+    private func contents() throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
@@ -24,9 +35,24 @@ struct SQLFolder {
         }
     }
 
+    /// Whether there is something by the name.
+    func has(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: url(of: name).path)
+    }
+
+    private func isFolder(_ name: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: url(of: name).path, isDirectory: &isFolder)
+            && isFolder.boolValue
+    }
+
+    private func url(of name: String) -> URL {
+        URL(fileURLWithPath: path, isDirectory: true).appendingPathComponent(name)
+    }
+
     /// Reads a file of the folder.
     func read(_ name: String) throws -> SQLFile {
-        let url = URL(fileURLWithPath: path, isDirectory: true).appendingPathComponent(name)
+        let url = url(of: name)
         guard !Self.isSpecial(url) else {
             throw MigrationFolderError.unreadable(file: name, reason: "it is no regular file")
         }

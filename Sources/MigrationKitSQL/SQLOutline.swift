@@ -13,26 +13,40 @@ struct SQLOutline {
         let range: Range<Int>
     }
 
+    let file: SQLFile
     private(set) var statements: [Statement] = []
     private(set) var markers: [Marker] = []
+    /// The line comments outside the bodies of triggers, markers among them.
+    private(set) var lineComments: [Range<Int>] = []
 
     /// Reads a file from its first byte to its last.
     ///
-    /// - Throws: ``MigrationFolderError/unterminatedStatement(file:line:missing:)`` or
-    ///   ``MigrationFolderError/misspeltMarker(file:line:marker:)``.
+    /// - Throws: ``MigrationFolderError/unterminatedStatement(missing:at:)`` or
+    ///   ``MigrationFolderError/misspeltMarker(_:at:)``.
     init(of file: SQLFile) throws {
+        self.file = file
         var boundary = SQLStatementBoundary()
+        /// Where the parentheses begin that are open.
+        var parentheses: [Int] = []
         var start: Int?
         var end = 0
         var words: [String] = []
 
+        func checkParentheses() throws {
+            guard let open = parentheses.last else { return }
+            throw MigrationFolderError.unterminatedStatement(
+                missing: ")",
+                at: file.place(at: open)
+            )
+        }
+
         func endStatement() throws {
             guard let first = start else { return }
+            try checkParentheses()
             if boundary.isInTriggerBody {
                 throw MigrationFolderError.unterminatedStatement(
-                    file: file.name,
-                    line: file.line(at: first),
-                    missing: "END;"
+                    missing: "END;",
+                    at: file.place(at: first)
                 )
             }
             statements.append(Statement(range: first..<end, words: words))
@@ -47,19 +61,25 @@ struct SQLOutline {
                 continue
             case .lineComment:
                 guard !boundary.isInTriggerBody else { continue }
+                lineComments.append(token.range)
                 if let marker = try Self.marker(in: token, of: file) {
                     try endStatement()
                     markers.append(Marker(marker: marker, range: token.range))
                 }
             case .unterminated:
                 throw MigrationFolderError.unterminatedStatement(
-                    file: file.name,
-                    line: file.line(at: token.range.lowerBound),
-                    missing: Self.closing(of: file.bytes[token.range.lowerBound])
+                    missing: Self.closing(of: file.bytes[token.range.lowerBound]),
+                    at: file.place(ofOpening: token.range.lowerBound)
                 )
             case .semicolon where start == nil:
                 continue
             case .word, .quoted, .semicolon, .symbol:
+                switch file.bytes[token.range.lowerBound] {
+                case UInt8(ascii: "("): parentheses.append(token.range.lowerBound)
+                case UInt8(ascii: ")"): _ = parentheses.popLast()
+                case UInt8(ascii: ";"): try checkParentheses()
+                default: break
+                }
                 // Past the beginning of a statement, words matter in a trigger's body alone.
                 let isJudged = words.count < RefusedStatement.length
                 let word =
@@ -90,9 +110,34 @@ struct SQLOutline {
             return nil
         case .slip:
             throw MigrationFolderError.misspeltMarker(
-                file: file.name,
-                line: file.line(at: start),
-                marker: comment
+                comment,
+                at: file.place(at: start)
+            )
+        }
+    }
+
+    /// Checks that a file whose parts begin with markers begins with that of the up part.
+    func checkBeginning() throws {
+        guard let up = markers.first(where: { $0.marker.kind == .up }) else {
+            throw MigrationFolderError.missingUpMarker(
+                markers.first?.marker.format == .goose ? "-- +goose Up" : "-- migrate:up",
+                at: file.place(at: markers.first?.range.lowerBound ?? 0)
+            )
+        }
+        for marker in markers where marker.marker.format != up.marker.format {
+            throw MigrationFolderError.otherMarker(
+                marker.marker.text,
+                at: file.place(at: marker.range.lowerBound)
+            )
+        }
+        if let down = markers.first(where: { $0.marker.kind == .down }),
+            down.range.lowerBound < up.range.lowerBound
+        {
+            throw MigrationFolderError.downBeforeUp(at: file.place(at: down.range.lowerBound))
+        }
+        if let early = statements.first, early.range.lowerBound < up.range.lowerBound {
+            throw MigrationFolderError.statementBeforeMarker(
+                at: file.place(at: early.range.lowerBound)
             )
         }
     }

@@ -6,8 +6,8 @@ import GRDBSQLite
 struct SQLScript: Sendable {
     let file: SQLFile
 
-    /// Where in the file the part stands.
-    let range: Range<Int>
+    /// Where in the file its pieces stand, in the order in which they run.
+    let ranges: [Range<Int>]
 
     /// Runs the statements one by one.
     ///
@@ -16,6 +16,10 @@ struct SQLScript: Sendable {
     ///
     /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
     func run(in db: Database) throws {
+        for range in ranges { try run(range, in: db) }
+    }
+
+    private func run(_ range: Range<Int>, in db: Database) throws {
         let statements = try db.allStatements(sql: file.text(in: range))
         var position = range.lowerBound
         while let statement = try compile(next: statements, from: position, in: db) {
@@ -74,7 +78,7 @@ struct SQLScript: Sendable {
 
     /// The first token from a position on that belongs to a statement.
     private func firstToken(from position: Int) -> Int {
-        SQLTokenizer(file.bytes, in: position..<range.upperBound)
+        SQLTokenizer(file.bytes, in: position..<file.bytes.count)
             .first { ![.space, .lineComment, .blockComment, .semicolon].contains($0.kind) }?
             .range.lowerBound ?? position
     }

@@ -61,11 +61,7 @@ extension SQLStatementError: LocalizedError {
 
     /// The line of the file, with a caret under the column if that is known.
     public var recoverySuggestion: String? {
-        let gutter = "\(line) | "
-        let excerpt = Excerpt(of: sourceLine, column: column)
-        guard let caret = excerpt.caret else { return gutter + excerpt.text }
-        return gutter + excerpt.text + "\n"
-            + String(repeating: " ", count: gutter.count - 2) + "| " + caret
+        Excerpt(of: sourceLine, line: line, column: column).text
     }
 }
 
@@ -73,20 +69,5 @@ extension SQLStatementError: CustomStringConvertible {
     /// The same as `errorDescription`.
     public var description: String {
         errorDescription ?? file
-    }
-}
-
-/// As much of a line as fits a terminal, around a column.
-private struct Excerpt {
-    let text: String
-    let caret: String?
-
-    init(of line: String, column: Int?) {
-        let width = 68
-        let index = (column ?? 1) - 1
-        let dropped = index < width ? 0 : index - width / 2
-        // A tab would put the caret somewhere else on every terminal.
-        text = String(line.dropFirst(dropped).prefix(width).map { $0 == "\t" ? " " : $0 })
-        caret = column.map { _ in String(repeating: " ", count: index - dropped) + "^" }
     }
 }

@@ -232,20 +232,51 @@ import Testing
         try expectFailure(66, "emptyFolder", saying: "migrations", running: onStore("migrate"))
     }
 
-    @Test func duplicateIdentifiers() throws {
+    @Test func mixedForms() throws {
         try tool.folder.write("migrations/0001_items.up.sql", "CREATE TABLE a (id);".utf8)
         try expectFailure(
             65,
             "unusableMigrations",
-            saying: "0001_items",
+            saying: "the folder mixes two forms: 0001_items.sql has dbmate's markers",
+            "0001_items.up.sql",
             running: onStore("migrate")
         )
     }
 
-    @Test func disorderedIdentifiers() throws {
-        try tool.write("10_late", up: "CREATE TABLE a (id);")
-        try tool.write("9_early", up: "CREATE TABLE b (id);")
-        try expectFailure(65, "unusableMigrations", saying: "10_late", running: onStore("migrate"))
+    @Test func duplicateVersions() throws {
+        try tool.write("1_other", up: "CREATE TABLE a (id);")
+        try expectFailure(
+            65,
+            "unusableMigrations",
+            saying: "the version 1 is there more than once: 0001_items.sql, 1_other.sql",
+            running: onStore("migrate")
+        )
+    }
+
+    @Test func numbersOfDifferentLengthAreInNumericOrder() throws {
+        try tool.write("10_late", up: "INSERT INTO early VALUES (1);", down: "DELETE FROM early;")
+        try tool.write("9_early", up: "CREATE TABLE early (id);", down: "DROP TABLE early;")
+        let migrated = try tool.onStore("migrate")
+        #expect(migrated.status == 0, "\(migrated.stderr)")
+        let migrations = try #require(
+            try tool.onStore("status", "--json").json()["migrations"] as? [[String: Any]]
+        )
+        #expect(
+            migrations.compactMap { $0["identifier"] as? String }
+                == ["0001_items", "0002_row", "0003_tags", "9_early", "10_late"]
+        )
+        #expect(try tool.onStore("rollback").status == 0)
+        try tool.write("100_last", up: "INSERT INTO early VALUES (2);")
+        #expect(try tool.onStore("migrate").status == 0)
+        #expect(try tool.shell("SELECT id FROM early ORDER BY id") == "1\n2")
+    }
+
+    @Test func foreignKeysInAMigrationAreNotedWhileItIsPending() throws {
+        try tool.write("0004_keys", up: "PRAGMA foreign_keys = OFF;\nCREATE TABLE a (id);")
+        let first = try tool.onStore("migrate")
+        #expect(first.status == 0)
+        #expect(first.stderr.contains("note: 0004_keys.sql:2:1: PRAGMA foreign_keys has no effect"))
+        #expect(try tool.onStore("migrate").stderr.contains("note:") == false)
     }
 
     @Test func errorInTheThirdStepOfFive() throws {

@@ -102,7 +102,7 @@ import Testing
 
     @Test func lateMigrationIsRefusedUnlessAllowed() throws {
         #expect(try tool.onStore("migrate").status == 0)
-        try tool.write("0002_b_late", up: "CREATE TABLE late (id INTEGER);")
+        try tool.write("0000_late", up: "CREATE TABLE late (id INTEGER);")
         let refused = try tool.onStore("migrate", "--json")
         #expect(refused.status == 65)
         #expect(try refused.jsonError()["code"] as? String == "pendingBeforeApplied")

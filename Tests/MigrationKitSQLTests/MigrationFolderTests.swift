@@ -60,6 +60,10 @@ import Testing
             "README.md": "not SQL",
         ])
         try folder.makeFolder("0004_d")
+        try folder.write("0004_d/notes.txt", [])
+        try folder.makeFolder("archive")
+        try folder.write("archive/up.sql", "SELECT 1".utf8)
+        try folder.write("0005_e_test.go", [])
         #expect(try folder.migrations().steps.map(\.identifier) == ["0001_a"])
     }
 
@@ -106,41 +110,26 @@ import Testing
         #expect(advice?.contains("0001_name.up.sql") == true)
     }
 
-    @Test func namesThatMakeNoListAreRefused() throws {
-        #expect(
-            try refusal(of: ["0001_a.sql": Self.up, "schema.sql": ""])
-                == .unexpectedName(file: "schema.sql")
-        )
-        #expect(
-            try refusal(of: ["0001_a.sql": Self.up, "0001_a.up.sql": ""])
-                == .duplicateIdentifier("0001_a", files: ["0001_a.sql", "0001_a.up.sql"])
-        )
-        #expect(
-            try refusal(of: ["0001_a.sql": Self.up, "0001_a.SQL": Self.up])
-                == .duplicateIdentifier("0001_a", files: ["0001_a.SQL", "0001_a.sql"])
-        )
-        #expect(
-            try refusal(of: ["0001_a.sql": Self.up, "0002_b.up.sql": "SELECT 1"])
-                == .mixedLayouts(single: "0001_a.sql", pair: "0002_b.up.sql")
-        )
-        #expect(
-            try refusal(of: ["0001_a.up.sql": "SELECT 1", "0002_b.down.sql": "SELECT 1"])
-                == .downWithoutUp(file: "0002_b.down.sql")
-        )
+    @Test func numbersAreComparedAsNumbers() throws {
+        let folder = try TemporaryFolder()
+        let names = [
+            "0_a", "1_late", "02_b", "2.1_b", "2.10_b", "3_c", "10_d", "0011", "999_e", "1000_f",
+            "20240101120000_g",
+        ]
+        for name in names.shuffled() {
+            try folder.write("\(name).sql", Self.up.utf8)
+        }
+        #expect(try folder.migrations().steps.map(\.identifier) == names)
     }
 
-    @Test func numbersWhoseTextIsInAnotherOrderAreRefused() throws {
-        #expect(
-            try refusal(of: ["1_a.sql": Self.up, "2_b.sql": Self.up, "10_c.sql": Self.up])
-                == .numbersOutOfOrder("10_c", "1_a")
-        )
-        // The same number twice, zeros in front, and more digits that sort well.
-        #expect(
-            try refusal(
-                of: ["0009_a.sql": Self.up, "009_b.sql": Self.up, "09_c.sql": Self.up]
-            ) == nil
-        )
-        #expect(try refusal(of: ["0999_a.sql": Self.up, "1000_b.sql": Self.up]) == nil)
+    @Test func numbersBehindAVAreComparedOneByOne() throws {
+        let folder = try TemporaryFolder()
+        let names = ["V1__a", "V1_0_1__b", "V1.2__c", "V1.10__d", "V2__e", "V10__f"]
+        for name in names { try folder.write("\(name).sql", "SELECT 1".utf8) }
+        try folder.write("U1.0__other_name.sql", "SELECT 2".utf8)
+        let steps = try folder.migrations().steps
+        #expect(steps.map(\.identifier) == names)
+        #expect(steps.map { $0.rollback != nil } == [true] + Array(repeating: false, count: 5))
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {

@@ -52,44 +52,78 @@ import Testing
         #expect(try database.schema().isEmpty)
     }
 
-    @Test func markersAreThereOnceAndInOrder() throws {
+    @Test func allUpsOfSeveralBlocksRunInOrderAndAllDownsTheLastFirst() throws {
+        let folder = try TemporaryFolder([
+            "1_a.sql": """
+            -- migrate:up
+            CREATE TABLE log (text);
+            CREATE TABLE a (x)
+            -- migrate:down
+            INSERT INTO log VALUES ('first down')
+            -- migrate:up
+            INSERT INTO log VALUES ('second up');
+            -- migrate:down
+            INSERT INTO log VALUES ('second down');
+            """
+        ])
+        let step = try #require(try folder.migrations().steps.first)
+        #expect(step.usesTransaction)
+        let database = try MigrationDatabase()
+        try database.apply(step)
+        try database.run(#require(step.rollback))
         #expect(
-            try refusal(of: ["1_a.sql": "CREATE TABLE a (x);"]) == .missingUpMarker(file: "1_a.sql")
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:down\nDROP TABLE a;"])
-                == .missingUpMarker(file: "1_a.sql")
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:down\nSELECT 1;\n-- migrate:up\nSELECT 1;"])
-                == .downBeforeUp(file: "1_a.sql", line: 1)
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "SELECT 1;\n-- migrate:up\nSELECT 1;"])
-                == .statementBeforeMarker(file: "1_a.sql", line: 1)
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n-- migrate:up\nSELECT 1;"])
-                == .duplicateMarker(file: "1_a.sql", line: 3, marker: "migrate:up")
-        )
-        let down = "-- migrate:down\nSELECT 1;\n"
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n" + down + down])
-                == .duplicateMarker(file: "1_a.sql", line: 5, marker: "migrate:down")
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n" + down + "-- migrate:up\n"])
-                == .duplicateMarker(file: "1_a.sql", line: 5, marker: "migrate:up")
+            try database.strings("SELECT text FROM log")
+                == ["second up", "second down", "first down"]
         )
     }
 
-    @Test(arguments: ["", "\n", "-- Later.\n", ";;\n"])
-    func anEmptyUpPartIsRefused(text: String) throws {
+    @Test func anErrorInALaterBlockHasItsLine() throws {
+        let text = "-- migrate:up\nSELECT 1;\n-- migrate:down\n-- migrate:up\n\nSELECT x;\n"
+        let folder = try TemporaryFolder(["1_a.sql": text + "-- migrate:down\n"])
+        let step = try #require(try folder.migrations().steps.first)
+        let database = try MigrationDatabase()
+        let error = #expect(throws: SQLStatementError.self) { try database.apply(step) }
+        #expect(error?.errorDescription == "1_a.sql:6: no such column: x")
+    }
+
+    @Test func capitalsMakeNoDifferenceToGoose() throws {
+        let folder = try TemporaryFolder([
+            "1_a.sql": "--+GOOSE up \nCREATE TABLE a (x);\n-- +goose  DOWN\nDROP TABLE a",
+            "2_b.sql": "-- +goose no transaction\n-- +goose envsub off\n-- +goose up\nVACUUM",
+        ])
+        let migrations = try folder.migrations()
+        #expect(migrations.format == .goose)
+        #expect(migrations.steps.map { $0.rollback != nil } == [true, false])
+        #expect(migrations.steps.map(\.usesTransaction) == [true, false])
+    }
+
+    @Test(arguments: [
+        "  -- +goose Down", "-- +goose Dwon", "-- +goose", "-- +goose Down;", "-- +gooseDown",
+        "SELECT 2; -- +goose Down",
+    ])
+    func aLineThatIsAlmostOneOfGoosesIsRefused(line: String) throws {
+        let comment = line.drop { $0 != "-" }
+        let column = line.count - comment.count + 1
         #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up\n" + text + "-- migrate:down\nSELECT 1;"])
-                == .emptyUpPart(file: "1_a.sql")
+            try refusal(of: ["1_a.sql": "-- +goose Up\nSELECT 1;\n\(line)\nDROP TABLE a;"])
+                == "1_a.sql:3:\(column): '\(comment)' is almost a marker, but none"
         )
-        #expect(try refusal(of: ["1_a.up.sql": text]) == .emptyUpPart(file: "1_a.up.sql"))
+    }
+
+    /// In a file without markers, what takes the step back would run as its end.
+    @Test(arguments: [
+        "-- Down", "-- +migrate Down", "--  DOWN MIGRATION", "-- //@UNDO", "--- rollback ---",
+        "-- migrate:down", "-- migrate: Down",
+    ])
+    func theMarkerOfAnotherToolIsRefused(line: String) throws {
+        for name in ["1_a.sql", "V1__a.sql"] {
+            let text = "CREATE TABLE a (x);\n\(line)\nDROP TABLE a;"
+            #expect(try refusal(of: [name: text])?.hasPrefix("\(name):2:1: ") == true)
+        }
+        guard !line.contains(":") else { return }
+        // It is a comment where nothing stands behind it, or where more stands in it.
+        #expect(try refusal(of: ["1_a.sql": "SELECT 1;\n\(line)\n-- DROP TABLE a;"]) == nil)
+        #expect(try refusal(of: ["1_a.sql": "-- How it slows down\nSELECT 1;"]) == nil)
     }
 
     /// Taken for comments, they would let the way back run as the end of the way forth.
@@ -101,30 +135,13 @@ import Testing
         let comment = line.drop { $0 != "-" }
         #expect(
             try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n\(line)\nDROP TABLE a;"])
-                == .misspeltMarker(file: "1_a.sql", line: 3, marker: String(comment))
+                == "1_a.sql:3:\(line.count - comment.count + 1): '\(comment)' is almost a marker, "
+                + "but none"
         )
     }
 
     @Test(arguments: ["-- migrate: split the names", "-- how to migrate:down", "--", "-- migrated"])
     func proseIsNoMarker(line: String) throws {
         #expect(try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n\(line)\n"]) == nil)
-    }
-
-    @Test func optionsThatChangeHowAStepRunsAreRefused() throws {
-        #expect(
-            try refusal(of: ["1_a.sql": "-- migrate:up transaction:no\nSELECT 1;"])
-                == .unsupportedOption(file: "1_a.sql", line: 1, option: "transaction:no")
-        )
-        #expect(
-            try refusal(of: ["1_a.sql": "\n-- migrate:up\nSELECT 1;\n-- migrate:down env:x"])
-                == .unsupportedOption(file: "1_a.sql", line: 4, option: "env:x")
-        )
-    }
-
-    @Test func aMarkerInAFileOfAPairIsRefused() throws {
-        #expect(
-            try refusal(of: ["1_a.up.sql": "SELECT 1;\n-- migrate:down\nDROP TABLE a;"])
-                == .markerInPair(file: "1_a.up.sql", line: 2)
-        )
     }
 }

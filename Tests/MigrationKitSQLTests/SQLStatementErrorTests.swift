@@ -61,10 +61,10 @@ import Testing
     }
 
     @Test func aStatementWithoutAnEndIsReportedAtItsBeginning() throws {
-        let error = try #require(try failure(of: "SELECT 1;\n\nCREATE TABLE a (\n    x\n"))
+        let error = try #require(try failure(of: "SELECT 1;\n\nCREATE TABLE\n    a\n"))
         #expect(error.errorDescription == "0003_tags.up.sql:3: incomplete input")
         #expect(error.column == nil)
-        #expect(error.recoverySuggestion == "3 | CREATE TABLE a (")
+        #expect(error.recoverySuggestion == "3 | CREATE TABLE")
     }
 
     @Test func aRefusedRowIsReportedWithSQLitesCode() throws {

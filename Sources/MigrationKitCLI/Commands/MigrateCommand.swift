@@ -81,6 +81,12 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         var options = run.options
         options.verifiesUnchanged = verify
 
+        if !json, !store.notes.isEmpty {
+            let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
+            for note in store.notes where pending.contains(note.identifier) {
+                context.errorOutput("note: \(note)")
+            }
+        }
         if dryRun {
             return try context.reportDryRun(on: store, json: json) { watched in
                 try runner.dryRun(in: writer, upTo: to, options: watched(options))

@@ -31,7 +31,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         guard let generateSchemaSnapshot = context.host.generateSchemaSnapshot else {
             throw MigrationCLIError.schemaSnapshotNotConfigured
         }
-        let runner = try migrations.runner(of: context.host, context: context)
+        let runner = try migrations.load(from: context.host, context: context).runner
         let sql = try generateSchemaSnapshot(runner)
         guard output != "-" else {
             if json {

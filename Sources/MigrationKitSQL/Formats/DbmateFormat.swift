@@ -1,0 +1,87 @@
+/// `0001_name.sql` with `-- migrate:up` and `-- migrate:down` in it.
+///
+/// A file may have several blocks, each of an up and a down. What applies the step are all ups in
+/// order; what takes it back are all downs, the last one first.
+/// <https://github.com/amacneil/dbmate#creating-migrations>
+enum DbmateFormat {
+    /// Reads a line comment.
+    ///
+    /// A misspelt `migrate:down` must not pass for a comment: the SQL that takes the step back
+    /// would run as the end of the step.
+    static func read(_ comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
+        let words = comment.dropFirst(2).split(whereSeparator: \.isWhitespace)
+        let kinds: [Substring: MigrationMarker.Kind] = ["migrate:up": .up, "migrate:down": .down]
+        if isAtLineStart, let first = words.first, let kind = kinds[first] {
+            // Words there that don't have the form `name:value` are a comment.
+            let options = words.dropFirst().filter { $0.contains(":") }
+            return .marker(
+                MigrationMarker(
+                    format: .dbmate,
+                    kind: kind,
+                    text: "-- \(first)",
+                    options: options
+                )
+            )
+        }
+        // "migrate:" with something right behind it, or with "up" or "down" in spite of a space.
+        let slip = /--\s*migrate(:\S|\s*:\s*(up|down)\b)/.ignoresCase()
+        return comment.prefixMatch(of: slip) == nil ? .comment : .slip
+    }
+
+    static func parts(of outline: SQLOutline) throws -> MigrationParts {
+        let markers = outline.markers
+        try checkOptions(of: markers, in: outline.file)
+        try outline.checkBeginning()
+
+        var ups: [Range<Int>] = []
+        var downs: [Range<Int>] = []
+        for (index, marker) in markers.enumerated() {
+            let isSecond = index > 0 && markers[index - 1].marker.kind == marker.marker.kind
+            guard !isSecond else {
+                throw MigrationFolderError.duplicateMarker(
+                    marker.marker.text,
+                    at: outline.file.place(at: marker.range.lowerBound)
+                )
+            }
+            let end =
+                index + 1 < markers.count
+                ? markers[index + 1].range.lowerBound : outline.file.bytes.count
+            let range = marker.range.upperBound..<end
+            if marker.marker.kind == .up {
+                ups.append(range)
+            } else {
+                downs.insert(range, at: 0)
+            }
+        }
+        // One block can do without a way back. Of several, some would be taken back and some not.
+        if ups.count > 1, ups.count > downs.count, let last = markers.last {
+            throw MigrationFolderError.missingDownMarker(
+                at: outline.file.place(at: last.range.lowerBound)
+            )
+        }
+        return MigrationParts(
+            up: .init(outline: outline, ranges: ups, start: markers[0].range.lowerBound),
+            down: .init(outline: outline, ranges: downs),
+            usesTransaction: !markers.contains { $0.marker.options.contains("transaction:false") }
+        )
+    }
+
+    private static func checkOptions(of markers: [SQLOutline.Marker], in file: SQLFile) throws {
+        for marker in markers {
+            let known: [Substring] = ["transaction:true", "transaction:false"]
+            guard let option = marker.marker.options.first(where: { !known.contains($0) }) else {
+                continue
+            }
+            throw MigrationFolderError.unsupportedOption(
+                String(option),
+                at: file.place(
+                    at: marker.range.lowerBound
+                        + option.base.utf8.distance(
+                            from: option.base.startIndex,
+                            to: option.startIndex
+                        )
+                )
+            )
+        }
+    }
+}

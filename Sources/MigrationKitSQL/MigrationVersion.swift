@@ -1,0 +1,38 @@
+/// Where a migration stands among the others: the number that its name begins with, or the numbers.
+///
+/// Numbers are compared as numbers, however long they are and whatever zeros stand in front: 2
+/// comes before 10, and 1 is 01.
+struct MigrationVersion: Hashable, Comparable, CustomStringConvertible {
+    /// The digits of each number, without leading zeros. Zeros at the end make no difference.
+    private let numbers: [String]
+
+    /// Reads the beginning of a name.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - separators: What may stand between two numbers.
+    /// - Returns: `nil` if the name doesn't begin with a digit.
+    init?(of name: some StringProtocol, separators: Set<Character>) {
+        var numbers: [String] = []
+        var rest = name[...]
+        while true {
+            let digits = rest.prefix { ("0"..."9").contains($0) }
+            guard !digits.isEmpty else { break }
+            numbers.append(String(digits.drop { $0 == "0" }))
+            rest = rest[digits.endIndex...]
+            guard let separator = rest.first, separators.contains(separator) else { break }
+            rest = rest.dropFirst()
+        }
+        guard !numbers.isEmpty else { return nil }
+        while numbers.count > 1, numbers.last?.isEmpty == true { numbers.removeLast() }
+        self.numbers = numbers
+    }
+
+    var description: String {
+        numbers.map { $0.isEmpty ? "0" : $0 }.joined(separator: ".")
+    }
+
+    static func < (left: MigrationVersion, right: MigrationVersion) -> Bool {
+        left.numbers.lexicographicallyPrecedes(right.numbers) { ($0.count, $0) < ($1.count, $1) }
+    }
+}

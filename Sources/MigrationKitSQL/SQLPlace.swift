@@ -1,0 +1,45 @@
+/// A place in the text of a file.
+public struct SQLPlace: Equatable, Sendable {
+    /// The path of the file in the migrations folder.
+    public let file: String
+
+    /// The line, from 1.
+    public let line: Int
+
+    /// The column in characters as an editor counts them, from 1.
+    public let column: Int
+
+    /// The line's text, cut where it might tell a key.
+    public let text: String
+
+    init(file: String, line: Int, column: Int, text: String) {
+        self.file = file
+        self.line = line
+        self.column = column
+        self.text = Self.withoutSecrets(text)
+    }
+
+    /// The line with a caret under the place.
+    public var excerpt: String {
+        Excerpt(of: text, line: line, column: column).text
+    }
+
+    /// Whatever stands behind PRAGMA or ATTACH may be a key.
+    private static func withoutSecrets(_ text: String) -> String {
+        let statement = /\b(pragma|attach)\b[^'"`=(\[]*/.ignoresCase()
+        guard let match = text.firstMatch(of: statement), match.range.upperBound < text.endIndex
+        else { return text }
+        return text[..<match.range.upperBound].trimmingSuffix(while: \.isWhitespace) + " …"
+    }
+}
+
+extension SQLPlace: CustomStringConvertible {
+    /// Such as `0003_tags.sql:12:5`.
+    public var description: String { "\(file):\(line):\(column)" }
+}
+
+extension Substring {
+    fileprivate func trimmingSuffix(while condition: (Character) -> Bool) -> String {
+        String(prefix(upTo: lastIndex { !condition($0) }.map(index(after:)) ?? startIndex))
+    }
+}

@@ -1,0 +1,20 @@
+-- Cooks and what they cook; the first migration.
+-- Written for dbmate.
+
+-- migrate:up
+CREATE TABLE cooks (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL, -- "first last"; nothing else
+    motto TEXT NOT NULL DEFAULT 'none;
+  -- migrate:down
+really none'
+);
+CREATE TABLE recipes (
+    id INTEGER PRIMARY KEY,
+    cook_id INTEGER NOT NULL REFERENCES cooks (id) ON DELETE CASCADE,
+    title TEXT NOT NULL
+);
+
+-- migrate:down
+DROP TABLE recipes;
+DROP TABLE cooks;

@@ -1,0 +1,5 @@
+-- migrate:up transaction:false
+VACUUM;
+
+-- migrate:down transaction:false
+VACUUM;

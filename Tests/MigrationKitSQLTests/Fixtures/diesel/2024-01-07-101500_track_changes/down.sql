@@ -1,0 +1,3 @@
+DROP VIEW "recent; recipes";
+DROP TRIGGER recipes_changed;
+DROP TABLE changes

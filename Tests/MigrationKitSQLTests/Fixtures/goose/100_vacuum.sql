@@ -1,0 +1,5 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+VACUUM;
+-- +goose Down
+SELECT 1;

@@ -1,0 +1,19 @@
+-- Cooks and what they cook; the first migration.
+
+-- +goose Up
+CREATE TABLE cooks (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL, -- "first last"; nothing else
+    motto TEXT NOT NULL DEFAULT 'none;
+-- +goose Down
+really none'
+);
+CREATE TABLE recipes (
+    id INTEGER PRIMARY KEY,
+    cook_id INTEGER NOT NULL REFERENCES cooks (id) ON DELETE CASCADE,
+    title TEXT NOT NULL
+);
+
+-- +goose Down
+DROP TABLE recipes;
+DROP TABLE cooks;

@@ -1,0 +1,17 @@
+CREATE TABLE changes (at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, text TEXT);
+CREATE TABLE "cooks" (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, motto TEXT);
+CREATE TABLE recipes (
+    id INTEGER PRIMARY KEY,
+    cook_id INTEGER NOT NULL REFERENCES cooks (id) ON DELETE CASCADE,
+    title TEXT NOT NULL
+);
+CREATE TRIGGER recipes_changed AFTER UPDATE OF title ON recipes
+WHEN old.title IS NOT new.title
+BEGIN
+    -- The old title; the new one
+  -- migrate:down
+    INSERT INTO changes (text) VALUES (CASE WHEN old.title = '' THEN ';' ELSE old.title END);
+    DELETE FROM changes WHERE rowid < (SELECT max(rowid) - 99 FROM changes);
+END;
+CREATE VIEW [recent; recipes] AS
+    SELECT title /* ; */ FROM recipes ORDER BY id DESC LIMIT 10;

@@ -1,0 +1,2 @@
+DROP TABLE recipes;
+DROP TABLE cooks;

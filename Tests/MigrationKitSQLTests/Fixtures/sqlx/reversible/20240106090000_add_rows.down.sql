@@ -1,0 +1,2 @@
+DELETE FROM recipes;
+DELETE FROM cooks;

@@ -1,0 +1,518 @@
+import GRDB
+import MigrationKitSQL
+import TestSupport
+import Testing
+
+/// The rows of the documentation's table of what is refused, each with all that its error says.
+@Suite struct RefusalTests {
+    private static let up = "-- migrate:up\nCREATE TABLE a (x);\n"
+
+    // MARK: - The folder
+
+    @Test(
+        arguments: [
+            (Self.up, "has dbmate's markers"), ("-- +goose Up\nSELECT 1", "has goose's markers"),
+            ("SELECT 1", "has no marker"),
+        ]
+    )
+    func mixedFormsAreRefused(text: String, phrase: String) throws {
+        #expect(
+            try message(of: ["1_a.sql": text, "2_b.up.sql": "SELECT 1"]) == """
+                the folder mixes two forms: 1_a.sql \(phrase), 2_b.up.sql is one of a pair
+                Use one form for all of the folder, or a folder for each.
+                """
+        )
+        #expect(
+            try refusal(of: ["1_a/up.sql": "SELECT 1", "1_a.sql": text])
+                == "the folder mixes two forms: 1_a.sql \(phrase), 1_a/up.sql is in a folder of its "
+                + "own, as diesel has it"
+        )
+        #expect(
+            try refusal(of: ["V2__b.sql": "SELECT 1", "1_a.sql": text])
+                == "the folder mixes two forms: 1_a.sql \(phrase), V2__b.sql is named as Flyway and "
+                + "refinery do it"
+        )
+    }
+
+    @Test func markersOfTwoToolsAndOfNoneAreMixed() throws {
+        #expect(
+            try refusal(of: ["1_a.sql": Self.up, "2_b.sql": "-- +goose Up\nSELECT 1"])
+                == "the folder mixes two forms: 1_a.sql has dbmate's markers, 2_b.sql has goose's "
+                + "markers"
+        )
+        #expect(
+            try refusal(of: ["1_a.sql": Self.up, "2_b.sql": "SELECT 1"])
+                == "the folder mixes two forms: 1_a.sql has dbmate's markers, 2_b.sql has no marker"
+        )
+    }
+
+    @Test(arguments: ["schema.sql", "v1__a.sql", "V1_a.sql", "Vx__a.sql", "a.up.sql", "_1.sql"])
+    func anSQLFileThatIsNoMigrationIsRefused(name: String) throws {
+        #expect(
+            try message(of: ["0001_a.sql": Self.up, name: ""]) == """
+                \(name): this is no name of a migration
+                Name it like 0001_name.sql or V1__name.sql, or keep it in another folder if it is \
+                no migration.
+                """
+        )
+    }
+
+    @Test func aStrangeFileInADieselFolderIsRefused() throws {
+        #expect(
+            try refusal(of: ["1_a/up.sql": "SELECT 1", "1_a/upp.sql": ""])
+                == "1_a/upp.sql: this is no name of a migration"
+        )
+        #expect(
+            try refusal(of: ["1_a/UP.SQL": "SELECT 1"])
+                == "1_a/UP.SQL: this is no name of a migration"
+        )
+    }
+
+    @Test(
+        arguments: [
+            (
+                "R__views.sql",
+                """
+                R__views.sql: a repeatable migration can't be used: a step is applied once, and \
+                never changes
+                Make it a new version, such as V7__name.sql, whenever it changes.
+                """
+            ),
+            (
+                "B2__base.sql",
+                """
+                B2__base.sql: a baseline migration can't be used: the migrations before it are \
+                applied one by one
+                Keep it in another folder.
+                """
+            ),
+            (
+                "V1__a.sql.conf",
+                """
+                V1__a.sql.conf: a configuration of a script can't be used: nothing here would \
+                follow it
+                Remove it, if the migration can do without.
+                """
+            ),
+            (
+                "V2__b.rs",
+                """
+                V2__b.rs: a migration that is a program can't be run
+                Write it in SQL, or embed the library and make it a step of your own program.
+                """
+            ),
+        ]
+    )
+    func whatOtherToolsWouldRunIsNotSkipped(name: String, expected: String) throws {
+        #expect(try message(of: ["V1__a.sql": "SELECT 1", name: "SELECT 1"]) == expected)
+    }
+
+    @Test func aMigrationInGoIsNotSkipped() throws {
+        #expect(
+            try refusal(of: ["1_a.sql": "-- +goose Up\nSELECT 1", "2_b.go": ""])
+                == "2_b.go: a migration that is a program can't be run"
+        )
+    }
+
+    @Test func aVersionThatIsThereTwiceIsRefused() throws {
+        #expect(
+            try message(of: ["1_a.sql": Self.up, "01_b.sql": Self.up]) == """
+                the version 1 is there more than once: 01_b.sql, 1_a.sql
+                Give each its own number. A migration that was shipped keeps its name.
+                """
+        )
+        #expect(
+            try refusal(of: ["0001_a.sql": Self.up, "0001_a.SQL": Self.up])
+                == "the version 1 is there more than once: 0001_a.SQL, 0001_a.sql"
+        )
+        #expect(
+            try refusal(of: ["1_a.up.sql": "SELECT 1", "1_b.up.sql": "SELECT 1"])
+                == "the version 1 is there more than once: 1_a.up.sql, 1_b.up.sql"
+        )
+        #expect(
+            try refusal(of: ["V1.0__a.sql": "SELECT 1", "V01__b.sql": "SELECT 1"])
+                == "the version 1 is there more than once: V01__b.sql, V1.0__a.sql"
+        )
+        #expect(
+            try refusal(of: ["2024-01-02_a/up.sql": "SELECT 1", "20240102_b/up.sql": "SELECT 1"])
+                == "the version 20240102 is there more than once: 2024-01-02_a/up.sql, "
+                + "20240102_b/up.sql"
+        )
+    }
+
+    @Test func aWayBackWithoutAWayForthIsRefused() throws {
+        #expect(
+            try message(of: ["1_a.up.sql": "SELECT 1", "2_b.down.sql": "SELECT 1"]) == """
+                2_b.down.sql: there is nothing that it takes back
+                Name the two files alike, up to '.up.sql' and '.down.sql'.
+                """
+        )
+        #expect(
+            try refusal(of: ["1_a.up.sql": "SELECT 1", "1_b.down.sql": "SELECT 1"])
+                == "1_b.down.sql: there is nothing that it takes back"
+        )
+        #expect(
+            try message(of: ["1_a/down.sql": "SELECT 1"]) == """
+                1_a/down.sql: there is nothing that it takes back
+                Put an up.sql beside it.
+                """
+        )
+        #expect(
+            try message(of: ["V1__a.sql": "SELECT 1", "U2__b.sql": "SELECT 1"]) == """
+                U2__b.sql: there is nothing that it takes back
+                A file that begins with U takes back the V file of the same version. refinery's \
+                migrations of that letter apply something: name them with V.
+                """
+        )
+    }
+
+    // MARK: - The text
+
+    @Test func aNulCharacterIsRefused() throws {
+        #expect(
+            try message(of: ["1_a.up.sql": "SELECT 1;\nSELECT '\u{0}';"]) == """
+                1_a.up.sql:2:9: there is a NUL character in the text
+                2 | SELECT ' ';
+                  |         ^
+                Remove it: SQLite would stop reading there.
+                """
+        )
+    }
+
+    @Test func whatIsNotClosedIsRefused() throws {
+        #expect(
+            try message(of: ["1_a.sql": "SELECT 1;\n\tSELECT 'it''s;\nSELECT 2;"]) == """
+                1_a.sql:2:9: what begins here is never closed with '
+                2 |  SELECT '
+                  |         ^
+                Add the missing '
+                """
+        )
+    }
+
+    @Test(
+        arguments: [
+            (
+                RefusedStatement.transactionControl, "COMMIT;",
+                """
+                1_a.sql:2:3: a migration can't contain BEGIN, COMMIT or ROLLBACK: every migration \
+                already runs in a transaction
+                2 |   COMMIT;
+                  |   ^
+                Remove it. What fails is undone as a whole; parts that must commit on their own \
+                are migrations of their own.
+                """
+            ),
+            (
+                .attachment, "ATTACH 'other.db' AS other KEY 'k'",
+                """
+                1_a.sql:2:3: a migration can't contain ATTACH or DETACH: a migration works on its \
+                own database only
+                2 |   ATTACH …
+                  |   ^
+                Remove it, and bring the data into the database by other means.
+                """
+            ),
+            (
+                .vacuum, "VACUUM",
+                """
+                1_a.sql:2:3: a migration can't contain VACUUM: SQLite can't do it in a \
+                transaction, and this migration runs in one
+                2 |   VACUUM
+                  |   ^
+                Put it into a migration of its own that has as its first line: -- no-transaction
+                """
+            ),
+            (
+                .encryptionPragma, "PRAGMA rekey = 'k';",
+                """
+                1_a.sql:2:3: a migration can't contain a PRAGMA about the key or the encryption: \
+                how a database is encrypted is for whoever opens it to say
+                2 |   PRAGMA rekey …
+                  |   ^
+                Remove it. A key written in a file is no secret any more: change it if it was real.
+                """
+            ),
+            (
+                .temporaryStoragePragma, "PRAGMA temp_store = FILE;",
+                """
+                1_a.sql:2:3: a migration can't contain a PRAGMA about temporary storage: temporary \
+                data of an encrypted database stays in memory
+                2 |   PRAGMA temp_store …
+                  |   ^
+                Remove it.
+                """
+            ),
+        ] as [(RefusedStatement, String, String)]
+    )
+    func whatReachesBeyondTheTransactionIsRefused(
+        kind: RefusedStatement,
+        statement: String,
+        expected: String
+    ) throws {
+        #expect(try message(of: ["1_a.sql": "SELECT 1;\n  \(statement)"]) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("1_a.sql", "-- migrate:up\nVACUUM", "begins with: -- migrate:up transaction:false"),
+            ("1_a.sql", "-- +goose Up\nVACUUM", "has the line: -- +goose NO TRANSACTION"),
+            ("1_a.up.sql", "VACUUM", "has as its first line: -- no-transaction"),
+            (
+                "1_a/up.sql", "VACUUM",
+                "has a metadata.toml with the line: run_in_transaction = false"
+            ),
+            (
+                "V1__a.sql", "VACUUM",
+                "can say that it runs outside of a transaction. This format can't: use another for "
+                    + "the folder"
+            ),
+        ]
+    )
+    func theWayOutOfATransactionIsThatOfTheFormat(
+        file: String,
+        text: String,
+        way: String
+    ) throws {
+        let error = try #require(try error(of: [file: text]))
+        let advice = error.recoverySuggestion?.split(separator: "\n").last
+        #expect(advice == "Put it into a migration of its own that \(way)")
+    }
+
+    @Test(arguments: ["", "\n", "-- Later.\n", ";;\n"])
+    func anEmptyUpPartIsRefused(text: String) throws {
+        let single = "-- migrate:up\n" + text + "-- migrate:down\nSELECT 1;"
+        #expect(
+            try message(of: ["1_a.sql": single]) == """
+                1_a.sql:1:1: there is no statement to apply
+                1 | -- migrate:up
+                  | ^
+                Write the SQL that applies the migration, or remove the file.
+                """
+        )
+        for file in ["1_a.up.sql", "1_a.sql", "1_a/up.sql", "V1__a.sql"] {
+            #expect(
+                try refusal(of: [file: text]) == "\(file):1:1: there is no statement to apply"
+            )
+        }
+        let goose = "\n-- +goose Up\n" + text + "-- +goose Down\nSELECT 1;"
+        #expect(
+            try refusal(of: ["1_a.sql": goose]) == "1_a.sql:2:1: there is no statement to apply"
+        )
+    }
+
+    // MARK: - Markers
+
+    @Test(
+        arguments: [
+            (
+                "-- migrate:down\nDROP TABLE a;",
+                """
+                1_a.sql:1:1: '-- migrate:up' is missing
+                1 | -- migrate:down
+                  | ^
+                Put the line above the SQL that applies the migration.
+                """
+            ),
+            (
+                "-- +goose Down\nDROP TABLE a;",
+                """
+                1_a.sql:1:1: '-- +goose Up' is missing
+                1 | -- +goose Down
+                  | ^
+                Put the line above the SQL that applies the migration.
+                """
+            ),
+            (
+                "-- migrate:down\nSELECT 1;\n-- migrate:up\nSELECT 1;",
+                """
+                1_a.sql:1:1: the down part stands before the up part
+                1 | -- migrate:down
+                  | ^
+                Put the part that applies the migration first.
+                """
+            ),
+            (
+                "-- Why.\nSELECT 1;\n-- +goose Up\nSELECT 1;",
+                """
+                1_a.sql:2:1: a statement stands before the up part's marker
+                2 | SELECT 1;
+                  | ^
+                Move it below the marker: only comments can stand above.
+                """
+            ),
+            (
+                "-- migrate:up\nSELECT 1;\n-- migrate:up\nSELECT 1;",
+                """
+                1_a.sql:3:1: '-- migrate:up' is there a second time
+                3 | -- migrate:up
+                  | ^
+                Put what belongs together in one part, or make several blocks, each of an up and a \
+                down.
+                """
+            ),
+            (
+                "-- migrate:up\nSELECT 1;\n-- migrate:down\n-- migrate:up\nSELECT 1;",
+                """
+                1_a.sql:4:1: this block has no '-- migrate:down', but the ones before it do
+                4 | -- migrate:up
+                  | ^
+                Give every block its '-- migrate:down', empty if need be: of several blocks, all \
+                are taken back.
+                """
+            ),
+            (
+                "-- +goose Up\nSELECT 1;\n-- +goose Down\n-- +goose Up\nSELECT 1;",
+                """
+                1_a.sql:4:1: '-- +goose Up' is there a second time
+                4 | -- +goose Up
+                  | ^
+                Put all that applies the migration in one part, and all that takes it back in \
+                another.
+                """
+            ),
+            (
+                "-- migrate:up\nSELECT 1;\n-- migrate:dwon\nSELECT 1;",
+                """
+                1_a.sql:3:1: '-- migrate:dwon' is almost a marker, but none
+                3 | -- migrate:dwon
+                  | ^
+                A marker stands at the beginning of a line:
+                  -- migrate:up, -- migrate:down (in lower case)
+                  -- +goose Up, -- +goose Down, -- +goose NO TRANSACTION
+                """
+            ),
+            (
+                "-- migrate:up\nSELECT 1;\n-- +goose Down\nSELECT 1;",
+                """
+                1_a.sql:3:1: '-- +goose Down' is a marker of another tool than the others
+                3 | -- +goose Down
+                  | ^
+                Use the markers of one tool.
+                """
+            ),
+            (
+                "\n-- migrate:up\nSELECT 1;\n-- migrate:down env:x",
+                """
+                1_a.sql:4:17: the option 'env:x' is not supported
+                4 | -- migrate:down env:x
+                  |                 ^
+                Remove it: 'transaction:false' is the only one that changes anything.
+                """
+            ),
+            (
+                "-- +goose ENVSUB ON\n-- +goose Up\nSELECT '${HOME}';",
+                """
+                1_a.sql:1:1: the environment can't change a migration
+                1 | -- +goose ENVSUB ON
+                  | ^
+                Write the values out: a migration has to be the same wherever it runs. Then remove \
+                the line.
+                """
+            ),
+            (
+                "-- +goose Up\n-- +goose StatementBegin\nSELECT 1;\n-- +goose Down\nSELECT 1;",
+                """
+                1_a.sql:2:1: StatementBegin and StatementEnd don't belong together
+                2 | -- +goose StatementBegin
+                  | ^
+                Put StatementBegin above a statement and StatementEnd below it, or remove both: \
+                they aren't needed.
+                """
+            ),
+            (
+                "SELECT 1;\n-- no-transaction\nVACUUM;",
+                """
+                1_a.sql:2:1: '-- no-transaction' counts on the first line only, and only written so
+                2 | -- no-transaction
+                  | ^
+                Make it the first line of the file, or remove it.
+                """
+            ),
+        ]
+    )
+    func markersThatDontFitAreRefused(text: String, expected: String) throws {
+        #expect(try message(of: ["1_a.sql": text]) == expected)
+    }
+
+    @Test(arguments: [
+        "-- +goose Up\nSELECT 1;\n-- +goose StatementEnd", "-- +goose StatementBegin\n-- +goose Up",
+        "-- +goose Up\n-- +goose StatementBegin\n-- +goose StatementBegin\nSELECT 1;",
+        "-- +goose Up\n-- +goose StatementBegin\nSELECT 1;",
+    ])
+    func oneOfGoosesPairAloneIsRefused(text: String) throws {
+        #expect(
+            try refusal(of: ["1_a.sql": text])?
+                .hasSuffix("StatementBegin and StatementEnd don't belong together") == true
+        )
+    }
+
+    @Test(arguments: [
+        "-- migrate:up transaction:no\nSELECT 1;", "-- migrate:up\nSELECT 1;\n-- migrate:down a:b",
+    ])
+    func optionsThatAreUnknownAreRefused(text: String) throws {
+        #expect(try refusal(of: ["1_a.sql": text])?.hasSuffix("' is not supported") == true)
+    }
+
+    @Test(arguments: ["1_a.up.sql", "1_a/up.sql", "V1__a.sql"])
+    func aMarkerInAFileOfOnePartIsRefused(file: String) throws {
+        #expect(
+            try message(of: [file: "SELECT 1;\n-- migrate:down\nDROP TABLE a;"]) == """
+                \(file):2:1: '-- migrate:down' stands in a file that is one part as a whole
+                2 | -- migrate:down
+                  | ^
+                Remove the marker, or put both parts in one file that is named like 0001_name.sql.
+                """
+        )
+    }
+
+    @Test(arguments: ["--no-transaction", "-- No transaction", "\n-- no-transaction"])
+    func aMisspeltNoTransactionIsRefused(line: String) throws {
+        for file in ["1_a.sql", "1_a.up.sql"] {
+            #expect(
+                try refusal(of: [file: line + "\nSELECT 1;"])?
+                    .contains("'-- no-transaction' counts on the first line only") == true
+            )
+        }
+        #expect(try refusal(of: ["1_a.sql": "-- No transaction is needed.\nSELECT 1;"]) == nil)
+    }
+
+    @Test(arguments: [
+        "run_in_transaction = False", "run_in_transaction", "other = 1", "[section]",
+        "run_in_transaction = \"false\"", "\"run_in_transaction\" = false",
+    ])
+    func metadataThatNothingFollowsIsRefused(line: String) throws {
+        let metadata = "# Why: it's slow\n\n  \(line)\n"
+        #expect(
+            try message(of: ["1_a/up.sql": "SELECT 1", "1_a/metadata.toml": metadata]) == """
+                1_a/metadata.toml:3:3: only 'run_in_transaction = true' or '= false' can stand \
+                here, once
+                3 |   \(line)
+                  |   ^
+                Remove what else is there: nothing would follow it.
+                """
+        )
+        let twice = "run_in_transaction = true\nrun_in_transaction = true"
+        #expect(
+            try error(of: ["1_a/up.sql": "SELECT 1", "1_a/metadata.toml": twice])?.place?.line == 2
+        )
+    }
+
+    // MARK: - What is allowed, with a note
+
+    @Test func foreignKeysInAMigrationAreNoted() throws {
+        let folder = try TemporaryFolder([
+            "1_a.sql": "SELECT 1;\n  pragma main.foreign_keys(0);\nPRAGMA foreign_keys;",
+            "2_b.sql": "-- no-transaction\nPRAGMA foreign_keys = ON;",
+        ])
+        #expect(
+            try folder.migrations().notes.map(\.description) == [
+                "1_a.sql:2:3: PRAGMA foreign_keys has no effect in a transaction; foreign keys are "
+                    + "off in every migration anyway, and checked before its commit",
+                "2_b.sql:2:1: PRAGMA foreign_keys takes effect here, since this migration runs "
+                    + "outside of a transaction; nothing checks them afterwards",
+            ]
+        )
+        #expect(try folder.migrations().notes.map(\.identifier) == ["1_a", "2_b"])
+    }
+}
