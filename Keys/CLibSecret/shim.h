@@ -18,6 +18,7 @@ typedef struct _GDBusProxy GDBusProxy;
 typedef struct _GHashTable GHashTable;
 typedef struct _GError GError;
 typedef struct _GList GList;
+typedef struct _GVariant GVariant;
 
 #ifndef __G_ERROR_H__
 struct _GError {
@@ -66,6 +67,9 @@ uint32_t g_io_error_quark(void);
 char *g_dbus_error_get_remote_error(const GError *error);
 int g_dbus_error_strip_remote_error(GError *error);
 const char *g_dbus_proxy_get_object_path(GDBusProxy *proxy);
+GVariant *g_dbus_proxy_get_cached_property(GDBusProxy *proxy, const char *name);
+unsigned long g_variant_n_children(GVariant *variant);
+void g_variant_unref(GVariant *variant);
 void g_dbus_connection_set_exit_on_close(GDBusConnection *connection, int exits);
 
 // MARK: libsecret
@@ -88,6 +92,8 @@ uint64_t secret_item_get_created(SecretItem *item);
 uint64_t secret_item_get_modified(SecretItem *item);
 SecretValue *secret_item_get_secret(SecretItem *item);
 int secret_item_load_secret_sync(SecretItem *item, GCancellable *cancellable, GError **error);
+int secret_item_set_secret_sync(
+    SecretItem *item, SecretValue *value, GCancellable *cancellable, GError **error);
 int secret_item_delete_sync(SecretItem *item, GCancellable *cancellable, GError **error);
 
 SecretValue *secret_value_new(const char *bytes, long length, const char *content_type);

@@ -70,6 +70,8 @@ extension KeyStoreError: LocalizedError {
             """
             Make one in the desktop's password program, or start the daemon with a password for it:
             gnome-keyring-daemon --unlock --components=secrets
+            In KeePassXC, open a database whose settings, under Secret Service Integration, expose
+            a group.
             """
         case .noCollection:
             "Check the name in the desktop's password program."

@@ -5,6 +5,21 @@ enum ItemAttributes {
     /// Says what the secret of an item that this library stored is: `passphrase` or `raw-key`.
     static let form = "migrationkit:form"
 
+    /// What may be shown of an item's attributes, and looked at.
+    ///
+    /// KeePassXC hands out a whole entry as attributes: notes, the seed of one-time passwords and
+    /// protected fields included. Its entries are known by the two attributes that it adds; of
+    /// theirs only those stay by which programs find items, and those that tell entries apart.
+    static func shown(_ attributes: [String: String]) -> [String: String] {
+        guard entryMarks.isSubset(of: attributes.keys) else { return attributes }
+        return attributes.filter { entryMarks.contains($0.key) || conventional.contains($0.key) }
+    }
+
+    private static let entryMarks: Set = ["Uuid", "Path"]
+    private static let conventional: Set = [
+        "service", "username", "account", "target", "application", "xdg:schema", form,
+    ]
+
     /// The attributes of a new item: those that secret-tool's users, Python's and Go's keyring look
     /// for, the schema that they use, and the form.
     static func stored(

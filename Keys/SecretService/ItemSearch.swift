@@ -10,6 +10,14 @@ struct ItemSearch {
         let target: ServiceCollection?
         /// The matching items, each once.
         let items: [ServiceItem]
+        /// Whether only the target was looked into.
+        let isNamed: Bool
+
+        /// What may hide an item, when none was found.
+        var hidingPlace: Obstacle? {
+            guard items.isEmpty, !isNamed else { return nil }
+            return collections.first(where: \.mayHideItems).map { Obstacle($0) }
+        }
 
         /// The collection that has to be there.
         func requiredTarget() throws -> ServiceCollection {
@@ -73,7 +81,7 @@ struct ItemSearch {
             if found.items.isEmpty, let target = found.target, target.isLocked {
                 return Obstacle(target)
             }
-            return Obstacle(lockedOf: found.items, in: found.collections)
+            return Obstacle(lockedOf: found.items, in: found.collections) ?? found.hidingPlace
         }
         guard let item = found.items.first else {
             _ = try found.requiredTarget()
@@ -108,7 +116,12 @@ struct ItemSearch {
         }
 
         var items: [ServiceItem] = []
-        for attributes in ItemAttributes.searches(service: service, account: account) {
+        // KeePassXC shows a question of its own, unasked, when it is searched while no database is
+        // open. There is nothing to be found then, there or elsewhere.
+        let searches =
+            collections.allSatisfy(\.mayHideItems)
+            ? [] : ItemAttributes.searches(service: service, account: account)
+        for attributes in searches {
             for item in try connection.items(attributes: attributes)
             where !items.contains(where: { $0.path == item.path }) {
                 items.append(item)
@@ -119,7 +132,8 @@ struct ItemSearch {
             connection: connection,
             collections: collections,
             target: target,
-            items: items
+            items: items,
+            isNamed: collection != nil
         )
     }
 }

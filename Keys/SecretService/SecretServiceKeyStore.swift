@@ -42,6 +42,7 @@ public struct SecretServiceKeyStore: KeyStore {
         try perform(service, account) { search in
             let found = try search.found { found in
                 found.target.flatMap { $0.isLocked ? ItemSearch.Obstacle($0) : nil }
+                    ?? found.hidingPlace
             }
             if found.items.isEmpty { _ = try found.requiredTarget() }
             return found.items
@@ -69,7 +70,8 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// Stores a key, in the named collection or the default one.
     ///
-    /// A replacement is made before the old item is deleted: whatever interrupts it, no key is
+    /// What was stored is read back: some services change a text that they take for one with
+    /// placeholders. A replacement is made before the old item is deleted: whatever interrupts it, no key is
     /// lost. If the two are left beside each other, the next look-up says so.
     public func store(
         _ key: DatabaseKey,
@@ -82,18 +84,16 @@ public struct SecretServiceKeyStore: KeyStore {
         try perform(service, account) { search in
             let found = try search.found { found in
                 if let target = found.target, target.isLocked { return ItemSearch.Obstacle(target) }
-                return replacing
-                    ? ItemSearch.Obstacle(lockedOf: found.items, in: found.collections) : nil
+                let locked = ItemSearch.Obstacle(lockedOf: found.items, in: found.collections)
+                return (replacing ? locked : nil) ?? found.hidingPlace
             }
             let target = try found.requiredTarget()
             guard replacing || found.items.isEmpty else {
                 throw KeyStoreError.itemExists(service: service, account: account)
             }
             guard found.items.count <= 1 else { throw search.ambiguous(found) }
-            let text = key.stored()
-            try found.connection.makeItem(
-                text,
-                contentType: text.isText ? "text/plain" : "application/octet-stream",
+            try found.connection.keep(
+                key.stored(),
                 label: label,
                 attributes: ItemAttributes.stored(
                     service: service,
@@ -107,6 +107,9 @@ public struct SecretServiceKeyStore: KeyStore {
     }
 
     /// Deletes the one item that matches; of several none.
+    ///
+    /// KeePassXC moves what is deleted to its recycle bin, where no look-up finds it, unless its
+    /// database has none.
     @discardableResult
     public func delete(service: String, account: String?) throws -> KeyItem {
         try perform(service, account) { search in
@@ -137,14 +140,42 @@ public struct SecretServiceKeyStore: KeyStore {
     }
 }
 
+extension ServiceConnection {
+    /// Makes an item whose secret comes back byte for byte.
+    ///
+    /// As a text if it is one, so that every program can show it. KeePassXC replaces in a text what
+    /// it takes for placeholders (`{TITLE}`), and drops a byte order mark; bytes it leaves alone.
+    fileprivate func keep(
+        _ secret: Secret,
+        label: String,
+        attributes: [String: String],
+        in collection: ServiceCollection
+    ) throws {
+        let bytes = "application/octet-stream"
+        let item = try makeItem(
+            secret,
+            contentType: secret.isText ? "text/plain" : bytes,
+            label: label,
+            attributes: attributes,
+            in: collection
+        )
+        if try self.secret(of: item) == secret { return }
+        try replaceSecret(of: item, by: secret, contentType: bytes)
+        if try self.secret(of: item) == secret { return }
+        try delete(item)
+        throw KeyStoreError.failure(message: "it gives back another secret than it was given")
+    }
+}
+
 extension Secret {
-    /// Whether the bytes are UTF-8, judged in place.
+    /// Whether the bytes are UTF-8 without a NUL, which ends a text for many; judged in place.
     fileprivate var isText: Bool {
         withUnsafeBytes { bytes in
             var decoder = UTF8()
             var iterator = bytes.makeIterator()
             while true {
                 switch decoder.decode(&iterator) {
+                case .scalarValue("\0"): return false
                 case .scalarValue: continue
                 case .emptyInput: return true
                 case .error: return false

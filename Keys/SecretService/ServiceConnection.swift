@@ -110,26 +110,17 @@ struct ServiceConnection {
         return Secret(copying: UnsafeRawBufferPointer(start: bytes, count: Int(length)))
     }
 
-    /// Makes a new item beside whatever is there.
+    /// Makes a new item beside whatever is there, and answers it.
     func makeItem(
         _ secret: Secret,
         contentType: String,
         label: String,
         attributes: [String: String],
         in collection: ServiceCollection
-    ) throws {
+    ) throws -> ServiceItem {
         let table = attributeTable(attributes)
         defer { g_hash_table_unref(table) }
-        // libsecret copies the bytes into locked memory, and wipes them there.
-        guard
-            let value = secret.withUnsafeBytes({ bytes in
-                secret_value_new(
-                    bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
-                    bytes.count,
-                    contentType
-                )
-            })
-        else { throw KeyStoreError.failure(message: "no memory for the secret") }
+        let value = try value(secret, contentType: contentType)
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
         let made = try optionalCall {
             secret_item_create_sync(
@@ -144,7 +135,16 @@ struct ServiceConnection {
             )
         }
         guard let made else { throw KeyStoreError.promptDismissed(collection: collection.label) }
-        g_object_unref(UnsafeMutableRawPointer(made))
+        return ServiceItem(GObjectReference(owned: made))
+    }
+
+    /// Gives an item another secret.
+    func replaceSecret(of item: ServiceItem, by secret: Secret, contentType: String) throws {
+        let value = try value(secret, contentType: contentType)
+        defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+        var error: UnsafeMutablePointer<GError>?
+        secret_item_set_secret_sync(item.object.pointer, value, cancellation.pointer, &error)
+        if let error { throw failure(error) }
     }
 
     /// Deletes an item.
@@ -155,6 +155,19 @@ struct ServiceConnection {
         guard deleted != 0 else {
             throw KeyStoreError.promptDismissed(collection: item.collectionPath)
         }
+    }
+
+    /// A copy of the bytes in locked memory of libsecret's, which wipes it. The caller owns it.
+    private func value(_ secret: Secret, contentType: String) throws -> OpaquePointer {
+        let value = secret.withUnsafeBytes { bytes in
+            secret_value_new(
+                bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+                bytes.count,
+                contentType
+            )
+        }
+        guard let value else { throw KeyStoreError.failure(message: "no memory for the secret") }
+        return value
     }
 
     /// The objects of a list that the caller owns, each with its reference.

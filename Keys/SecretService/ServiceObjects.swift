@@ -8,12 +8,18 @@ struct ServiceCollection {
     let path: String
     let label: String
     let isLocked: Bool
+    /// Whether the collection may hold items that neither it nor a search tells of.
+    ///
+    /// A locked GNOME Keyring names its items and searches them; KeePassXC, whose database is not
+    /// read while it is locked, seems to be empty.
+    let mayHideItems: Bool
 
     init(_ object: GObjectReference) {
         self.object = object
         path = objectPath(object)
         label = text(secret_collection_get_label(object.pointer)) ?? path.lastComponent
         isLocked = secret_collection_get_locked(object.pointer) != 0
+        mayHideItems = isLocked && listsNoItems(object)
     }
 
     /// Whether a person who says `name` means this one: by its label, or by the last component of
@@ -77,12 +83,20 @@ struct ServiceItem {
             }
             entry = current.pointee.next
         }
-        return attributes
+        return ItemAttributes.shown(attributes)
     }
 
     private func date(_ seconds: UInt64) -> Date? {
         seconds == 0 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
+}
+
+private func listsNoItems(_ collection: GObjectReference) -> Bool {
+    guard let items = g_dbus_proxy_get_cached_property(collection.pointer, "Items") else {
+        return true
+    }
+    defer { g_variant_unref(items) }
+    return g_variant_n_children(items) == 0
 }
 
 private func objectPath(_ object: GObjectReference) -> String {

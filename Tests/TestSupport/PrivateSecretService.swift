@@ -204,7 +204,11 @@ public final class PrivateSecretService: @unchecked Sendable {
 
     /// Starts a daemon under a shell that kills it once the shell's standard input ends, which it
     /// does when the test process goes, however it goes. Its first line is the daemon's id.
-    private func supervise(_ words: [String], input: String) throws -> ChildProcess {
+    func supervise(
+        _ words: [String],
+        input: String,
+        environment additions: [String: String] = [:]
+    ) throws -> ChildProcess {
         let script = """
             exec 3<&0
             input=$1; shift
@@ -217,7 +221,7 @@ public final class PrivateSecretService: @unchecked Sendable {
         return try ChildProcess(
             "/bin/sh",
             ["-c", script, "supervisor", input] + words,
-            environment: environment,
+            environment: environment.merging(additions) { $1 },
             newSession: true
         )
     }
