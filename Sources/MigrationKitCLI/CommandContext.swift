@@ -42,14 +42,18 @@ struct CommandContext: Sendable {
     func open(
         _ options: KeyedDatabaseOptions,
         createsFile: Bool,
-        isPlaintext: Bool
+        isPlaintext: Bool,
+        lockTimeout: TimeInterval?
     ) throws -> (writer: any DatabaseWriter, path: String?) {
         warn(about: options.secret)
-        let resolved = try options.resolved(
+        var resolved = try options.resolved(
             in: self,
             createsFile: createsFile,
             isPlaintext: isPlaintext
         )
+        if let lockTimeout {
+            resolved.busyTimeout = max(resolved.busyTimeout, lockTimeout)
+        }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         return (try host.openWriter(resolved), resolved.dbPath)

@@ -18,21 +18,25 @@ final class EndingSignals: @unchecked Sendable {
     /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
     /// this: a step that isn't SQL can't be interrupted.
     init(_ cancellation: MigrationCancellation) {
+        let listening = DispatchSemaphore(value: 0)
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            if let other = signal(number, SIG_IGN) {
-                // Someone else's wish, such as nohup's.
-                signal(number, other)
-                continue
-            }
+            // Ignored is someone else's wish, such as nohup's. It is not ignored here: Dispatch puts
+            // a handler of its own in place, and a signal would be lost till then.
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            guard action.__sigaction_handler.sa_handler == nil else { continue }
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { [self] in
                 lock.withLock { first = first ?? number }
                 cancellation.cancel()
                 signal(number, SIG_DFL)
             }
+            source.setRegistrationHandler { listening.signal() }
             source.resume()
             sources[number] = source
         }
+        // Until it does listen, a signal ends the process as it always would.
+        for _ in sources { _ = listening.wait(timeout: .now() + 1) }
     }
 
     func stop() {

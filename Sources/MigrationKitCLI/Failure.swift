@@ -292,7 +292,15 @@ extension DatabaseBackupError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ("backupFailed", 74)
+        case .cannotCopy(_, let code): Self.classification(of: code)
         case .cannotCreate: ("cannotWrite", 73)
+        }
+    }
+
+    private static func classification(of code: ResultCode) -> (code: String, exitCode: Int32) {
+        switch code.primaryResultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: ("locked", 75)
+        default: ("backupFailed", 74)
         }
     }
 }

@@ -107,7 +107,10 @@ public struct MigrationCLIHost: Sendable {
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        let opening = EncryptedDatabase.Options(createsFile: options.createsFile)
+        let opening = EncryptedDatabase.Options(
+            createsFile: options.createsFile,
+            busyTimeout: options.busyTimeout
+        )
         guard let key = try options.key() else {
             return try EncryptedDatabase.openPlaintext(path, options: opening)
         }

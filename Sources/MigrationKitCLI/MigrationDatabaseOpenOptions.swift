@@ -1,3 +1,4 @@
+import Foundation
 import KeyStore
 import SecretService
 
@@ -41,6 +42,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether a question may be shown to unlock the Secret Service; not with `--no-prompt`.
     public let allowsPrompt: Bool
 
+    /// How long to wait, in seconds, where another process has locked the database.
+    public var busyTimeout: TimeInterval
+
     /// Creates options.
     ///
     /// - Parameters:
@@ -55,6 +59,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - keychainCollection: The collection of the Secret Service to look in.
     ///   - keychainTimeout: How long the Secret Service may take.
     ///   - allowsPrompt: Whether a question may be shown to unlock the Secret Service.
+    ///   - busyTimeout: How long to wait, in seconds, where another process has locked the database.
     public init(
         dbPath: String? = nil,
         password: String? = nil,
@@ -66,7 +71,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         createsFile: Bool = false,
         keychainCollection: String? = nil,
         keychainTimeout: Duration = .seconds(30),
-        allowsPrompt: Bool = true
+        allowsPrompt: Bool = true,
+        busyTimeout: TimeInterval = 5
     ) {
         self.dbPath = dbPath
         self.password = password
@@ -79,6 +85,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.keychainCollection = keychainCollection
         self.keychainTimeout = keychainTimeout
         self.allowsPrompt = allowsPrompt
+        self.busyTimeout = busyTimeout
     }
 
     /// Where the key comes from; `nil` where nothing says it.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
@@ -21,10 +22,13 @@ extension StoreCommand {
     ///
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
+    ///   - lockTimeout: How long to wait, in seconds, for another process that has the database for
+    ///     itself, if longer than usual.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
+        lockTimeout: TimeInterval? = nil,
         check: (GRDBMigrationRunner) throws -> Void = { _ in }
     ) throws -> OpenStore {
         let loaded = try migrations.load(from: context.host, context: context)
@@ -32,7 +36,8 @@ extension StoreCommand {
         let (writer, path) = try context.open(
             database,
             createsFile: createsFile,
-            isPlaintext: encryption.noEncryption
+            isPlaintext: encryption.noEncryption,
+            lockTimeout: lockTimeout
         )
         return OpenStore(
             runner: loaded.runner,

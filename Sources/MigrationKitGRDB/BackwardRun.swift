@@ -27,6 +27,10 @@ struct BackwardRun {
     }
 
     func run() throws -> MigrationReport {
+        try BusyWaiting.during(options, on: writer, carryOut)
+    }
+
+    private func carryOut() throws -> MigrationReport {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 try writer.barrierWriteWithoutTransaction { db in

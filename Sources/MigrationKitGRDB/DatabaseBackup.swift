@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// A copy of a database that other connections may go on writing to.
 public enum DatabaseBackup {
@@ -12,8 +13,7 @@ public enum DatabaseBackup {
     /// - Parameters:
     ///   - source: The database. It is only read.
     ///   - path: The new file. What stands there already is never replaced.
-    /// - Throws: ``DatabaseBackupError``; a `DatabaseError` where the source can't be read or the
-    ///   copy not written, with nothing left at the path.
+    /// - Throws: ``DatabaseBackupError``, with nothing left at the path.
     public static func copy(_ source: any DatabaseReader, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
@@ -26,7 +26,8 @@ public enum DatabaseBackup {
             try synchronize(path)
         } catch {
             for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-            throw error
+            guard let error = error as? DatabaseError else { throw error }
+            throw DatabaseBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
         }
     }
 
@@ -79,6 +80,9 @@ public enum DatabaseBackupError: Error, Equatable, Sendable {
     /// The file can't be created or written, with this error number of the system's.
     case cannotCreate(path: String, code: Int32)
 
+    /// The database can't be read or the copy not written, with this code of SQLite's.
+    case cannotCopy(path: String, resultCode: ResultCode)
+
     /// The copy could be written, but is not sound: so is the database itself, or the disk.
     case copyIsDamaged(path: String, finding: String)
 }
@@ -89,6 +93,8 @@ extension DatabaseBackupError: LocalizedError {
         switch self {
         case .cannotCreate(let path, let code):
             "the backup \(path) can't be made: \(String(cString: strerror(code)).lowercased())"
+        case .cannotCopy(let path, let code):
+            "the backup \(path) can't be made: \(String(cString: sqlite3_errstr(code.rawValue)))"
         case .copyIsDamaged(let path, let finding):
             "the backup \(path) is damaged: \(finding)"
         }
@@ -101,6 +107,8 @@ extension DatabaseBackupError: LocalizedError {
             "Choose another path: a backup never replaces a file."
         case .cannotCreate:
             "Choose a path in a folder that exists and can be written."
+        case .cannotCopy:
+            "Nothing was migrated. Make room on the disk, or choose another one."
         case .copyIsDamaged:
             "Nothing was migrated. Verify the database, and the disk."
         }

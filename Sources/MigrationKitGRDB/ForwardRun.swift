@@ -24,6 +24,10 @@ struct ForwardRun {
     }
 
     func run() throws -> MigrationReport {
+        try BusyWaiting.during(options, on: writer, carryOut)
+    }
+
+    private func carryOut() throws -> MigrationReport {
         var bootstrapped = false
         // Nothing to do is the common case. It takes no lock and writes nothing.
         let isUpToDate = try plan().isEmpty

@@ -66,6 +66,10 @@ extension GRDBMigrationRunner {
 
 extension ForwardRun {
     func preview() throws -> MigrationPreview {
+        try BusyWaiting.during(options, on: writer, tryOut)
+    }
+
+    private func tryOut() throws -> MigrationPreview {
         let before = try writer.writeWithoutTransaction(SchemaObjects.init)
         var after = before
         var steps: [MigrationReport.Step] = []

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import MigrationKit
 
 /// Checks whether a database is structurally sound.
@@ -87,7 +88,27 @@ public enum GRDBMigrationVerifier {
     static func verifyStructure(in db: Database) throws {
         let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
         guard result == "ok" else {
+            if let error = obstacle(in: result) { throw error }
             throw GRDBMigrationVerificationError.quickCheckFailed(result: result)
+        }
+    }
+
+    /// What kept SQLite from checking a page, which it tells as if the page were damaged: pages
+    /// that were not written yet may have to make room for the one to be read, on a disk that is
+    /// full.
+    private static func obstacle(in result: String) -> DatabaseError? {
+        guard let code = result.firstMatch(of: /unable to get the page. error code=(\d+)/),
+            let number = Int32(code.1)
+        else { return nil }
+        let resultCode = ResultCode(rawValue: number)
+        switch resultCode.primaryResultCode {
+        case .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_INTERRUPT:
+            return DatabaseError(
+                resultCode: resultCode,
+                message: String(cString: sqlite3_errstr(number))
+            )
+        default:
+            return nil
         }
     }
 

@@ -2,99 +2,162 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A disk that takes no more: a limit on the size of files stands in for it, which ends in the same
-/// errors of SQLite's.
-@Suite struct DiskFullTests {
-    let tool: Tool
+/// No room: a disk of the test's own that is full, or a limit on the size of files.
+@Suite(.serialized) struct DiskFullTests {
+    private let tool: Tool
 
+    /// A store of half a megabyte, and a second migration that is yet to come.
     init() throws {
-        tool = try Tool()
+        tool = try Tool(isRawKey: true)
         try tool.write(
-            "0001_blobs",
-            up: """
-                CREATE TABLE blob (content BLOB);
-                WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 500)
-                INSERT INTO blob SELECT randomblob(1000) FROM c;
-                """
+            "0001_items",
+            up: "CREATE TABLE item (id INTEGER PRIMARY KEY, body TEXT);\n" + Self.insert(120)
         )
+        #expect(try tool.onStore("migrate").status == 0)
     }
 
-    /// Runs the tool where no file may grow beyond a number of KiB.
-    private func migrate(limit: Int, _ more: String...) throws -> ProcessResult {
-        let arguments =
-            ["migrate"] + tool.opening + ["--migrations", tool.migrations, "--json"] + more
-        return try TestSupport.run(
-            "bash",
-            // Ignored, the signal becomes the error of the write that goes too far.
-            ["-c", "trap '' XFSZ; ulimit -f \(limit); exec \"$0\" \"$@\""]
-                + [builtExecutable("migrationkit-cli")] + arguments,
-            environment: tool.environment
-        )
+    /// Rows that fill a page each.
+    private static func insert(_ count: Int) -> String {
+        """
+        INSERT INTO item (body)
+        WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT \(count))
+        SELECT hex(randomblob(1900)) FROM n;
+        """
     }
 
-    /// What is in the store. Its bytes may differ all the same: a page that is written back from
-    /// the journal is encrypted anew.
+    /// What the step's SQL leads to: where there comes to be no room.
+    enum Place: CaseIterable {
+        /// More than SQLite keeps in memory, so that the step itself writes to the file.
+        case step
+        /// All of it stays in memory until SQLite, while it verifies, needs the memory for the
+        /// pages that it reads.
+        case verification
+        /// All of it stays in memory until the commit.
+        case commit
+
+        var sql: String {
+            switch self {
+            case .step: insert(2000)
+            case .verification: insert(300) + "\nPRAGMA cache_size = 10;"
+            case .commit: insert(300)
+            }
+        }
+
+        /// What the progress on the terminal shows last.
+        var progress: String { self == .step ? "applying 0002_more" : "verifying" }
+    }
+
+    /// What keeps the files from growing.
+    enum Limit: CaseIterable {
+        case fileSize, diskSize
+    }
+
+    enum Journal: String, CaseIterable {
+        case rollbackJournal = "DELETE"
+        case writeAheadLog = "WAL"
+    }
+
+    @Test(
+        arguments: [Place.step, .verification, .commit].flatMap { place in
+            Limit.allCases.map { (place, $0) }
+        },
+        Journal.allCases
+    )
+    func storeIsAsBefore(_ where: (Place, Limit), _ journal: Journal) throws {
+        let (place, limit) = `where`
+        try tool.write("0002_more", up: place.sql)
+        _ = try tool.shell("PRAGMA journal_mode = \(journal.rawValue);")
+        let (bytes, content) = (try tool.folder.data("store.db"), try self.content())
+
+        for mode in [[], ["--all-or-nothing"]] {
+            let shown = try runWithoutRoom(
+                limit,
+                kilobytes: place == .verification ? 700 : 1000,
+                ["migrate"] + mode
+            )
+            let said = try #require(shown.stdout.components(separatedBy: "\r\u{1B}[2K").last)
+            #expect(shown.status == 74, "\(shown)")
+            #expect(said.hasPrefix("error: the migration 0002_more failed: "), "\(said)")
+            #expect(said.contains("rolled back: nothing has changed"), "\(said)")
+            #expect(
+                said.contains(limit == .diskSize ? "disk is full" : "disk I/O error"),
+                "\(said)"
+            )
+            #expect(shown.stdout.contains("verifying") == (place != .step), "\(shown)")
+
+            #expect(try tool.folder.names == ["migrations", "password", "store.db"])
+            // A journal that is played back encrypts the pages anew; a step that wrote nothing to
+            // the file has none.
+            if place == .commit, journal == .writeAheadLog {
+                #expect(try tool.folder.data("store.db") == bytes)
+            }
+            #expect(try tool.folder.data("store.db").count == bytes.count)
+            #expect(try self.content() == content)
+        }
+        #expect(try tool.onStore("migrate").status == 0)
+        #expect(try tool.shell("PRAGMA integrity_check;") == "ok")
+    }
+
+    @Test(arguments: Limit.allCases)
+    func backupThatFindsNoRoomIsTakenBack(_ limit: Limit) throws {
+        try tool.write("0002_more", up: "CREATE TABLE tag (id INTEGER);")
+        let before = try tool.folder.data("store.db")
+        let shown = try runWithoutRoom(
+            limit,
+            kilobytes: limit == .fileSize ? 300 : 800,
+            ["migrate", "--backup", tool.folder.path("backup.db")]
+        )
+        #expect(shown.status == 74, "\(shown)")
+        #expect(shown.stdout.contains("backup.db"), "\(shown)")
+        #expect(try tool.folder.names == ["migrations", "password", "store.db"])
+        #expect(try tool.folder.data("store.db") == before)
+    }
+
+    @Test func newStoreThatFindsNoRoomIsNoStore() throws {
+        try FileManager.default.removeItem(atPath: tool.database)
+        let shown = try runWithoutRoom(.fileSize, kilobytes: 0, ["migrate"])
+        #expect(shown.status == 74, "\(shown)")
+        #expect(try tool.folder.names == ["migrations", "password"])
+    }
+
+    // MARK: - Without Room
+
+    /// Everything in the store, as SQL.
     private func content() throws -> String {
-        try SQLCipherShell.run(
-            tool.database,
-            key: tool.password,
-            """
-            SELECT sql FROM sqlite_schema; SELECT * FROM grdb_migrations;
-            SELECT count(*), group_concat(hex(substr(content, 1, 8))) FROM blob;
-            """
-        )
+        try tool.shell(".dump\nPRAGMA integrity_check;")
     }
 
-    private func expectNothingChanged(
-        by result: ProcessResult,
-        since before: String,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) throws {
-        #expect(result.status == 74, "\(result.stderr)", sourceLocation: sourceLocation)
-        #expect(try result.jsonError()["exit"] as? Int == 74, sourceLocation: sourceLocation)
-        #expect(try content() == before, sourceLocation: sourceLocation)
-        #expect(
-            try tool.folder.names.sorted() == ["migrations", "password", "store.db"],
-            sourceLocation: sourceLocation
-        )
-        #expect(try tool.onStore("verify").status == 0, sourceLocation: sourceLocation)
-        let pending = try tool.onStore("status", "--json").json()["pending"] as? [String]
-        #expect(pending == ["0002_more"], sourceLocation: sourceLocation)
-    }
-
-    /// Writes a second migration that adds so many KiB to a database of half a MiB.
-    private func writeMore(kilobytes: Int) throws {
-        try tool.write(
-            "0002_more",
-            up: """
-                WITH RECURSIVE c (x) AS (
-                    SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < \(kilobytes)
-                )
-                INSERT INTO blob SELECT randomblob(1000) FROM c;
-                """
-        )
-    }
-
-    // More than the cache holds is written before the commit, less at the commit, which comes after
-    // the verification.
-    @Test(arguments: [20_000, 400], [[], ["--all-or-nothing"]])
-    func stepThatDoesNotFitIsUndone(kilobytes: Int, mode: [String]) throws {
-        #expect(try tool.onStore("migrate").status == 0)
-        let before = try content()
-        try writeMore(kilobytes: kilobytes)
-        let result =
-            try mode.isEmpty ? migrate(limit: 800) : migrate(limit: 800, "--all-or-nothing")
-        try expectNothingChanged(by: result, since: before)
-
-        // With room it goes on from there.
-        #expect(try tool.onStore("migrate").status == 0)
-    }
-
-    @Test func backupThatDoesNotFitLeavesNothingAndKeepsTheMigrationFromRunning() throws {
-        #expect(try tool.onStore("migrate").status == 0)
-        let before = try content()
-        try writeMore(kilobytes: 1)
-        let result = try migrate(limit: 300, "--backup", tool.folder.path("backup.db"))
-        try expectNothingChanged(by: result, since: before)
+    /// Runs a command of the tool on the store, with a terminal to show its progress on.
+    private func runWithoutRoom(
+        _ limit: Limit,
+        kilobytes: Int,
+        _ arguments: [String]
+    ) throws -> ProcessResult {
+        let command =
+            [try builtExecutable("migrationkit-cli")] + arguments + tool.opening
+            + ["--migrations", tool.migrations]
+        let setUp =
+            switch limit {
+            case .fileSize: #"trap '' XFSZ; ulimit -f "$1"; shift 2; exec "$@""#
+            // A file system that nobody else sees, and that is gone with the last process in it.
+            // The store goes into it and comes out again.
+            case .diskSize:
+                #"""
+                exec unshare --mount --map-root-user bash -c '
+                    size=$1 folder=$2 copy=$(mktemp -d); shift 2
+                    trap "rm -rf $copy" EXIT
+                    cp -a "$folder/." $copy && mount -t tmpfs -o size=${size}k,mode=700 none "$folder" &&
+                        cp -a $copy/. "$folder" || exit 99
+                    "$@"; status=$?
+                    find $copy -mindepth 1 -delete && cp -a "$folder/." $copy && umount "$folder" &&
+                        find "$folder" -mindepth 1 -delete && cp -a $copy/. "$folder" || exit 98
+                    exit $status' bash "$@"
+                """#
+            }
+        return try TerminalProcess(
+            "bash",
+            ["-c", setUp, "bash", "\(kilobytes)", tool.folder.path] + command,
+            environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+        ).finish()
     }
 }

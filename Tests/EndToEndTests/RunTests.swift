@@ -139,7 +139,7 @@ import Testing
         #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
         let holder = try ChildProcess(
             "flock",
-            [tool.database + "-migration.lock", "-c", "echo held; exec sleep 60"]
+            [tool.database + "-migration.lock", "-c", "echo held; read line"]
         )
         #expect(holder.readLine() == "held")
         let refused = try tool.onStore("migrate", "--lock-timeout", "0.2", "--json")
@@ -147,7 +147,7 @@ import Testing
         #expect(try refused.jsonError()["code"] as? String == "locked")
         // Nothing to do needs no lock.
         #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
-        holder.send(SIGKILL)
+        holder.closeInput()
         _ = try holder.finish()
     }
 

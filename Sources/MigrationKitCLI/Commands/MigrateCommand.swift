@@ -68,7 +68,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var store = try openStore(in: context, createsFile: !dryRun) { runner in
+        var store = try openStore(
+            in: context,
+            createsFile: !dryRun,
+            lockTimeout: run.lockTimeout
+        ) { runner in
             if let to, !runner.migrationIdentifiers.contains(to) {
                 throw MigrationKitError.unknownMigrationTarget(to)
             }

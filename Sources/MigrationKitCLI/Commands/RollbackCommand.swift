@@ -29,7 +29,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context) { _ in
+        let store = try openStore(in: context, lockTimeout: run.lockTimeout) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
