@@ -155,38 +155,4 @@ import Testing
         #expect(try tool.onStore("migrate").status == 0)
         #expect(try tool.folder.names.sorted() == ["migrations", "password", "store.db"])
     }
-
-    // MARK: - Interrupted
-
-    private static let endless = """
-        CREATE TABLE endless AS
-        WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c;
-        """
-
-    @Test(arguments: [SIGINT, SIGTERM], [[], ["--all-or-nothing"]])
-    func interruptedStepIsUndoneWithinASecond(_ signal: Int32, _ mode: [String]) throws {
-        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
-        try tool.write("0004_endless", up: Self.endless)
-        let child = try ChildProcess(
-            builtExecutable("migrationkit-cli"),
-            ["migrate"] + tool.opening + ["--migrations", tool.migrations] + mode,
-            environment: tool.environment
-        )
-        // The lock is there while the steps run; the endless one is soon reached.
-        while !FileManager.default.fileExists(atPath: tool.database + "-migration.lock") {
-            usleep(1000)
-        }
-        usleep(200_000)
-        let start = ContinuousClock.now
-        child.send(signal)
-        let result = try child.finish()
-        #expect(ContinuousClock.now - start < .seconds(1))
-        #expect(result.status == 128 + signal, "\(result.stderr)")
-        #expect(result.stderr.hasPrefix("error: interrupted\n"))
-        #expect(
-            try pending()
-                == (mode.isEmpty ? ["0004_endless"] : ["0002_row", "0003_tags", "0004_endless"])
-        )
-        #expect(try tool.onStore("verify").status == 0)
-    }
 }
