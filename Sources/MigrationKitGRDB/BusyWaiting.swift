@@ -32,7 +32,8 @@ final class BusyWaiting {
             // > Setting a new busy handler clears any previously set handler.
             // <https://www.sqlite.org/c3ref/busy_handler.html>
             writer.writeWithoutTransaction { db in
-                _ = sqlite3_busy_timeout(db.sqliteConnection, Int32(ownTimeout * 1000))
+                let milliseconds = Int32(min(ownTimeout * 1000, Double(Int32.max)))
+                _ = sqlite3_busy_timeout(db.sqliteConnection, milliseconds)
             }
             withExtendedLifetime(waiting) {}
         }
