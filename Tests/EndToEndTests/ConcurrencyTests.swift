@@ -64,6 +64,33 @@ import Testing
         )
     }
 
+    /// A program on plain GRDB has the file for itself as long as a step of its takes, which may be
+    /// longer than the five seconds that connections wait otherwise.
+    @Test func longStepOfAnotherProgramIsWaitedFor() throws {
+        #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
+        let holder = try LockHolder(tool.database, key: "x'\(tool.password)'")
+        let refused = try tool.onStore("migrate", "--lock-timeout", "5", "--json")
+        #expect(refused.status == 75)
+        #expect(try refused.jsonError()["code"] as? String == "locked")
+
+        let waiting = try ["migrate", "rollback"].map { command in
+            try ChildProcess(
+                builtExecutable("migrationkit-cli"),
+                [command] + tool.opening + ["--migrations", tool.migrations],
+                environment: tool.environment,
+                newSession: true
+            )
+        }
+        // Neither gives up.
+        usleep(6_000_000)
+        try holder.release()
+        let results = try waiting.map { try $0.finish() }
+        #expect(results[0].status == 0, "\(results[0])")
+        // There is nothing that takes the migrations back, which is found out under the lock.
+        #expect(results[1].status == 65, "\(results[1])")
+        #expect(try tool.shell("SELECT count(*) FROM ran;") == "40")
+    }
+
     // MARK: - A Round
 
     private struct Outcome {

@@ -141,10 +141,11 @@ import Testing
         let neighbour = try store.open()
         try neighbour.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN EXCLUSIVE")
-            let error = #expect(throws: DatabaseError.self) {
+            #expect(
+                throws: DatabaseBackupError.cannotCopy(path: copyPath, resultCode: .SQLITE_BUSY)
+            ) {
                 try DatabaseBackup.copy(writer, to: copyPath)
             }
-            #expect(error?.resultCode == .SQLITE_BUSY)
             try db.execute(sql: "ROLLBACK")
         }
         #expect(!(try store.folder.names.contains("copy.db")))
