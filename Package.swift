@@ -57,9 +57,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ]
     package.targets += [
+        .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "MigrationKitSQL",
             dependencies: [
+                "CLibCrypto",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -88,6 +88,23 @@ struct CommandContext: Sendable {
         )
     }
 
+    /// Asks a question on the terminal, unless it is answered already.
+    ///
+    /// - Parameter nobody: The error where there is nobody to ask.
+    /// - Throws: That error; ``KeyCommandError/declined`` if the answer is no.
+    func confirm(
+        _ question: String,
+        isAnswered: Bool,
+        noPrompt: Bool,
+        else nobody: any Error
+    ) throws {
+        guard !isAnswered else { return }
+        guard canPrompt, !noPrompt, let answer = Terminal.confirm(question.printable) else {
+            throw nobody
+        }
+        guard answer else { throw KeyCommandError.declined }
+    }
+
     func printJSON(_ document: some Encodable) throws {
         output(try JSON.text(of: document))
     }

@@ -23,6 +23,15 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// A collection was given without the service of the item to look for in it.
     case collectionWithoutService
 
+    /// Several migrations begin with what was given for one.
+    case ambiguousMigration(String, candidates: [String])
+
+    /// There is nobody to ask whether something is to be done, as the rest of a sentence.
+    case needsConfirmation(deed: String)
+
+    /// Migrations are pending, and it was asked for to be told so by the exit code.
+    case pending([String])
+
     /// The file that a command writes can't be written.
     case cannotWrite(path: String, reason: String)
 }
@@ -45,6 +54,12 @@ extension MigrationCLIError: LocalizedError {
             "--keychain-account is given without --keychain-service"
         case .collectionWithoutService:
             "--keychain-collection is given without --keychain-service"
+        case .ambiguousMigration(let text, let candidates):
+            "'\(text)' may be each of \(candidates.count) migrations"
+        case .needsConfirmation(let deed):
+            "there is no terminal to ask on whether \(deed)"
+        case .pending(let identifiers):
+            "\(identifiers.count) \(identifiers.count == 1 ? "migration is" : "migrations are") pending"
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
         }
@@ -69,6 +84,15 @@ extension MigrationCLIError: LocalizedError {
             "Leave out \(option) for a database in the clear, or --no-encryption for an encrypted one."
         case .accountWithoutService, .collectionWithoutService:
             "Add --keychain-service with the service under which the key is stored."
+        case .ambiguousMigration(_, let candidates):
+            """
+            Name it in full, or up to where they differ:
+              \(candidates.prefix(5).joined(separator: "\n  "))
+            """ + (candidates.count > 5 ? "\n  …" : "")
+        case .needsConfirmation:
+            "If that is what you want, say --yes."
+        case .pending:
+            "'migrate' applies what is pending."
         case .cannotWrite:
             "Choose another path with --output, or '-' for standard output."
         }

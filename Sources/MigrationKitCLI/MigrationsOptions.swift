@@ -12,6 +12,9 @@ protocol MigrationsOptions: ParsableArguments {
     /// What the program is, in one line.
     static var abstract: String { get }
 
+    /// The commands that only migrations from here have.
+    static var ownCommands: [any ParsableCommand.Type] { get }
+
     /// Takes the steps of the host, or reads the folder.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
@@ -19,8 +22,8 @@ protocol MigrationsOptions: ParsableArguments {
 /// The steps, ready to run.
 struct LoadedMigrations {
     let runner: GRDBMigrationRunner
-    /// What is worth knowing about them.
-    var notes: [MigrationNote] = []
+    /// The folder that they come from, if they come from one.
+    var folder: MigrationFolder?
 }
 
 /// The steps are those of the host.
@@ -29,6 +32,7 @@ struct HostMigrations: MigrationsOptions {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
     }
     static let abstract = "Brings this program's database to the version that it needs."
+    static var ownCommands: [any ParsableCommand.Type] { [] }
 
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
@@ -42,6 +46,7 @@ struct HostMigrations: MigrationsOptions {
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
     static let abstract = "Migrates encrypted SQLite databases, and never leaves one in between."
+    static var ownCommands: [any ParsableCommand.Type] { [CreateCommand.self] }
 
     @Option(
         help: ArgumentHelp(
@@ -52,12 +57,16 @@ struct FolderMigrations: MigrationsOptions {
     var migrations: String?
 
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
-        let path = migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
-        let folder = try MigrationFolder(path: path)
+        let folder = try MigrationFolder(path: path(in: context))
         // The folder has put the steps in the order of their numbers.
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
-            notes: folder.notes
+            folder: folder
         )
+    }
+
+    /// The folder that is named by the option, or by the environment.
+    func path(in context: CommandContext) -> String {
+        migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
     }
 }

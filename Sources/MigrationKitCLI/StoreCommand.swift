@@ -41,7 +41,7 @@ extension StoreCommand {
         )
         return OpenStore(
             runner: loaded.runner,
-            notes: loaded.notes,
+            folder: loaded.folder,
             writer: writer,
             path: path
         )
@@ -51,7 +51,17 @@ extension StoreCommand {
 /// An open database with its migrations.
 struct OpenStore {
     var runner: GRDBMigrationRunner
-    let notes: [MigrationNote]
+    let folder: MigrationFolder?
     let writer: any DatabaseWriter
     let path: String?
+
+    /// The SQL of the migrations that are files.
+    var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
+
+    /// Tells what is worth knowing about migrations that are about to run.
+    func tellNotes(about pending: [String], to context: CommandContext) {
+        for note in folder?.notes ?? [] where pending.contains(note.identifier) {
+            context.errorOutput("note: \(note)")
+        }
+    }
 }

@@ -31,12 +31,14 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
+        var target = identifier
         let store = try openStore(in: context) { runner in
-            guard runner.migrationIdentifiers.contains(identifier) else {
-                throw MigrationKitError.unknownMigrationTarget(identifier)
-            }
+            target = try runner.identifier(
+                identifier,
+                else: MigrationKitError.unknownMigrationTarget
+            )
         }
-        let recorded = try store.runner.baseline(in: store.writer, upTo: identifier)
+        let recorded = try store.runner.baseline(in: store.writer, upTo: target)
         let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer)
         if json {
             return try context.printJSON(

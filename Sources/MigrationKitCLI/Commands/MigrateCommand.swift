@@ -19,10 +19,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
-    @Option(
-        help: ArgumentHelp("The last migration to apply; default: all.", valueName: "identifier")
-    )
-    var to: String?
+    @OptionGroup var range: RangeOptions
 
     @Flag(help: "Run everything, report what would change, and undo it.")
     var dryRun = false
@@ -38,9 +35,6 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
-
-    @Flag(help: "Apply pending migrations that come before applied ones.")
-    var allowOutOfOrder = false
 
     #if DEBUG
         // Not in the tool that people install: it destroys every row.
@@ -68,16 +62,13 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
+        var target: String?
         var store = try openStore(
             in: context,
             createsFile: !dryRun,
             lockTimeout: run.lockTimeout
-        ) { runner in
-            if let to, !runner.migrationIdentifiers.contains(to) {
-                throw MigrationKitError.unknownMigrationTarget(to)
-            }
-        }
-        if allowOutOfOrder {
+        ) { target = try range.target(in: $0) }
+        if range.allowOutOfOrder {
             store.runner = store.runner.allowingOutOfOrder()
         }
         let runner = store.runner
@@ -85,15 +76,20 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         var options = run.options
         options.verifiesUnchanged = verify
 
-        if !json, !store.notes.isEmpty {
-            let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
-            for note in store.notes where pending.contains(note.identifier) {
-                context.errorOutput("note: \(note)")
-            }
+        if !json {
+            try store.tellNotes(
+                about: runner.pendingMigrationIdentifiers(in: writer),
+                to: context
+            )
         }
         if dryRun {
             return try context.reportDryRun(on: store, json: json) { watched in
-                try runner.dryRun(in: writer, upTo: to, options: watched(options))
+                try runner.dryRun(
+                    in: writer,
+                    upTo: target,
+                    steps: range.steps,
+                    options: watched(options)
+                )
             }
         }
         #if DEBUG
@@ -106,8 +102,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             context.errorOutput("backup written to \(backup)")
         }
         try context.report(.applied, on: store, json: json) { watched in
-            if let to {
-                try runner.migrate(in: writer, upTo: to, options: watched(options))
+            if let target {
+                try runner.migrate(in: writer, upTo: target, options: watched(options))
+            } else if let steps = range.steps {
+                try runner.migrate(in: writer, steps: steps, options: watched(options))
             } else {
                 try runner.migrate(in: writer, options: watched(options))
             }

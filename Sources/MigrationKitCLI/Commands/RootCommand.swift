@@ -20,13 +20,17 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
             version: MigrationCLI.version,
             subcommands: [
                 MigrateCommand<Migrations>.self,
+                PlanCommand<Migrations>.self,
                 StatusCommand<Migrations>.self,
+                HistoryCommand<Migrations>.self,
                 RollbackCommand<Migrations>.self,
+                RedoCommand<Migrations>.self,
                 VerifyCommand<Migrations>.self,
                 BaselineCommand<Migrations>.self,
+                RepairCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
-            ]
+            ] + Migrations.ownCommands
         )
     }
 }
