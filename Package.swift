@@ -213,7 +213,8 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"]
+            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"],
+            exclude: ["Snapshots"]
         ),
     ]
 #endif

@@ -40,6 +40,9 @@ public struct MigrationFolder: Sendable {
     /// What is worth knowing about statements that work, but perhaps not as their author thinks.
     public let notes: [MigrationNote]
 
+    /// The version of each step.
+    let versions: [MigrationVersion]
+
     /// Reads and checks all migrations of a folder.
     ///
     /// Hidden files, folders without SQL and files that don't end in `.sql` are left alone.
@@ -79,6 +82,7 @@ public struct MigrationFolder: Sendable {
             }
         )
         self.notes = migrations.flatMap(\.scripts.notes)
+        self.versions = migrations.map(\.file.version)
     }
 
     private static func step(

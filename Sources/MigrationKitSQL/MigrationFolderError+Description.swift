@@ -102,6 +102,9 @@ extension MigrationFolderError: LocalizedError {
             """
         case .mixedFormats:
             "Use one form for all of the folder, or a folder for each."
+        case .unexpectedName(let file) where file.contains("/"):
+            "Name it up.sql or down.sql, or keep it elsewhere: a migration's folder has nothing "
+                + "else that ends in .sql."
         case .unexpectedName:
             "Name it like 0001_name.sql or V1__name.sql, or keep it in another folder if it is no "
                 + "migration."

@@ -31,7 +31,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     var reason: String {
         switch self {
         case .transactionControl:
-            "every migration already runs in a transaction"
+            "the runner begins and ends every transaction"
         case .attachment:
             "a migration works on its own database only"
         case .vacuum:

@@ -54,9 +54,11 @@ public struct SQLStatementError: Error, Equatable, Sendable {
 }
 
 extension SQLStatementError: LocalizedError {
-    /// The place and SQLite's message, such as `0003_tags.sql:12: near "CREAT": syntax error`.
+    /// The place and SQLite's message, such as `0003_tags.sql:12:8: near "CREAT": syntax error`.
+    /// The column is left out where it isn't known.
     public var errorDescription: String? {
-        "\(file):\(line): \(sqliteMessage)"
+        let place = column.map { "\(line):\($0)" } ?? "\(line)"
+        return "\(file):\(place): \(sqliteMessage)"
     }
 
     /// The line of the file, with a caret under the column if that is known.

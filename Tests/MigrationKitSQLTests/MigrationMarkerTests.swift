@@ -83,7 +83,7 @@ import Testing
         let step = try #require(try folder.migrations().steps.first)
         let database = try MigrationDatabase()
         let error = #expect(throws: SQLStatementError.self) { try database.apply(step) }
-        #expect(error?.errorDescription == "1_a.sql:6: no such column: x")
+        #expect(error?.errorDescription == "1_a.sql:6:8: no such column: x")
     }
 
     @Test func capitalsMakeNoDifferenceToGoose() throws {

@@ -63,6 +63,11 @@ import Testing
                 == "1_a/upp.sql: this is no name of a migration"
         )
         #expect(
+            try error(of: ["1_a/up.sql": "SELECT 1", "1_a/upp.sql": ""])?.recoverySuggestion
+                == "Name it up.sql or down.sql, or keep it elsewhere: a migration's folder has "
+                + "nothing else that ends in .sql."
+        )
+        #expect(
             try refusal(of: ["1_a/UP.SQL": "SELECT 1"])
                 == "1_a/UP.SQL: this is no name of a migration"
         )
@@ -195,8 +200,8 @@ import Testing
             (
                 RefusedStatement.transactionControl, "COMMIT;",
                 """
-                1_a.sql:2:3: a migration can't contain BEGIN, COMMIT or ROLLBACK: every migration \
-                already runs in a transaction
+                1_a.sql:2:3: a migration can't contain BEGIN, COMMIT or ROLLBACK: the runner begins \
+                and ends every transaction
                 2 |   COMMIT;
                   |   ^
                 Remove it. What fails is undone as a whole; parts that must commit on their own \

@@ -24,7 +24,7 @@ import Testing
         let error = try #require(
             try failure(of: "-- Tags.\n\nCREATE TABLE a (x);\n\n/* one\n */ CREAT TABLE b (x);\n")
         )
-        #expect(error.errorDescription == #"0003_tags.up.sql:6: near "CREAT": syntax error"#)
+        #expect(error.errorDescription == #"0003_tags.up.sql:6:5: near "CREAT": syntax error"#)
         #expect(error.column == 5)
         #expect(error.resultCode == .SQLITE_ERROR)
         #expect(error.recoverySuggestion == "6 |  */ CREAT TABLE b (x);\n  |     ^")

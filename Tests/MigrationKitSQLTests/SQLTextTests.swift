@@ -44,8 +44,8 @@ import Testing
     @Test func aByteOrderMarkInTheMiddleHidesNoStatement() throws {
         #expect(
             try refusal(of: ["1_a.up.sql": "SELECT 1;\n\u{FEFF}COMMIT;"])
-                == "1_a.up.sql:2:2: a migration can't contain BEGIN, COMMIT or ROLLBACK: every "
-                + "migration already runs in a transaction"
+                == "1_a.up.sql:2:2: a migration can't contain BEGIN, COMMIT or ROLLBACK: the "
+                + "runner begins and ends every transaction"
         )
     }
 

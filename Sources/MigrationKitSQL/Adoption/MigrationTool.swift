@@ -1,0 +1,65 @@
+/// A tool that keeps what it has applied in a table of its own, so that its databases can be
+/// continued here.
+///
+/// See ``MigrationFolder/identifiersApplied(by:in:)``.
+public enum MigrationTool: String, CaseIterable, Sendable {
+    /// `schema_migrations(version)`, a row for each migration that is applied.
+    /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>
+    case dbmate
+
+    /// `goose_db_version(id, version_id, is_applied, tstamp)`, with a row 0 for the table itself. A
+    /// migration that was taken back has no row, or, if an older goose did it, a later row with
+    /// `is_applied` 0.
+    /// <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
+    case goose
+
+    /// `schema_migrations(version, dirty)`, one row: the last migration that is applied, and with it
+    /// all before it.
+    /// <https://github.com/golang-migrate/migrate/blob/master/database/sqlite3/sqlite3.go>
+    case golangMigrate = "golang-migrate"
+
+    /// `_sqlx_migrations(version, description, installed_on, success, checksum, execution_time)`, a
+    /// row for each migration that was begun.
+    /// <https://github.com/launchbadge/sqlx/blob/main/sqlx-sqlite/src/migrate.rs>
+    case sqlx
+
+    /// `__diesel_schema_migrations(version, run_on)`, a row for each migration that is applied. The
+    /// version is the beginning of the folder's name, without its dashes.
+    /// <https://github.com/diesel-rs/diesel/blob/master/diesel/src/migration/setup_migration_table.sql>
+    case diesel
+
+    /// `refinery_schema_history(version, name, applied_on, checksum)`, a row for each migration that
+    /// is applied.
+    /// <https://github.com/rust-db/refinery/blob/main/refinery_core/src/traits/mod.rs>
+    case refinery
+
+    /// The name of the table, unless the tool was told another.
+    public var versionTable: String {
+        switch self {
+        case .dbmate, .golangMigrate: "schema_migrations"
+        case .goose: "goose_db_version"
+        case .sqlx: "_sqlx_migrations"
+        case .diesel: "__diesel_schema_migrations"
+        case .refinery: "refinery_schema_history"
+        }
+    }
+
+    /// The columns by which the table is told from another tool's of the same name. A version of the
+    /// tool that adds one changes nothing.
+    var columns: Set<String> {
+        switch self {
+        case .dbmate: ["version"]
+        case .goose: ["id", "version_id", "is_applied"]
+        case .golangMigrate: ["version", "dirty"]
+        case .sqlx: ["version", "success"]
+        case .diesel: ["version", "run_on"]
+        case .refinery: ["version", "name", "checksum"]
+        }
+    }
+
+    /// Whether a table of such columns is this tool's.
+    func hasMade(columns: Set<String>) -> Bool {
+        // dbmate's one column is in golang-migrate's table too.
+        self.columns.isSubset(of: columns) && (self != .dbmate || !columns.contains("dirty"))
+    }
+}
