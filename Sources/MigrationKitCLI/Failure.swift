@@ -240,6 +240,7 @@ extension MigrationCLIError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
+        case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey: ("noKey", 64)
         case .severalKeySources: ("severalKeySources", 64)

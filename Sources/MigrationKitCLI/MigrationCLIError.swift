@@ -5,6 +5,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// The host has nothing to make a schema snapshot with.
     case schemaSnapshotNotConfigured
 
+    /// There is no such command; the one that was probably meant.
+    case unknownCommand(String, nearest: String?)
+
     /// No database was named.
     case noDatabasePath
 
@@ -33,6 +36,8 @@ extension MigrationCLIError: LocalizedError {
         switch self {
         case .schemaSnapshotNotConfigured:
             "this program was built without schema snapshots"
+        case .unknownCommand(let name, _):
+            "there is no command '\(name.printable)'"
         case .noDatabasePath:
             "no database was named"
         case .noKey:
@@ -55,8 +60,15 @@ extension MigrationCLIError: LocalizedError {
         switch self {
         case .schemaSnapshotNotConfigured:
             "Its author can give MigrationCLIHost a 'generateSchemaSnapshot'."
+        case .unknownCommand(_, let nearest?):
+            "Did you mean '\(nearest)'?"
+        case .unknownCommand:
+            "--help lists the commands."
         case .noDatabasePath:
-            "Name it with --db-path, or in the environment variable MIGRATIONKIT_DB_PATH."
+            """
+            Name it with --db-path, in the environment variable MIGRATIONKIT_DB_PATH, or as db-path \
+            in migrationkit.toml.
+            """
         case .noKey:
             """
             Name its source: --keychain-service for the desktop's secret store, --password-file for a \

@@ -12,7 +12,10 @@ protocol MigrationsOptions: ParsableArguments {
     /// What the program is, in one line.
     static var abstract: String { get }
 
-    /// Takes the steps of the host, or reads the folder.
+    /// The settings file that is named.
+    var config: String? { get }
+
+    /// Takes the steps of the host, or reads the folder. The settings file is known from then on.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
 
@@ -30,10 +33,14 @@ struct HostMigrations: MigrationsOptions {
     }
     static let abstract = "Brings this program's database to the version that it needs."
 
+    @Option(help: .settingsFile)
+    var config: String?
+
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
             return try FolderMigrations().load(from: host, context: context)
         }
+        context.settingsSource.use(config)
         return LoadedMigrations(runner: runner)
     }
 }
@@ -41,6 +48,7 @@ struct HostMigrations: MigrationsOptions {
 /// The steps are SQL files in a folder.
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
+    static let defaultFolder = "migrations"
     static let abstract = "Migrates encrypted SQLite databases, and never leaves one in between."
 
     @Option(
@@ -51,8 +59,12 @@ struct FolderMigrations: MigrationsOptions {
     )
     var migrations: String?
 
+    @Option(help: .settingsFile)
+    var config: String?
+
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
-        let path = migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
+        context.settingsSource.use(config)
+        let path = try context.text(.migrations, option: migrations) ?? Self.defaultFolder
         let folder = try MigrationFolder(path: path)
         // The folder has put the steps in the order of their numbers.
         return LoadedMigrations(

@@ -39,8 +39,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
 
-    @Flag(help: "Apply pending migrations that come before applied ones.")
-    var allowOutOfOrder = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Apply pending migrations that come before applied ones; default: refuse."
+    )
+    var allowOutOfOrder: Bool?
 
     #if DEBUG
         // Not in the tool that people install: it destroys every row.
@@ -68,21 +71,19 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var store = try openStore(
+        let store = try openStore(
             in: context,
             createsFile: !dryRun,
-            lockTimeout: run.lockTimeout
+            run: run,
+            allowsOutOfOrder: allowOutOfOrder
         ) { runner in
             if let to, !runner.migrationIdentifiers.contains(to) {
                 throw MigrationKitError.unknownMigrationTarget(to)
             }
         }
-        if allowOutOfOrder {
-            store.runner = store.runner.allowingOutOfOrder()
-        }
         let runner = store.runner
         let writer = store.writer
-        var options = run.options
+        var options = try run.options(in: context)
         options.verifiesUnchanged = verify
 
         if !json, !store.notes.isEmpty {

@@ -29,16 +29,17 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context, lockTimeout: run.lockTimeout) { _ in
+        let store = try openStore(in: context, run: run) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
+        let options = try run.options(in: context)
         try context.report(.rolledBack, on: store, json: json) { watched in
             try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,
-                options: watched(run.options)
+                options: watched(options)
             )
         }
     }

@@ -13,6 +13,9 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
+    @Flag(help: "Show every setting and where it comes from, and open nothing.")
+    var showSettings = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -21,6 +24,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
+        if showSettings { return try context.showSettings(of: self, json: json) }
         let opened = try openStore(in: context)
         let runner = opened.runner
         let applied = try runner.appliedMigrationIdentifiers(in: opened.writer)
