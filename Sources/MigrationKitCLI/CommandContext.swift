@@ -39,6 +39,9 @@ struct CommandContext: Sendable {
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 
+    /// The settings file.
+    let settingsSource = SettingsSource()
+
     func open(
         _ options: KeyedDatabaseOptions,
         createsFile: Bool,
@@ -103,6 +106,18 @@ struct CommandContext: Sendable {
             throw nobody
         }
         guard answer else { throw KeyCommandError.declined }
+    }
+
+    /// Warns about variables of the environment that look like ours and mean nothing.
+    func warnAboutUnknownVariables() {
+        for name in environment.names(beginningWith: "MIGRATIONKIT_")
+        where !SettingsKey.variables.contains(name) {
+            let meant = nearest(to: name, among: SettingsKey.variables)
+            let question = meant.map { "; did you mean \($0)?" } ?? ""
+            errorOutput(
+                "warning: the environment variable \(name.printable) means nothing here\(question)"
+            )
+        }
     }
 
     func printJSON(_ document: some Encodable) throws {

@@ -240,6 +240,7 @@ extension MigrationCLIError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
+        case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey: ("noKey", 64)
         case .severalKeySources: ("severalKeySources", 64)
@@ -248,8 +249,20 @@ extension MigrationCLIError: Classified {
         case .collectionWithoutService: ("collectionWithoutService", 64)
         case .ambiguousMigration: ("ambiguousMigration", 64)
         case .needsConfirmation: ("needsConfirmation", 64)
+        case .adoptionWithoutFolder: ("adoptionWithoutFolder", 64)
         case .pending: ("pending", 3)
         case .cannotWrite: ("cannotWrite", 73)
+        }
+    }
+}
+
+extension MigrationAdoptionError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noVersionTable: ("noVersionTable", 66)
+        case .unexpectedColumns: ("unexpectedVersionTable", 65)
+        case .unfinishedMigration: ("unfinishedMigration", 65)
+        case .unknownVersions: ("unknownVersions", 65)
         }
     }
 }

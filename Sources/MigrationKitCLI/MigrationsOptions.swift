@@ -15,7 +15,10 @@ protocol MigrationsOptions: ParsableArguments {
     /// The commands that only migrations from here have.
     static var ownCommands: [any ParsableCommand.Type] { get }
 
-    /// Takes the steps of the host, or reads the folder.
+    /// The settings file that is named.
+    var config: String? { get }
+
+    /// Takes the steps of the host, or reads the folder. The settings file is known from then on.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
 
@@ -34,10 +37,14 @@ struct HostMigrations: MigrationsOptions {
     static let abstract = "Brings this program's database to the version that it needs."
     static var ownCommands: [any ParsableCommand.Type] { [] }
 
+    @Option(help: .settingsFile)
+    var config: String?
+
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
             return try FolderMigrations().load(from: host, context: context)
         }
+        context.settingsSource.use(config)
         return LoadedMigrations(runner: runner)
     }
 }
@@ -45,6 +52,7 @@ struct HostMigrations: MigrationsOptions {
 /// The steps are SQL files in a folder.
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
+    static let defaultFolder = "migrations"
     static let abstract = "Migrates encrypted SQLite databases, and never leaves one in between."
     static var ownCommands: [any ParsableCommand.Type] { [CreateCommand.self] }
 
@@ -56,6 +64,9 @@ struct FolderMigrations: MigrationsOptions {
     )
     var migrations: String?
 
+    @Option(help: .settingsFile)
+    var config: String?
+
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         let folder = try MigrationFolder(path: path(in: context))
         // The folder has put the steps in the order of their numbers.
@@ -65,8 +76,9 @@ struct FolderMigrations: MigrationsOptions {
         )
     }
 
-    /// The folder that is named by the option, or by the environment.
-    func path(in context: CommandContext) -> String {
-        migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
+    /// The folder that is named by the option, the environment or the settings file.
+    func path(in context: CommandContext) throws -> String {
+        context.settingsSource.use(config)
+        return try context.text(.migrations, option: migrations) ?? Self.defaultFolder
     }
 }

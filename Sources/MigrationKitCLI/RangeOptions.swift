@@ -15,8 +15,11 @@ struct RangeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many to apply at most.", valueName: "number"))
     var steps: Int?
 
-    @Flag(help: "Apply pending migrations that come before applied ones.")
-    var allowOutOfOrder = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Apply pending migrations that come before applied ones; default: refuse."
+    )
+    var allowOutOfOrder: Bool?
 
     func validate() throws {
         guard to == nil || steps == nil else {

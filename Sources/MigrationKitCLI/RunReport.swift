@@ -8,9 +8,12 @@ extension CommandContext {
     }
 
     /// Runs a migration or a rollback, and tells what it did.
+    ///
+    /// - Parameter recorded: What was recorded before it without running, if that was asked for.
     func report(
         _ deed: Deed,
         on store: OpenStore,
+        recorded: [String]? = nil,
         json: Bool,
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationReport
     ) throws {
@@ -19,6 +22,7 @@ extension CommandContext {
             return try printJSON(
                 RunDocument(
                     report,
+                    recorded: recorded,
                     applied: deed == .applied ? report.steps : nil,
                     rolledBack: deed == .rolledBack ? report.steps : nil,
                     path: store.path
@@ -81,6 +85,7 @@ struct StepDocument: Encodable {
 private struct RunDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
+    let recorded: [String]?
     var applied: [StepDocument]?
     var rolledBack: [StepDocument]?
     let pending: [String]
@@ -88,11 +93,13 @@ private struct RunDocument: Encodable {
 
     init(
         _ report: MigrationReport,
+        recorded: [String]? = nil,
         applied: [MigrationReport.Step]?,
         rolledBack: [MigrationReport.Step]?,
         path: String?
     ) {
         database = path
+        self.recorded = recorded
         self.applied = applied?.map(StepDocument.init)
         self.rolledBack = rolledBack?.map(StepDocument.init)
         pending = report.pending

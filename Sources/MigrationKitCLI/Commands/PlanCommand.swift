@@ -33,9 +33,8 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         var target: String?
-        var store = try openStore(in: context) { target = try range.target(in: $0) }
-        if range.allowOutOfOrder {
-            store.runner = store.runner.allowingOutOfOrder()
+        let store = try openStore(in: context, allowsOutOfOrder: range.allowOutOfOrder) {
+            target = try range.target(in: $0)
         }
         let steps = try store.runner.plannedSteps(
             in: store.writer,

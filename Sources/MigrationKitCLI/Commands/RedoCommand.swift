@@ -27,13 +27,14 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context, lockTimeout: run.lockTimeout) { _ in
+        let store = try openStore(in: context, run: run) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
+        let options = try run.options(in: context)
         try context.reportRedo(on: store, json: json) { watched in
-            let options = watched(run.options)
+            let options = watched(options)
             let undone = try store.runner.rollbackMigrations(
                 in: store.writer,
                 steps: steps,

@@ -52,7 +52,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         var target: String?
-        let store = try openStore(in: context, lockTimeout: run.lockTimeout) { runner in
+        let store = try openStore(in: context, run: run) { runner in
             if let steps, steps < 0 {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
@@ -60,8 +60,9 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
                 try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
             }
         }
+        let options = try run.options(in: context)
         try context.report(.rolledBack, on: store, json: json) { watched in
-            let options = watched(run.options)
+            let options = watched(options)
             if let target {
                 return try store.runner.rollbackMigrations(
                     in: store.writer,

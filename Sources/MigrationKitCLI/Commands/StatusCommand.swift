@@ -20,6 +20,9 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "End with 3 if something is pending.")
     var exitCode = false
 
+    @Flag(help: "Show every setting and where it comes from, and open nothing.")
+    var showSettings = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -28,6 +31,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
+        if showSettings { return try context.showSettings(of: self, json: json) }
         let store = try openStore(in: context)
         let report = try StatusReport(of: store)
         if json {
