@@ -47,7 +47,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 service = settings?.text(.keychainService)
                 other = other ?? settings?.text(.passwordFile).map(KeySource.file)
             }
-            if other == nil, context.canPrompt, !keychain.noPrompt {
+            if service == nil, other == nil, context.canPrompt, !keychain.noPrompt {
                 other = KeyResolver.implicitSource(promptFor: path, value: environment.secret)
             }
         }

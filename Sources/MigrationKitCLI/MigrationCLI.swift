@@ -4,6 +4,9 @@ import Foundation
 
 /// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump` and `key`.
 ///
+/// What the options don't say comes from the environment, and then from a settings file: the
+/// `migrationkit.toml` of the working folder, or the one that `--config` names.
+///
 /// A program with steps of its own becomes a migration tool in one line:
 ///
 /// ```swift
@@ -21,7 +24,7 @@ public enum MigrationCLI {
     ///   - output: Takes results and help texts, a line or several at a time.
     ///   - errorOutput: Takes warnings.
     /// - Throws: An error of ArgumentParser's for arguments that can't be understood;
-    ///   ``MigrationCLIError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
+    ///   ``MigrationCLIError``; ``SettingsFileError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
     ///   what opening the database, its key, or the runner throws. ``exitCode(for:)`` gives the
     ///   exit code of each.
     public static func run(

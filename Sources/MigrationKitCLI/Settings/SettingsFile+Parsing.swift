@@ -12,8 +12,12 @@ extension SettingsFile {
     ///   - keys: The settings that there are.
     /// - Throws: ``SettingsFileError``.
     init(bytes: [UInt8], path: String, home: String?, keys: [SettingsKey]) throws {
-        guard let text = String(validating: bytes, as: UTF8.self), !text.contains("\0") else {
-            throw SettingsFileError.malformed(place: path, reason: "it is no text in UTF-8")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw SettingsFileError.malformed(place: path, reason: "this is no text in UTF-8")
+        }
+        // The parser takes a NUL for the end, be it written out or not.
+        guard !["\0", "\\u0000", "\\U00000000"].contains(where: text.contains) else {
+            throw SettingsFileError.malformed(place: path, reason: "there is a NUL in this text")
         }
         let source = SettingsText(text)
         // Before anything else, since what the parser complains of it may also quote.
@@ -100,8 +104,7 @@ extension SettingsFile {
     }
 
     private static func text(_ value: any TOMLValueConvertible) -> String? {
-        guard value.type == .string, let text = value.string, !text.isEmpty, !text.contains("\0")
-        else { return nil }
+        guard value.type == .string, let text = value.string, !text.isEmpty else { return nil }
         return text
     }
 

@@ -2,7 +2,7 @@ import Foundation
 
 extension SettingsFile {
     /// More than any settings have; a device has no end.
-    private static let limit = 1 << 20
+    private static let limit = 1 << 16
 
     /// Reads the file that was named.
     ///

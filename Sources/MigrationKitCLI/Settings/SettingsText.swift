@@ -32,17 +32,29 @@ struct SettingsText {
     /// what to make of it.
     var secret: (key: String, line: Int)? {
         for (index, line) in lines.enumerated() {
-            guard
-                let match = line.prefixMatch(
-                    of: /\s*(["']?)([A-Za-z0-9_.\- ]*[A-Za-z0-9_\-])\1\s*[=:"'A-Za-z0-9]/
-                )
-            else { continue }
-            let words = match.2.split { $0 == "." || $0 == " " }
-            // Without a sign of equality it may be that the value comes after a blank.
-            guard let word = words.first(where: { Self.isSecret(String($0)) }) else { continue }
-            return (String(word), index + 1)
+            guard let name = Self.nameOfValue(in: line) else { continue }
+            let words = name.split(separator: ".").map(String.init)
+            guard let word = words.first(where: Self.isSecret) else { continue }
+            return (word, index + 1)
         }
         return nil
+    }
+
+    /// The name, bare or in quotes, that begins a line and is followed by a value. The sign of
+    /// equality may be forgotten, or be another language's.
+    private static func nameOfValue(in line: Substring) -> Substring? {
+        var rest = line.drop { $0.isWhitespace }
+        let quote = rest.first.flatMap { "\"'".contains($0) ? $0 : nil }
+        if quote != nil { rest.removeFirst() }
+        let name = rest.prefix { $0.isLetter || $0.isNumber || "_-.".contains($0) }
+        rest.removeFirst(name.count)
+        if let quote {
+            guard rest.first == quote else { return nil }
+            rest.removeFirst()
+        }
+        guard let sign = rest.first(where: { !$0.isWhitespace }) else { return nil }
+        let isValue = "=:\"'".contains(sign) || sign.isLetter || sign.isNumber
+        return name.isEmpty || !isValue ? nil : name
     }
 
     /// Whether a setting of this name would hold a secret, where it is none of ours.
