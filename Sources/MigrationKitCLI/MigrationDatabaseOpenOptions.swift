@@ -9,7 +9,7 @@ import SecretService
 /// way.
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The path from `--db-path` or `MIGRATIONKIT_DB_PATH`; `nil` where neither was given.
-    public let dbPath: String?
+    public internal(set) var dbPath: String?
 
     /// The text of `--password`. Every other source keeps the secret out of a `String`:
     /// see ``keySource``.

@@ -25,11 +25,13 @@ extension StoreCommand {
     ///   - lockTimeout: How long to wait, in seconds, for another process that has the database for
     ///     itself, if longer than usual.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
+    ///   - relocate: Gives the path that is opened in place of the one that was named.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
         lockTimeout: TimeInterval? = nil,
-        check: (GRDBMigrationRunner) throws -> Void = { _ in }
+        check: (GRDBMigrationRunner) throws -> Void = { _ in },
+        relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> OpenStore {
         let loaded = try migrations.load(from: context.host, context: context)
         try check(loaded.runner)
@@ -37,7 +39,8 @@ extension StoreCommand {
             database,
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption,
-            lockTimeout: lockTimeout
+            lockTimeout: lockTimeout,
+            relocate: relocate
         )
         return OpenStore(
             runner: loaded.runner,

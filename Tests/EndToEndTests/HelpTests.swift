@@ -2,7 +2,9 @@ import TestSupport
 import Testing
 
 @Suite struct HelpTests {
-    static let commands = ["migrate", "status", "rollback", "verify", "schema-dump", "key"]
+    static let commands = [
+        "migrate", "status", "rollback", "verify", "schema-dump", "schema-load", "key",
+    ]
     static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]
 
     @Test(arguments: [[]] + commands.map { [$0] } + keyCommands.map { ["key", $0] })
