@@ -42,11 +42,16 @@ struct CommandContext: Sendable {
     /// The settings file.
     let settingsSource = SettingsSource()
 
+    /// Opens the database that the options name.
+    ///
+    /// - Parameter relocate: Gives the path that is opened in place of the one that was named.
+    /// - Returns: The database, and the path that was named.
     func open(
         _ options: KeyedDatabaseOptions,
         createsFile: Bool,
         isPlaintext: Bool,
-        lockTimeout: TimeInterval?
+        lockTimeout: TimeInterval?,
+        relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?) {
         warn(about: options.secret)
         var resolved = try options.resolved(
@@ -59,7 +64,9 @@ struct CommandContext: Sendable {
         }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
-        return (try host.openWriter(resolved), resolved.dbPath)
+        let path = resolved.dbPath
+        if let relocate { resolved.dbPath = try relocate(path) }
+        return (try host.openWriter(resolved), path)
     }
 
     /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the

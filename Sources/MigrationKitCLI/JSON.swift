@@ -4,9 +4,12 @@ import Foundation
 enum JSON {
     static let schemaVersion = 1
 
-    static func text(of document: some Encodable) throws -> String {
+    /// - Parameter isPretty: Whether it is for a file that people compare, with a line for every
+    ///   value.
+    static func text(of document: some Encodable, isPretty: Bool = false) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
         return String(decoding: try encoder.encode(document), as: UTF8.self)
     }
 }

@@ -10,7 +10,7 @@ import SecretService
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` where none gives
     /// one.
-    public let dbPath: String?
+    public internal(set) var dbPath: String?
 
     /// The text of `--password`. Every other source keeps the secret out of a `String`:
     /// see ``keySource``.

@@ -27,12 +27,14 @@ extension StoreCommand {
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
     ///     command line says it.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
+    ///   - relocate: Gives the path that is opened in place of the one that was named.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
         run: RunOptions? = nil,
         allowsOutOfOrder: Bool? = nil,
-        check: (GRDBMigrationRunner) throws -> Void = { _ in }
+        check: (GRDBMigrationRunner) throws -> Void = { _ in },
+        relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> OpenStore {
         let loaded = try migrations.load(from: context.host, context: context)
         let settings = try context.settings()
@@ -45,7 +47,8 @@ extension StoreCommand {
             database,
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption,
-            lockTimeout: run?.lockTimeout(in: context)
+            lockTimeout: run?.lockTimeout(in: context),
+            relocate: relocate
         )
         return OpenStore(
             runner: runner,

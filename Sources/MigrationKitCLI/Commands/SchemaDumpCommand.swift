@@ -5,49 +5,126 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-dump",
-            abstract: "Write down, as SQL, the schema that the migrations lead to.",
-            usage: "\(Migrations.programName) schema-dump [--output <path>] [<options>]",
+            abstract: "Write down the schema that the migrations lead to.",
+            usage: """
+                \(Migrations.programName) schema-dump [--format <format>] [<options>]
+                \(Migrations.programName) schema-dump --check <path> [<options>]
+                """,
             discussion: """
-                Needs no database and no key: the migrations run on an empty one in memory.
+                Needs no database and no key: the migrations run on an empty one in memory. Rows \
+                are not part of it.
+
+                Formats: 'sql' can be loaded again, by 'schema-load' or any SQLite; 'json' is for \
+                programs; 'mermaid' and 'dot' (Graphviz) are diagrams of the tables, their columns \
+                and what refers to what.
+
+                --check tells whether a file is what would be written. Exit code 3: it is not, and \
+                the difference is printed.
                 """
         )
     }
+
+    @Option(
+        help: ArgumentHelp("The form: sql, json, mermaid or dot; default: sql.")
+    )
+    var format: SchemaFormat?
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
             "The file to write, replacing what is there ('-': standard output).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var output = "-"
+
+    @Option(
+        help: ArgumentHelp("The file to compare with; nothing is written.", valueName: "path"),
+        completion: .file()
+    )
+    var check: String?
 
     @Flag(help: "Print one JSON document.")
     var json = false
 
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
-    func run(in context: CommandContext) throws {
-        guard let generateSchemaSnapshot = context.host.generateSchemaSnapshot else {
-            throw MigrationCLIError.schemaSnapshotNotConfigured
+    func validate() throws {
+        if check != nil, output != "-" {
+            throw ValidationError("--check writes nothing: leave out --output.")
         }
+    }
+
+    func run(in context: CommandContext) throws {
         let runner = try migrations.load(from: context.host, context: context).runner
-        let sql = try generateSchemaSnapshot(runner)
+        let format = format ?? .sql
+        let text = try format.text(of: runner, host: context.host)
+        if let check {
+            return try compare(check, with: text, format: format, in: context)
+        }
         guard output != "-" else {
-            if json {
-                return try context.printJSON(Document(sql: sql))
+            // That form is a JSON document already.
+            if json, format != .json {
+                return try context.printJSON(Document(format: format, text: text))
             }
-            return context.output(sql.hasSuffix("\n") ? String(sql.dropLast()) : sql)
+            return context.output(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
         do {
-            try Data(sql.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
         } catch {
             throw MigrationCLIError.cannotWrite(path: output, reason: Self.reason(error))
         }
         if json {
-            return try context.printJSON(Document(output: output))
+            return try context.printJSON(Document(format: format, output: output))
         }
         context.output("Schema snapshot written to \(output)")
+    }
+
+    // MARK: - Comparing
+
+    private func compare(
+        _ path: String,
+        with text: String,
+        format: SchemaFormat,
+        in context: CommandContext
+    ) throws {
+        let found = try contents(of: path)
+        let matches = found == Data(text.utf8)
+        let difference = UnifiedDifference(
+            from: (path, String(decoding: found, as: UTF8.self)),
+            to: ("migrations", text)
+        ).lines.joined(separator: "\n")
+        if json {
+            try context.printJSON(
+                Comparison(
+                    file: path,
+                    format: format.rawValue,
+                    matches: matches,
+                    difference: difference
+                )
+            )
+        } else {
+            context.output(matches ? "\(path) is what the migrations give." : difference)
+        }
+        guard matches else {
+            throw SchemaCommandError.differs(path: path, command: command(writing: path))
+        }
+    }
+
+    private func contents(of path: String) throws -> Data {
+        do {
+            return try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            throw SchemaCommandError.noSuchFile(path: path, command: command(writing: path))
+        } catch {
+            throw SchemaCommandError.unreadable(path: path, reason: Self.reason(error))
+        }
+    }
+
+    private func command(writing path: String) -> String {
+        let format = format.map { " --format \($0.rawValue)" } ?? ""
+        return "\(Migrations.programName) schema-dump\(format) --output \(path)"
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -60,7 +137,29 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     private struct Document: Encodable {
         let schemaVersion = JSON.schemaVersion
+        let format: String
         var sql: String?
+        var mermaid: String?
+        var dot: String?
         var output: String?
+
+        init(format: SchemaFormat, text: String? = nil, output: String? = nil) {
+            self.format = format.rawValue
+            self.output = output
+            switch format {
+            case .sql: sql = text
+            case .mermaid: mermaid = text
+            case .dot: dot = text
+            case .json: break
+            }
+        }
+    }
+
+    private struct Comparison: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let file: String
+        let format: String
+        let matches: Bool
+        let difference: String
     }
 }

@@ -1,0 +1,84 @@
+import Foundation
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// A reason for which a command on dumps of a schema ends without success.
+enum SchemaCommandError: Error, Equatable {
+    /// A file is not what the migrations give. The command writes it anew.
+    case differs(path: String, command: String)
+
+    /// There is no file to compare with.
+    case noSuchFile(path: String, command: String)
+
+    /// The file to compare with can't be read.
+    case unreadable(path: String, reason: String)
+
+    /// There is a file where a new database is to be.
+    case databaseExists(path: String)
+
+    /// The host opens another file than the one that it is told to.
+    case opensAnotherFile
+}
+
+extension SchemaCommandError: LocalizedError {
+    var errorDescription: String? {
+        switch self {
+        case .differs(let path, _): "\(path) is not what the migrations give"
+        case .noSuchFile(let path, _): "there is no file \(path)"
+        case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
+        case .databaseExists(let path): "\(path) exists already"
+        case .opensAnotherFile: "this program doesn't open the database that --db-path names"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        switch self {
+        case .differs(_, let command):
+            """
+            The difference is on standard output: '-' is in the file, '+' in what the migrations \
+            give. If the migrations are right, write the file anew:
+              \(command)
+            """
+        case .noSuchFile(_, let command):
+            "Check the path, or write the file:\n  \(command)"
+        case .unreadable:
+            "Check the file and its permissions."
+        case .databaseExists:
+            "A dump makes a new database. Choose another path, or move away what is there."
+        case .opensAnotherFile:
+            "Its author can have 'openWriter' open the path that it gets."
+        }
+    }
+}
+
+extension SchemaCommandError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .differs: ("schemaDiffers", 3)
+        case .noSuchFile: ("noSuchFile", 66)
+        case .unreadable: ("unreadableFile", 77)
+        case .databaseExists: ("databaseExists", 73)
+        case .opensAnotherFile: ("opensAnotherFile", 73)
+        }
+    }
+}
+
+extension SQLDumpError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFile: ("noSuchFile", 66)
+        case .unreadable: ("unreadableFile", 77)
+        case .refusedStatement: ("unusableDump", 65)
+        }
+    }
+}
+
+extension SchemaLoadError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .notEmpty: ("databaseExists", 73)
+        case .noLedger: ("unusableDump", 65)
+        case .unknownMigrations, .missingMigrations: ("dumpMigrationsDiffer", 65)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+
+/// The forms in which `schema-dump` writes a schema down.
+enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
+    case sql, json, mermaid, dot
+
+    /// The schema to which the migrations lead, a line feed at its end.
+    ///
+    /// The SQL is what the host makes of it; for a folder the migrations that it stands for are
+    /// recorded at its end. Everything else is read from a database in memory, on which the steps
+    /// have run.
+    ///
+    /// - Throws: ``MigrationCLIError/schemaSnapshotNotConfigured``; what a step throws.
+    func text(of runner: GRDBMigrationRunner, host: MigrationCLIHost) throws -> String {
+        switch self {
+        case .sql:
+            guard let generateSchemaSnapshot = host.generateSchemaSnapshot else {
+                throw MigrationCLIError.schemaSnapshotNotConfigured
+            }
+            let schema = try generateSchemaSnapshot(runner)
+            switch host.migrations {
+            case .runner: return schema
+            case .folder: return schema + Self.ledger(of: runner.migrationIdentifiers)
+            }
+        case .json:
+            let document = SchemaDocument(
+                migrations: runner.migrationIdentifiers,
+                schema: try Self.description(of: runner)
+            )
+            return try JSON.text(of: document, isPretty: true) + "\n"
+        case .mermaid:
+            return MermaidDiagram(of: try Self.description(of: runner)).text
+        case .dot:
+            return GraphvizDiagram(of: try Self.description(of: runner)).text
+        }
+    }
+
+    private static func description(of runner: GRDBMigrationRunner) throws -> SchemaDescription {
+        var configuration = Configuration()
+        configuration.prepareDatabase { $0.add(function: .uuid) }
+        let queue = try DatabaseQueue(configuration: configuration)
+        try runner.migrate(in: queue)
+        return try queue.read(SchemaDescription.init(of:))
+    }
+
+    /// What tells whoever loads the schema, with `schema-load` or with any SQLite, which migrations
+    /// it stands for.
+    private static func ledger(of identifiers: [String]) -> String {
+        let values = identifiers.map { "    ('\($0.replacing("'", with: "''"))')" }
+        return """
+
+            -- The migrations that have led here.
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations (identifier) VALUES
+            \(values.joined(separator: ",\n"));
+
+            """
+    }
+}
+
+/// What `schema-dump --format json` writes.
+private struct SchemaDocument: Encodable {
+    let migrations: [String]
+    let schema: SchemaDescription
+
+    private enum CodingKeys: CodingKey {
+        case schemaVersion, migrations, tables, views, triggers
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(JSON.schemaVersion, forKey: .schemaVersion)
+        try container.encode(migrations, forKey: .migrations)
+        try container.encode(schema.tables, forKey: .tables)
+        try container.encode(schema.views, forKey: .views)
+        try container.encode(schema.triggers, forKey: .triggers)
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import GRDB
+import MigrationKit
+
+extension GRDBMigrationRunner {
+    /// Makes the schema of an empty database from a dump instead of by running the steps, and
+    /// records the steps that the dump stands for as applied.
+    ///
+    /// The dump says which they are: it fills the ledger's table. What it makes is verified before
+    /// the commit.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing. Nobody else may use it yet.
+    ///   - options: How long to wait for another process, and what ends the run.
+    ///   - dump: Makes the tables and the ledger.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: ``SchemaLoadError``; a ``GRDBMigrationVerificationError``; what the dump throws; a
+    ///   `CancellationError`.
+    package func load(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions(),
+        dump: (Database) throws -> Void
+    ) throws -> [String] {
+        let identifiers = try MigrationLock.hold(for: writer, options: options) {
+            try writer.barrierWriteWithoutTransaction { db in
+                defer { db.clearSchemaCache() }
+                return try loadAlone(in: db, options: options, dump: dump)
+            }
+        }
+        guard let last = identifiers.last else { throw SchemaLoadError.noLedger }
+        try baseline(in: writer, upTo: last, options: options)
+        if identifiers.count == migrationIdentifiers.count {
+            try integration.verifyPostMigration?(writer)
+        }
+        return identifiers
+    }
+
+    private func loadAlone(
+        in db: Database,
+        options: MigrationOptions,
+        dump: (Database) throws -> Void
+    ) throws -> [String] {
+        var identifiers: [String] = []
+        try StepTransaction.withForeignKeysOff(db, if: true) { _ in
+            try db.inTransaction(.immediate) {
+                guard try isEmpty(db) else { throw SchemaLoadError.notEmpty }
+                try StepTransaction.run("the dump", in: db, dump)
+                identifiers = try self.identifiers(recordedIn: db)
+                // Recorded anew afterwards, with all that belongs to it.
+                try db.execute(sql: "DROP TABLE grdb_migrations")
+                try verify(db, isComplete: identifiers.count == migrationIdentifiers.count)
+                try options.cancellation?.check()
+                return .commit
+            }
+        }
+        return identifiers
+    }
+
+    private func isEmpty(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+    }
+
+    /// What the dump has put into the ledger, in the order of the steps, of which it must be the
+    /// beginning.
+    private func identifiers(recordedIn db: Database) throws -> [String] {
+        let recorded = try MigrationLedger.read(db)
+        guard !recorded.isEmpty else { throw SchemaLoadError.noLedger }
+        let unknown = recorded.subtracting(migrationIdentifiers)
+        guard unknown.isEmpty else {
+            throw SchemaLoadError.unknownMigrations(unknown.sorted())
+        }
+        let beginning = Array(migrationIdentifiers.prefix(recorded.count))
+        let missing = beginning.filter { !recorded.contains($0) }
+        guard missing.isEmpty else { throw SchemaLoadError.missingMigrations(missing) }
+        return beginning
+    }
+}
+
+/// A reason for which a database can't be made from a dump.
+package enum SchemaLoadError: Error, Equatable, Sendable {
+    /// There is something in the database already.
+    case notEmpty
+
+    /// The dump doesn't say which migrations it stands for.
+    case noLedger
+
+    /// The dump stands for migrations that the runner doesn't have.
+    case unknownMigrations([String])
+
+    /// The dump stands for later migrations, but not for these.
+    case missingMigrations([String])
+}
+
+extension SchemaLoadError: LocalizedError {
+    package var errorDescription: String? {
+        switch self {
+        case .notEmpty:
+            "the database is not empty"
+        case .noLedger:
+            "the dump doesn't say which migrations it stands for"
+        case .unknownMigrations(let identifiers):
+            "the dump stands for migrations that are not here: "
+                + identifiers.joined(separator: ", ")
+        case .missingMigrations(let identifiers):
+            "the dump lacks migrations that come before others of it: "
+                + identifiers.joined(separator: ", ")
+        }
+    }
+
+    package var recoverySuggestion: String? {
+        switch self {
+        case .notEmpty:
+            "A dump is loaded into a new database only."
+        case .noLedger:
+            """
+            At its end belongs what 'schema-dump' writes there:
+              CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+              INSERT INTO grdb_migrations (identifier) VALUES ('0001_name');
+            """
+        case .unknownMigrations:
+            """
+            A newer release has written it, or migrations were renamed or removed. Take the dump \
+            that belongs to these migrations.
+            """
+        case .missingMigrations:
+            "They came in late, from another branch perhaps. Write the dump anew."
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+
+/// A file of SQL that makes a database, such as `schema-dump` writes it.
+///
+/// The file is read and checked when the value is made: running it reads nothing. It may hold what
+/// a migration may hold, and `VACUUM` neither.
+public struct SQLDump: Sendable {
+    /// The file's path, as it was given.
+    public let path: String
+
+    private let script: SQLScript
+
+    /// Reads and checks a file.
+    ///
+    /// - Parameter path: The file's path.
+    /// - Throws: ``SQLDumpError``; a ``MigrationFolderError`` for text that can't be cut into
+    ///   statements.
+    public init(path: String) throws {
+        let file = try SQLFile(name: path, contents: Self.contents(of: path))
+        for statement in try SQLOutline(of: file).statements {
+            guard let refused = RefusedStatement(words: statement.words) else { continue }
+            throw SQLDumpError.refusedStatement(
+                refused,
+                at: file.place(at: statement.range.lowerBound)
+            )
+        }
+        self.path = path
+        script = SQLScript(file: file, ranges: [0..<file.bytes.count])
+    }
+
+    /// Runs the statements one by one, in the transaction that is open.
+    ///
+    /// - Parameter db: A connection to the database.
+    /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
+    public func run(in db: Database) throws {
+        try script.run(in: db)
+    }
+
+    private static func contents(of path: String) throws -> [UInt8] {
+        do {
+            return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        } catch {
+            let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code
+            guard code != .ENOENT, code != .ENOTDIR else {
+                throw SQLDumpError.noSuchFile(path: path)
+            }
+            throw SQLDumpError.unreadable(
+                path: path,
+                reason: code.map { String(cString: strerror($0.rawValue)).lowercased() }
+                    ?? error.localizedDescription
+            )
+        }
+    }
+}
+
+/// A reason for which a dump can't be used, found before any database is opened.
+public enum SQLDumpError: Error, Equatable, Sendable {
+    /// There is no file at the path.
+    case noSuchFile(path: String)
+
+    /// The file can't be read.
+    case unreadable(path: String, reason: String)
+
+    /// A statement that a dump must not contain.
+    case refusedStatement(RefusedStatement, at: SQLPlace)
+}
+
+extension SQLDumpError: LocalizedError {
+    /// What is wrong, and where.
+    public var errorDescription: String? {
+        switch self {
+        case .noSuchFile(let path): "there is no file \(path)"
+        case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
+        case .refusedStatement(let kind, let place):
+            "\(place): a dump can't contain \(kind.name)"
+        }
+    }
+
+    /// The line with a caret under the place, where there is one, and what to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noSuchFile: "Check the path. 'schema-dump' writes such a file."
+        case .unreadable: "Check the file and its permissions."
+        case .refusedStatement(_, let place):
+            """
+            \(place.excerpt)
+            Remove it: a dump is loaded as a whole, in one transaction, into a database of its own.
+            """
+        }
+    }
+}
