@@ -48,7 +48,7 @@ import Testing
         try runner.migrate(in: queue, upTo: "0001_items")
         #expect(throws: error) { try runner.allowingOutOfOrder().migrate(in: queue) }
         // The last step is undone.
-        #expect(try Contents(of: queue).ledger == runner.migrationIdentifiers.dropLast())
+        #expect(try Contents(of: queue).ledger == Set(runner.migrationIdentifiers.dropLast()))
         #expect(throws: error) { try runner.runPostMigrationChecks(in: queue) }
         // Named once, however often it is asked for.
         let checks = try runner.verificationChecks(in: queue, additionalIndexes: [missing])
