@@ -52,9 +52,13 @@ import Testing
     }
 
     @Test func requiredIndexIsLookedForBesideWhatTheHostVerifies() throws {
-        #expect(throws: GRDBMigrationVerificationError.self) {
+        let failure = #expect(throws: MigrationStepFailure.self) {
             try run("migrate", settings: "require-index = ['item.item_id']")
         }
+        #expect(
+            failure?.underlying as? GRDBMigrationVerificationError
+                == .missingIndex(table: "item", index: "item_id")
+        )
     }
 
     @Test func migrationsAreNoSetting() throws {
