@@ -131,7 +131,7 @@ import Testing
     @Test func aStatementThatFailsLeavesNothing() throws {
         try tool.writeItems()
         try tool.folder.write("schema.sql", "CREATE TABLE a (id);\nCREATE TABEL b (id);".utf8)
-        try expectRefusal("failed", exit: 1, saying: "schema.sql:2: near \"TABEL\"", "^")
+        try expectRefusal("failed", exit: 1, saying: "schema.sql:2:8: near \"TABEL\"", "^")
     }
 
     @Test func aResultThatIsNotInOrderLeavesNothing() throws {
