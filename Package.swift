@@ -54,12 +54,15 @@ let package = Package(
         .executable(name: "migrationkit-cli", targets: ["migrationkit-cli"]),
     ]
     package.dependencies += [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ]
     package.targets += [
+        .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "MigrationKitSQL",
             dependencies: [
+                "CLibCrypto",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -90,6 +93,7 @@ let package = Package(
                 "SecretService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "TOMLKit", package: "TOMLKit"),
             ]
         ),
         .executableTarget(name: "migrationkit-cli", dependencies: ["MigrationKitCLI"]),

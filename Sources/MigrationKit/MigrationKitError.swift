@@ -22,6 +22,12 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// A rollback of a negative number of steps was asked for.
     case rollbackStepCountMustBeNonNegative(Int)
 
+    /// A migration by a negative number of steps was asked for.
+    case stepCountMustBeNonNegative(Int)
+
+    /// The step at which the database is to be after a rollback is not applied.
+    case rollbackTargetNotApplied(String)
+
     /// The step to roll back is not the latest one that is applied.
     case rollbackMustTargetLatestApplied(latestApplied: String, requested: String)
 
@@ -32,6 +38,13 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// The ledger names steps that the registry doesn't know: a newer program was here.
     /// The unknown identifiers, sorted.
     case databaseIsNewer(unknown: [String])
+
+    /// The ledger names steps that the registry no longer has, although it has later ones. The
+    /// missing identifiers, sorted.
+    case appliedMigrationsMissing([String])
+
+    /// Steps were changed after they were applied. Their identifiers, in order.
+    case changedAfterApplied([String])
 
     /// A step is pending before one that is applied. The pending ones, in order.
     case pendingBeforeApplied(pending: [String], latestApplied: String)
@@ -83,6 +96,10 @@ extension MigrationKitError: LocalizedError {
             "the migration '\(identifier)' can't be rolled back: it was defined without a rollback"
         case .rollbackStepCountMustBeNonNegative(let count):
             "the number of steps to roll back is negative: \(count)"
+        case .stepCountMustBeNonNegative(let count):
+            "the number of steps to apply is negative: \(count)"
+        case .rollbackTargetNotApplied(let target):
+            "the database can't go back to '\(target)', which is not applied"
         case .rollbackMustTargetLatestApplied(let latestApplied, let requested):
             "'\(requested)' can't be rolled back before '\(latestApplied)', which was applied later"
         case .targetBehindDatabase(let target, let latestApplied):
@@ -90,6 +107,12 @@ extension MigrationKitError: LocalizedError {
         case .databaseIsNewer(let unknown):
             "the database was migrated by a newer program, with: "
                 + unknown.joined(separator: ", ")
+        case .appliedMigrationsMissing(let missing):
+            "\(missing.joined(separator: ", ")) \(missing.count == 1 ? "was" : "were") applied, "
+                + "and \(missing.count == 1 ? "is" : "are") no longer there"
+        case .changedAfterApplied(let changed):
+            "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
+                + "after \(changed.count == 1 ? "it was" : "they were") applied"
         case .pendingBeforeApplied(let pending, let latestApplied):
             "\(pending.joined(separator: ", ")) \(pending.count == 1 ? "is" : "are") pending, "
                 + "although '\(latestApplied)', which comes later, is applied"
@@ -124,7 +147,9 @@ extension MigrationKitError: LocalizedError {
             "'status' lists the migrations that there are."
         case .rollbackNotDefined:
             "Define how to undo it, or write a further migration that changes what it did."
-        case .rollbackStepCountMustBeNonNegative:
+        case .rollbackTargetNotApplied:
+            "'status' shows what is applied; 'migrate' goes forward."
+        case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
             "Give a number from 0 upwards."
         case .rollbackMustTargetLatestApplied(let latestApplied, _):
             "Roll back '\(latestApplied)' first."
@@ -132,6 +157,17 @@ extension MigrationKitError: LocalizedError {
             "Migrations go forward only. To go back, use a rollback."
         case .databaseIsNewer:
             "Use the release of the program that knows these migrations, or a later one."
+        case .appliedMigrationsMissing:
+            """
+            Bring the file back: a migration that was applied is never deleted. Or did it come from \
+            another branch? 'status' lists all.
+            """
+        case .changedAfterApplied(let changed):
+            """
+            Undo the change, and write a further migration that does what is missing: databases \
+            exist in which the old text has run. If the new text does the same, or the database is \
+            yours alone, 'repair \(changed[0])' accepts it.
+            """
         case .pendingBeforeApplied:
             """
             It came in late, from another branch perhaps. Give it a number after the latest, or \

@@ -41,6 +41,12 @@ public struct MigrationStep<Database>: Sendable {
     /// The steps of earlier releases that this one stands for.
     public let mergedIdentifiers: Set<String>
 
+    /// A text that changes whenever what the step does changes; `nil` where nobody watches that.
+    ///
+    /// It is remembered when the step is applied. A step that has another one later was edited
+    /// after databases exist in which it has run, and a run refuses it.
+    public let checksum: String?
+
     /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
@@ -57,6 +63,7 @@ public struct MigrationStep<Database>: Sendable {
     ///   - sourceFile: The file that defines it.
     ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
     ///   - usesTransaction: Whether it runs in a transaction; see ``usesTransaction``.
+    ///   - checksum: A text that changes whenever what the step does changes.
     ///   - apply: Performs the change. Whatever it throws undoes what it did.
     ///   - rollback: Undoes the change, where that is possible.
     public init(
@@ -64,6 +71,7 @@ public struct MigrationStep<Database>: Sendable {
         sourceFile: String,
         foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
         usesTransaction: Bool = true,
+        checksum: String? = nil,
         apply: @escaping @Sendable (Database) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -72,6 +80,7 @@ public struct MigrationStep<Database>: Sendable {
         self.foreignKeyChecks = foreignKeyChecks
         self.usesTransaction = usesTransaction
         self.mergedIdentifiers = []
+        self.checksum = checksum
         self.apply = apply
         self.applyMerging = { database, _ in try apply(database) }
         self.rollback = rollback
@@ -116,6 +125,7 @@ public struct MigrationStep<Database>: Sendable {
         self.foreignKeyChecks = foreignKeyChecks
         self.usesTransaction = true
         self.mergedIdentifiers = mergedIdentifiers.subtracting([identifier])
+        self.checksum = nil
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback

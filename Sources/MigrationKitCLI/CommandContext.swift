@@ -39,6 +39,9 @@ struct CommandContext: Sendable {
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 
+    /// The settings file.
+    let settingsSource = SettingsSource()
+
     func open(
         _ options: KeyedDatabaseOptions,
         createsFile: Bool,
@@ -86,6 +89,35 @@ struct CommandContext: Sendable {
             history; prefer --keychain-service or --password-file
             """
         )
+    }
+
+    /// Asks a question on the terminal, unless it is answered already.
+    ///
+    /// - Parameter nobody: The error where there is nobody to ask.
+    /// - Throws: That error; ``KeyCommandError/declined`` if the answer is no.
+    func confirm(
+        _ question: String,
+        isAnswered: Bool,
+        noPrompt: Bool,
+        else nobody: any Error
+    ) throws {
+        guard !isAnswered else { return }
+        guard canPrompt, !noPrompt, let answer = Terminal.confirm(question.printable) else {
+            throw nobody
+        }
+        guard answer else { throw KeyCommandError.declined }
+    }
+
+    /// Warns about variables of the environment that look like ours and mean nothing.
+    func warnAboutUnknownVariables() {
+        for name in environment.names(beginningWith: "MIGRATIONKIT_")
+        where !SettingsKey.variables.contains(name) {
+            let meant = nearest(to: name, among: SettingsKey.variables)
+            let question = meant.map { "; did you mean \($0)?" } ?? ""
+            errorOutput(
+                "warning: the environment variable \(name.printable) means nothing here\(question)"
+            )
+        }
     }
 
     func printJSON(_ document: some Encodable) throws {

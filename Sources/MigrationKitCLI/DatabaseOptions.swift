@@ -16,9 +16,10 @@ struct KeyedDatabaseOptions: ParsableArguments {
 
     /// Puts options and environment together.
     ///
-    /// An option that names a source of the key wins over the environment. Two options are an
-    /// error: which of two keys was meant is nothing to guess. In the environment the service
-    /// manager's credential comes first, then the keychain, then the password variables.
+    /// An option that names a source of the key wins over the environment, and that over the
+    /// settings file. Two options are an error: which of two keys was meant is nothing to guess. In
+    /// the environment the service manager's credential comes first, then the keychain, then the
+    /// password variables. The file's account and collection are of use with its own service only.
     func resolved(
         in context: CommandContext,
         createsFile: Bool = false,
@@ -31,18 +32,23 @@ struct KeyedDatabaseOptions: ParsableArguments {
         }
 
         let environment = context.environment
-        let path = dbPath ?? environment.nonEmpty("MIGRATIONKIT_DB_PATH")
+        let settings = try context.settings()
+        let path = try context.text(.dbPath, option: dbPath)
         var service = keychain.keychainService
         var other = secret.source(passwordArgument: context.passwordArgument)
         if options.isEmpty, !isPlaintext {
-            other = KeyResolver.implicitSource(
-                promptFor: context.canPrompt && !keychain.noPrompt ? path : nil,
-                value: environment.secret
-            )
+            other = KeyResolver.implicitSource(promptFor: nil, value: environment.secret)
             let isItemNamed =
                 keychain.keychainAccount != nil || keychain.keychainCollection != nil
             if isItemNamed || !(other?.isCredential ?? false) {
                 service = environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE")
+            }
+            if service == nil, other == nil || isItemNamed {
+                service = settings?.text(.keychainService)
+                other = other ?? settings?.text(.passwordFile).map(KeySource.file)
+            }
+            if service == nil, other == nil, context.canPrompt, !keychain.noPrompt {
+                other = KeyResolver.implicitSource(promptFor: path, value: environment.secret)
             }
         }
         guard service != nil || keychain.keychainAccount == nil else {
@@ -63,13 +69,13 @@ struct KeyedDatabaseOptions: ParsableArguments {
             dbPath: path,
             password: password,
             keychainService: service,
-            keychainAccount: service.flatMap { _ in keychain.account(in: environment) },
+            keychainAccount: try service.flatMap { _ in try keychain.account(in: context) },
             otherKeySource: service == nil && password == nil ? other : nil,
             isRawKey: secret.rawKey,
             isPlaintext: isPlaintext,
             createsFile: createsFile,
-            keychainCollection: keychain.keychainCollection,
-            keychainTimeout: keychain.timeout,
+            keychainCollection: try service.flatMap { _ in try keychain.collection(in: context) },
+            keychainTimeout: try keychain.timeout(in: context),
             allowsPrompt: !keychain.noPrompt
         )
     }

@@ -240,12 +240,37 @@ extension MigrationCLIError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
+        case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey: ("noKey", 64)
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)
         case .accountWithoutService: ("accountWithoutService", 64)
         case .collectionWithoutService: ("collectionWithoutService", 64)
+        case .ambiguousMigration: ("ambiguousMigration", 64)
+        case .needsConfirmation: ("needsConfirmation", 64)
+        case .adoptionWithoutFolder: ("adoptionWithoutFolder", 64)
+        case .pending: ("pending", 3)
+        case .cannotWrite: ("cannotWrite", 73)
+        }
+    }
+}
+
+extension MigrationAdoptionError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noVersionTable: ("noVersionTable", 66)
+        case .unexpectedColumns: ("unexpectedVersionTable", 65)
+        case .unfinishedMigration: ("unfinishedMigration", 65)
+        case .unknownVersions: ("unknownVersions", 65)
+        }
+    }
+}
+
+extension MigrationCreationError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .unusableName, .otherFormat: ("unusableName", 64)
         case .cannotWrite: ("cannotWrite", 73)
         }
     }
@@ -273,7 +298,11 @@ extension MigrationKitError: Classified {
         case .unknownMigrationTarget: ("unknownTarget", 64)
         case .unknownMigrationIdentifier: ("unknownMigration", 64)
         case .rollbackNotDefined: ("rollbackNotDefined", 65)
-        case .rollbackStepCountMustBeNonNegative: ("negativeSteps", 64)
+        case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
+            ("negativeSteps", 64)
+        case .rollbackTargetNotApplied: ("notApplied", 64)
+        case .appliedMigrationsMissing: ("migrationsMissing", 65)
+        case .changedAfterApplied: ("migrationsChanged", 65)
         case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
         case .targetBehindDatabase: ("targetBehindDatabase", 64)
         case .databaseIsNewer: ("databaseIsNewer", 65)

@@ -57,8 +57,8 @@ extension KeyCommandError: LocalizedError {
         switch self {
         case .noItemNamed:
             """
-            Name it with --keychain-service and --keychain-account, or in the environment: \
-            MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT.
+            Name it with --keychain-service and --keychain-account, in the environment \
+            (MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT), or in migrationkit.toml.
             """
         case .noSource:
             """

@@ -48,33 +48,59 @@ struct KeychainOptions: ParsableArguments {
         }
     }
 
+    static let defaultTimeout = 30.0
+
     /// The time limit of each call.
-    var timeout: Duration { .seconds(keychainTimeout ?? 30) }
+    func timeout(in context: CommandContext) throws -> Duration {
+        let inFile = try context.settings()?.seconds(.keychainTimeout)
+        return .seconds(keychainTimeout ?? inFile ?? Self.defaultTimeout)
+    }
 
     /// The store that is asked.
-    var keyStore: SecretServiceKeyStore {
+    ///
+    /// - Parameter ofService: Whether the item of the named service is meant, for which alone the
+    ///   settings file names a collection.
+    func keyStore(
+        in context: CommandContext,
+        ofService: Bool = true
+    ) throws -> SecretServiceKeyStore {
         SecretServiceKeyStore(
-            collection: keychainCollection,
-            timeout: timeout,
+            collection: ofService ? try collection(in: context) : keychainCollection,
+            timeout: try timeout(in: context),
             allowsPrompt: !noPrompt
         )
     }
 
-    /// The service that is named by the option, or by the environment.
-    func service(in environment: ProcessEnvironment) -> String? {
-        keychainService ?? environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE")
+    /// The service that is named by the option, the environment, or the settings file.
+    func service(in context: CommandContext) throws -> String? {
+        try context.text(.keychainService, option: keychainService)
     }
 
-    /// The account that is named by the option, or by the environment.
-    func account(in environment: ProcessEnvironment) -> String? {
-        keychainAccount ?? environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
+    /// The account that is named by the option or the environment, or beside its service in the
+    /// settings file.
+    func account(in context: CommandContext) throws -> String? {
+        try keychainAccount ?? context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
+            ?? fileBesideService(in: context)?.text(.keychainAccount)
+    }
+
+    /// The collection that is named by the option, or beside its service in the settings file.
+    func collection(in context: CommandContext) throws -> String? {
+        try keychainCollection ?? fileBesideService(in: context)?.text(.keychainCollection)
+    }
+
+    /// The settings file, where the service is its own: what it says beside is about no other's.
+    private func fileBesideService(in context: CommandContext) throws -> SettingsFile? {
+        guard keychainService == nil,
+            context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE") == nil
+        else { return nil }
+        return try context.settings()
     }
 
     /// The item that a command works on, which has to be named.
     ///
     /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
-    func requiredService(in environment: ProcessEnvironment) throws -> String {
-        guard let service = service(in: environment) else {
+    func requiredService(in context: CommandContext) throws -> String {
+        guard let service = try service(in: context) else {
             throw KeyCommandError.noItemNamed(missing: ["--keychain-service"])
         }
         return service
@@ -84,9 +110,9 @@ struct KeychainOptions: ParsableArguments {
     ///
     /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
     func requiredItem(
-        in environment: ProcessEnvironment
+        in context: CommandContext
     ) throws -> (service: String, account: String) {
-        let (service, account) = (service(in: environment), account(in: environment))
+        let (service, account) = try (service(in: context), account(in: context))
         guard let service, let account else {
             throw KeyCommandError.noItemNamed(
                 missing: [

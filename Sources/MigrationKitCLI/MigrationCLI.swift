@@ -4,6 +4,9 @@ import Foundation
 
 /// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump` and `key`.
 ///
+/// What the options don't say comes from the environment, and then from a settings file: the
+/// `migrationkit.toml` of the working folder, or the one that `--config` names.
+///
 /// A program with steps of its own becomes a migration tool in one line:
 ///
 /// ```swift
@@ -21,7 +24,7 @@ public enum MigrationCLI {
     ///   - output: Takes results and help texts, a line or several at a time.
     ///   - errorOutput: Takes warnings.
     /// - Throws: An error of ArgumentParser's for arguments that can't be understood;
-    ///   ``MigrationCLIError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
+    ///   ``MigrationCLIError``; ``SettingsFileError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
     ///   what opening the database, its key, or the runner throws. ``exitCode(for:)`` gives the
     ///   exit code of each.
     public static func run(
@@ -31,7 +34,7 @@ public enum MigrationCLI {
         errorOutput: @escaping @Sendable (String) -> Void = { StandardError.write($0) }
     ) throws {
         try run(
-            arguments: arguments,
+            arguments: withoutProgramName(arguments, host: host),
             context: CommandContext(
                 host: host,
                 environment: ProcessEnvironment(wipesPasswords: false),
@@ -66,7 +69,9 @@ public enum MigrationCLI {
         let password = ProcessArguments.takePassword()
         let environment = ProcessEnvironment(wipesPasswords: true)
 
-        let words = arguments ?? CommandLine.arguments
+        let words =
+            arguments.map { withoutProgramName($0, host: host) }
+            ?? Array(CommandLine.arguments.dropFirst())
         let context = CommandContext(
             host: host,
             environment: environment,
@@ -109,10 +114,11 @@ public enum MigrationCLI {
 
     private static func run(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
-        let names = parser.configuration.subcommands.compactMap { $0.configuration.commandName }
+        try checkCommands(in: arguments, of: parser)
         do {
-            var command = try parser.parseAsRoot(withoutProgramName(arguments, commands: names))
+            var command = try parser.parseAsRoot(arguments)
             if let command = command as? any ContextCommand {
+                context.warnAboutUnknownVariables()
                 try command.run(in: context)
             } else {
                 // The root and `help` have nothing to do but to throw a help text.
@@ -132,18 +138,60 @@ public enum MigrationCLI {
         }
     }
 
-    /// Drops a leading program's name: what is no command of ours, where what follows is one.
+    /// Refuses a command that there is not, where the parser would complain of its options.
+    private static func checkCommands(
+        in words: [String],
+        of root: any ParsableCommand.Type
+    ) throws {
+        var command = root
+        for word in words.first == "help" ? words.dropFirst() : words[...] {
+            guard !word.hasPrefix("-"), !command.subcommandNames.isEmpty else { return }
+            guard let next = command.subcommand(named: word) else {
+                if word == "help" { return }
+                throw MigrationCLIError.unknownCommand(
+                    word,
+                    nearest: nearest(to: word, among: command.subcommandNames)
+                )
+            }
+            command = next
+        }
+    }
+
+    /// Drops a leading program's name: what is no command of ours, where what follows is one, or
+    /// may have been meant for one.
     private static func withoutProgramName(
         _ arguments: [String],
-        commands: [String]
+        host: MigrationCLIHost
     ) -> [String] {
-        guard let first = arguments.first, !first.hasPrefix("-"), !commands.contains(first),
-            first != "help"
-        else { return arguments }
+        let names = parser(for: host).subcommandNames + ["help"]
+        guard let first = arguments.first, !first.hasPrefix("-"), !names.contains(first) else {
+            return arguments
+        }
         let rest = Array(arguments.dropFirst())
         let isName =
-            first == CommandLine.arguments.first
-            || rest.first.map { commands.contains($0) || $0.hasPrefix("-") || $0 == "help" } == true
+            if first == CommandLine.arguments.first {
+                true
+            } else if let next = rest.first {
+                names.contains(next) || ["--help", "-h", "--version"].contains(next)
+                    || nearest(to: first, among: names) == nil
+                        && nearest(to: next, among: names) != nil
+            } else {
+                false
+            }
         return isName ? rest : arguments
+    }
+}
+
+extension ParsableCommand {
+    fileprivate static var subcommandNames: [String] {
+        configuration.subcommands.flatMap {
+            [$0.configuration.commandName].compactMap { $0 } + $0.configuration.aliases
+        }
+    }
+
+    fileprivate static func subcommand(named name: String) -> (any ParsableCommand.Type)? {
+        configuration.subcommands.first {
+            $0.configuration.commandName == name || $0.configuration.aliases.contains(name)
+        }
     }
 }

@@ -5,6 +5,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// The host has nothing to make a schema snapshot with.
     case schemaSnapshotNotConfigured
 
+    /// There is no such command; the one that was probably meant.
+    case unknownCommand(String, nearest: String?)
+
     /// No database was named.
     case noDatabasePath
 
@@ -23,6 +26,18 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// A collection was given without the service of the item to look for in it.
     case collectionWithoutService
 
+    /// Several migrations begin with what was given for one.
+    case ambiguousMigration(String, candidates: [String])
+
+    /// There is nobody to ask whether something is to be done, as the rest of a sentence.
+    case needsConfirmation(deed: String)
+
+    /// Another tool's table tells of files, and the program has no folder of them.
+    case adoptionWithoutFolder
+
+    /// Migrations are pending, and it was asked for to be told so by the exit code.
+    case pending([String])
+
     /// The file that a command writes can't be written.
     case cannotWrite(path: String, reason: String)
 }
@@ -33,6 +48,8 @@ extension MigrationCLIError: LocalizedError {
         switch self {
         case .schemaSnapshotNotConfigured:
             "this program was built without schema snapshots"
+        case .unknownCommand(let name, _):
+            "there is no command '\(name.printable)'"
         case .noDatabasePath:
             "no database was named"
         case .noKey:
@@ -45,6 +62,14 @@ extension MigrationCLIError: LocalizedError {
             "--keychain-account is given without --keychain-service"
         case .collectionWithoutService:
             "--keychain-collection is given without --keychain-service"
+        case .ambiguousMigration(let text, let candidates):
+            "'\(text)' may be each of \(candidates.count) migrations"
+        case .needsConfirmation(let deed):
+            "there is no terminal to ask on whether \(deed)"
+        case .adoptionWithoutFolder:
+            "this program has no folder of migrations that another tool may have applied"
+        case .pending(let identifiers):
+            "\(identifiers.count) \(identifiers.count == 1 ? "migration is" : "migrations are") pending"
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
         }
@@ -55,8 +80,15 @@ extension MigrationCLIError: LocalizedError {
         switch self {
         case .schemaSnapshotNotConfigured:
             "Its author can give MigrationCLIHost a 'generateSchemaSnapshot'."
+        case .unknownCommand(_, let nearest?):
+            "Did you mean '\(nearest)'?"
+        case .unknownCommand:
+            "--help lists the commands."
         case .noDatabasePath:
-            "Name it with --db-path, or in the environment variable MIGRATIONKIT_DB_PATH."
+            """
+            Name it with --db-path, in the environment variable MIGRATIONKIT_DB_PATH, or as db-path \
+            in migrationkit.toml.
+            """
         case .noKey:
             """
             Name its source: --keychain-service for the desktop's secret store, --password-file for a \
@@ -69,6 +101,17 @@ extension MigrationCLIError: LocalizedError {
             "Leave out \(option) for a database in the clear, or --no-encryption for an encrypted one."
         case .accountWithoutService, .collectionWithoutService:
             "Add --keychain-service with the service under which the key is stored."
+        case .ambiguousMigration(_, let candidates):
+            """
+            Name it in full, or up to where they differ:
+              \(candidates.prefix(5).joined(separator: "\n  "))
+            """ + (candidates.count > 5 ? "\n  …" : "")
+        case .needsConfirmation:
+            "If that is what you want, say --yes."
+        case .adoptionWithoutFolder:
+            "Name the last migration whose result the database has, instead of a tool."
+        case .pending:
+            "'migrate' applies what is pending."
         case .cannotWrite:
             "Choose another path with --output, or '-' for standard output."
         }

@@ -8,7 +8,8 @@ import SecretService
 /// ``MigrationCLIHost/openDatabase(_:)``, or gets the key from ``key()`` and opens the file its own
 /// way.
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
-    /// The path from `--db-path` or `MIGRATIONKIT_DB_PATH`; `nil` where neither was given.
+    /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` where none gives
+    /// one.
     public let dbPath: String?
 
     /// The text of `--password`. Every other source keeps the secret out of a `String`:

@@ -12,15 +12,21 @@ protocol MigrationsOptions: ParsableArguments {
     /// What the program is, in one line.
     static var abstract: String { get }
 
-    /// Takes the steps of the host, or reads the folder.
+    /// The commands that only migrations from here have.
+    static var ownCommands: [any ParsableCommand.Type] { get }
+
+    /// The settings file that is named.
+    var config: String? { get }
+
+    /// Takes the steps of the host, or reads the folder. The settings file is known from then on.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
 
 /// The steps, ready to run.
 struct LoadedMigrations {
     let runner: GRDBMigrationRunner
-    /// What is worth knowing about them.
-    var notes: [MigrationNote] = []
+    /// The folder that they come from, if they come from one.
+    var folder: MigrationFolder?
 }
 
 /// The steps are those of the host.
@@ -29,11 +35,16 @@ struct HostMigrations: MigrationsOptions {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
     }
     static let abstract = "Brings this program's database to the version that it needs."
+    static var ownCommands: [any ParsableCommand.Type] { [] }
+
+    @Option(help: .settingsFile)
+    var config: String?
 
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
             return try FolderMigrations().load(from: host, context: context)
         }
+        context.settingsSource.use(config)
         return LoadedMigrations(runner: runner)
     }
 }
@@ -41,7 +52,9 @@ struct HostMigrations: MigrationsOptions {
 /// The steps are SQL files in a folder.
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
+    static let defaultFolder = "migrations"
     static let abstract = "Migrates encrypted SQLite databases, and never leaves one in between."
+    static var ownCommands: [any ParsableCommand.Type] { [CreateCommand.self] }
 
     @Option(
         help: ArgumentHelp(
@@ -51,13 +64,21 @@ struct FolderMigrations: MigrationsOptions {
     )
     var migrations: String?
 
+    @Option(help: .settingsFile)
+    var config: String?
+
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
-        let path = migrations ?? context.environment["MIGRATIONKIT_MIGRATIONS"] ?? "migrations"
-        let folder = try MigrationFolder(path: path)
+        let folder = try MigrationFolder(path: path(in: context))
         // The folder has put the steps in the order of their numbers.
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
-            notes: folder.notes
+            folder: folder
         )
+    }
+
+    /// The folder that is named by the option, the environment or the settings file.
+    func path(in context: CommandContext) throws -> String {
+        context.settingsSource.use(config)
+        return try context.text(.migrations, option: migrations) ?? Self.defaultFolder
     }
 }

@@ -55,6 +55,11 @@ struct ProcessEnvironment: Sendable {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The names of the variables that begin with a text, sorted.
+    func names(beginningWith prefix: String) -> [String] {
+        variables.keys.filter { $0.hasPrefix(prefix) }.sorted()
+    }
+
     /// A variable's value as a secret, the password included.
     func secret(_ name: String) -> Secret? {
         name == Self.passwordVariable ? password : variables[name].map(Secret.init(utf8:))

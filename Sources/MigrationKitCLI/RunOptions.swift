@@ -7,23 +7,31 @@ struct RunOptions: ParsableArguments {
     var allOrNothing = false
 
     @Option(
+        name: .customLong("lock-timeout"),
         help: ArgumentHelp(
-            "How long to wait for another process that is migrating the database.",
+            "How long to wait for another process that is migrating the database; default: 30.",
             valueName: "seconds"
         )
     )
-    var lockTimeout = 30.0
+    var givenLockTimeout: Double?
 
     func validate() throws {
-        guard lockTimeout >= 0 else {
-            throw ValidationError("The lock timeout is negative: \(lockTimeout.formatted()).")
-        }
+        guard let givenLockTimeout, !(givenLockTimeout >= 0) else { return }
+        throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
     }
 
-    var options: MigrationOptions {
-        MigrationOptions(
+    static let defaultLockTimeout = 30.0
+
+    /// How long to wait, in seconds, by the option or the settings file.
+    func lockTimeout(in context: CommandContext) throws -> Double {
+        try givenLockTimeout ?? context.settings()?.seconds(.lockTimeout) ?? Self.defaultLockTimeout
+    }
+
+    /// What the runner is told.
+    func options(in context: CommandContext) throws -> MigrationOptions {
+        try MigrationOptions(
             transaction: allOrNothing ? .allOrNothing : .perStep,
-            lockTimeout: lockTimeout
+            lockTimeout: lockTimeout(in: context)
         )
     }
 }

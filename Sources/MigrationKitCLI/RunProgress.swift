@@ -90,7 +90,7 @@ final class RunProgress: @unchecked Sendable {
             lock.withLock { failed = (identifier, direction == .back) }
         case .rolledBack(let identifiers):
             lock.withLock {
-                committed = 0
+                committed -= identifiers.count
                 // The verification of the whole belongs to its last step.
                 if failed == nil, let last = identifiers.last {
                     failed = (last, direction == .back)

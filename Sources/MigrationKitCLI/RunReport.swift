@@ -8,23 +8,62 @@ extension CommandContext {
     }
 
     /// Runs a migration or a rollback, and tells what it did.
+    ///
+    /// - Parameter recorded: What was recorded before it without running, if that was asked for.
     func report(
         _ deed: Deed,
         on store: OpenStore,
+        recorded: [String]? = nil,
         json: Bool,
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationReport
     ) throws {
         let report = try RunProgress(context: self, store: store).watch(run)
         if json {
-            return try printJSON(RunDocument(deed, report, path: store.path))
+            return try printJSON(
+                RunDocument(
+                    report,
+                    recorded: recorded,
+                    applied: deed == .applied ? report.steps : nil,
+                    rolledBack: deed == .rolledBack ? report.steps : nil,
+                    path: store.path
+                )
+            )
         }
-        switch (deed, report.steps.isEmpty) {
-        case (.applied, true): output("Nothing to apply.")
-        case (.applied, false): output("Applied \(report.steps.summary)")
-        case (.rolledBack, true): output("Nothing to roll back.")
-        case (.rolledBack, false): output("Rolled back \(report.steps.summary)")
-        }
+        tell(deed, report.steps)
         output(report.closing(in: store.runner))
+    }
+
+    /// Takes migrations back and applies them again, and tells of both.
+    func reportRedo(
+        on store: OpenStore,
+        json: Bool,
+        _ run: (
+            _ watched: (MigrationOptions) -> MigrationOptions
+        ) throws -> (undone: MigrationReport, redone: MigrationReport)
+    ) throws {
+        let (undone, redone) = try RunProgress(context: self, store: store).watch(run)
+        if json {
+            return try printJSON(
+                RunDocument(
+                    redone,
+                    applied: redone.steps,
+                    rolledBack: undone.steps,
+                    path: store.path
+                )
+            )
+        }
+        tell(.rolledBack, undone.steps)
+        if !undone.steps.isEmpty { tell(.applied, redone.steps) }
+        output(redone.closing(in: store.runner))
+    }
+
+    private func tell(_ deed: Deed, _ steps: [MigrationReport.Step]) {
+        switch (deed, steps.isEmpty) {
+        case (.applied, true): output("Nothing to apply.")
+        case (.applied, false): output("Applied \(steps.summary)")
+        case (.rolledBack, true): output("Nothing to roll back.")
+        case (.rolledBack, false): output("Rolled back \(steps.summary)")
+        }
     }
 }
 
@@ -42,24 +81,29 @@ struct StepDocument: Encodable {
     }
 }
 
-/// What `migrate --json` and `rollback --json` print.
+/// What `migrate`, `rollback` and `redo` print with `--json`.
 private struct RunDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
+    let recorded: [String]?
     var applied: [StepDocument]?
     var rolledBack: [StepDocument]?
     let pending: [String]
     let verified: Bool
 
-    init(_ deed: CommandContext.Deed, _ report: MigrationReport, path: String?) {
+    init(
+        _ report: MigrationReport,
+        recorded: [String]? = nil,
+        applied: [MigrationReport.Step]?,
+        rolledBack: [MigrationReport.Step]?,
+        path: String?
+    ) {
         database = path
+        self.recorded = recorded
+        self.applied = applied?.map(StepDocument.init)
+        self.rolledBack = rolledBack?.map(StepDocument.init)
         pending = report.pending
         verified = report.verified
-        let steps = report.steps.map(StepDocument.init)
-        switch deed {
-        case .applied: applied = steps
-        case .rolledBack: rolledBack = steps
-        }
     }
 }
 

@@ -18,30 +18,38 @@ protocol StoreCommand: ContextCommand {
 }
 
 extension StoreCommand {
-    /// Reads the migrations, then opens the database.
+    /// Reads the migrations, with what the settings file says about them, then opens the database.
     ///
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
-    ///   - lockTimeout: How long to wait, in seconds, for another process that has the database for
-    ///     itself, if longer than usual.
+    ///   - run: The options of a command that runs migrations, which waits longer for another
+    ///     process that has the database for itself.
+    ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
+    ///     command line says it.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
-        lockTimeout: TimeInterval? = nil,
+        run: RunOptions? = nil,
+        allowsOutOfOrder: Bool? = nil,
         check: (GRDBMigrationRunner) throws -> Void = { _ in }
     ) throws -> OpenStore {
         let loaded = try migrations.load(from: context.host, context: context)
-        try check(loaded.runner)
+        let settings = try context.settings()
+        var runner = loaded.runner.requiring(settings?.requiredIndexes ?? [])
+        if allowsOutOfOrder ?? settings?.flag(.allowOutOfOrder) ?? false {
+            runner = runner.allowingOutOfOrder()
+        }
+        try check(runner)
         let (writer, path) = try context.open(
             database,
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption,
-            lockTimeout: lockTimeout
+            lockTimeout: run?.lockTimeout(in: context)
         )
         return OpenStore(
-            runner: loaded.runner,
-            notes: loaded.notes,
+            runner: runner,
+            folder: loaded.folder,
             writer: writer,
             path: path
         )
@@ -50,8 +58,18 @@ extension StoreCommand {
 
 /// An open database with its migrations.
 struct OpenStore {
-    var runner: GRDBMigrationRunner
-    let notes: [MigrationNote]
+    let runner: GRDBMigrationRunner
+    let folder: MigrationFolder?
     let writer: any DatabaseWriter
     let path: String?
+
+    /// The SQL of the migrations that are files.
+    var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
+
+    /// Tells what is worth knowing about migrations that are about to run.
+    func tellNotes(about pending: [String], to context: CommandContext) {
+        for note in folder?.notes ?? [] where pending.contains(note.identifier) {
+            context.errorOutput("note: \(note)")
+        }
+    }
 }

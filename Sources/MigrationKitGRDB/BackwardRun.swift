@@ -65,6 +65,7 @@ struct BackwardRun {
         db.clearSchemaCache()
         let applied = try MigrationLedger.read(db)
         try runner.registry.checkKnows(applied)
+        try runner.registry.checkUnchanged(applied, db)
         return try choose(applied).map { step in
             // A step of an earlier release that another one stands for: its rollback is gone.
             if let merged = runner.registry.merged(behind: step, among: applied) {
@@ -109,10 +110,11 @@ struct BackwardRun {
         try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
             try db.inTransaction(.immediate) {
                 try checkIsLatest(step, db)
-                try monitor.step(step.identifier, in: db, ledgerRows: 1) {
+                let seconds = try monitor.step(step.identifier, in: db, ledgerRows: 1) {
                     try undo(step, in: db, checksForeignKeys: checks, rollback)
                     if isLast { try verify(db) }
                 }
+                try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                 return .commit
             }
         }
@@ -126,12 +128,13 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         try checkIsLatest(step, db)
-        try monitor.step(step.identifier, in: db) {
+        let seconds = try monitor.step(step.identifier, in: db) {
             try StepTransaction.runWithout(step.identifier, in: db, rollback)
             if isLast { try verify(db) }
         }
         try db.inTransaction(.immediate) {
             try MigrationLedger.remove([step.identifier], db)
+            try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
             return .commit
         }
     }
@@ -147,12 +150,17 @@ struct BackwardRun {
                     let plan = try plan(db)
                     monitor.expect(plan.count)
                     for (step, rollback) in plan {
-                        try monitor.step(step.identifier, in: db, ledgerRows: 1) {
+                        let seconds = try monitor.step(
+                            step.identifier,
+                            in: db,
+                            ledgerRows: 1
+                        ) {
                             try db.inSavepoint {
                                 try undo(step, in: db, checksForeignKeys: checks, rollback)
                                 return .commit
                             }
                         }
+                        try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                         monitor.finishStep()
                     }
                     try monitor.watching(db) { try verify(db) }

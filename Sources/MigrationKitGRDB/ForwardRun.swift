@@ -6,19 +6,24 @@ struct ForwardRun {
     let runner: GRDBMigrationRunner
     let writer: any DatabaseWriter
     let end: Int
+    let limit: Int
     let options: MigrationOptions
     let monitor: RunMonitor
 
-    /// - Parameter end: How many steps of the registry, from its start, are to be applied.
+    /// - Parameters:
+    ///   - end: How many steps of the registry, from its start, are to be applied.
+    ///   - limit: How many of those that are pending are to be applied at most.
     init(
         _ runner: GRDBMigrationRunner,
         on writer: any DatabaseWriter,
         through end: Int,
+        limit: Int = .max,
         options: MigrationOptions
     ) {
         self.runner = runner
         self.writer = writer
         self.end = end
+        self.limit = limit
         self.options = options
         monitor = RunMonitor(direction: .forward, options: options)
     }
@@ -46,8 +51,13 @@ struct ForwardRun {
             }
         }
 
-        // All up to `end` are applied now, by this process or by another.
-        let pending = Array(runner.migrationIdentifiers[end...])
+        // All up to `end` are applied now, by this process or by another, unless there was a limit.
+        let pending =
+            limit == .max
+            ? Array(runner.migrationIdentifiers[end...])
+            : runner.registry.pending(
+                given: try writer.writeWithoutTransaction(MigrationLedger.read)
+            )
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
             monitor.tell(.verifying)
@@ -69,7 +79,7 @@ struct ForwardRun {
 
     // MARK: - Before the Steps
 
-    private func plan() throws -> MigrationPlan {
+    func plan() throws -> MigrationPlan {
         // The writer's own connection: opening another one to an encrypted file costs a key
         // derivation.
         try writer.writeWithoutTransaction(plan(_:))
@@ -79,11 +89,15 @@ struct ForwardRun {
         // Another process may have changed the schema since this connection has looked, and steps
         // may ask GRDB for it.
         db.clearSchemaCache()
-        return try MigrationPlan(
-            applied: MigrationLedger.read(db),
+        let applied = try MigrationLedger.read(db)
+        let plan = try MigrationPlan(
+            applied: applied,
             registry: runner.registry,
-            through: end
+            through: end,
+            limit: limit - monitor.steps.count
         )
+        try runner.registry.checkUnchanged(applied, db)
+        return plan
     }
 
     /// - Returns: Whether the host created anything.
@@ -173,13 +187,14 @@ struct ForwardRun {
                 guard try MigrationLedger.count(db) == expected.value else {
                     throw LedgerChanged()
                 }
-                try monitor.step(step.identifier, in: db) {
+                let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: db, merged: merged)
                     if step.identifier == lastOfRun {
                         monitor.tell(.verifying)
                         try runner.verify(db, isComplete: plan.completes)
                     }
                 }
+                try MigrationJournal.add(.applied, step, seconds: seconds, db)
                 expected.value += 1 - merged.count
             }
         }
@@ -210,7 +225,7 @@ struct ForwardRun {
         try writer.barrierWriteWithoutTransaction { db in
             try MigrationLedger.create(db)
             guard try !MigrationLedger.contains(step.identifier, db) else { throw LedgerChanged() }
-            try monitor.step(step.identifier, in: db) {
+            let seconds = try monitor.step(step.identifier, in: db) {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
                 monitor.tell(.verifying)
@@ -221,6 +236,7 @@ struct ForwardRun {
                     throw LedgerChanged()
                 }
                 try MigrationLedger.insert(step.identifier, db)
+                try MigrationJournal.add(.applied, step, seconds: seconds, db)
                 return .commit
             }
         }
@@ -276,7 +292,7 @@ struct ForwardRun {
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
             try db.inSavepoint {
-                try monitor.step(step.identifier, in: db) {
+                let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: db, merged: merged)
                     if checksForeignKeys, step.foreignKeyChecks == .deferred {
                         try db.checkForeignKeys()
@@ -284,6 +300,7 @@ struct ForwardRun {
                 }
                 try MigrationLedger.remove(merged, db)
                 try MigrationLedger.insert(step.identifier, db)
+                try MigrationJournal.add(.applied, step, seconds: seconds, db)
                 return .commit
             }
             applied = applied.subtracting(merged).union([step.identifier])

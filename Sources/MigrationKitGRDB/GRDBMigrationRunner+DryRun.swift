@@ -50,6 +50,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - count: How many steps at most; all where it is `nil`.
     ///   - options: How the run goes. It is all or nothing whatever they say.
     /// - Returns: What a run would do.
     /// - Throws: What a run would throw; `MigrationKitError.notForAllOrNothing(_:_:)` for steps that
@@ -57,10 +58,37 @@ extension GRDBMigrationRunner {
     public func dryRun(
         in writer: any DatabaseWriter,
         upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
-        let end = try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex
-        return try ForwardRun(self, on: writer, through: end, options: options).preview()
+        try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options).preview()
+    }
+
+    /// The steps that a run would apply, in order, without running any.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - count: How many steps at most; all where it is `nil`.
+    ///   - transaction: Whether the run commits its steps one by one or together.
+    /// - Returns: The pending steps.
+    /// - Throws: What a run would throw before its first step;
+    ///   `MigrationKitError.notForAllOrNothing(_:_:)` for steps that can't share a transaction.
+    public func plannedSteps(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
+        transaction: MigrationTransaction = .perStep
+    ) throws -> [Step] {
+        let run = try forwardRun(
+            on: writer,
+            upTo: targetIdentifier,
+            steps: count,
+            options: MigrationOptions(transaction: transaction)
+        )
+        let steps = try run.plan().pending
+        if transaction == .allOrNothing { _ = try StepTransaction.checkAllOrNothing(steps) }
+        return steps
     }
 }
 

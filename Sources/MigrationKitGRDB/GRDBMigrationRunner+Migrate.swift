@@ -23,7 +23,7 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        try ForwardRun(self, on: writer, through: registry.steps.endIndex, options: options).run()
+        try forwardRun(on: writer, options: options).run()
     }
 
     /// Applies the pending steps up to one of them, then verifies the database.
@@ -45,14 +45,32 @@ extension GRDBMigrationRunner {
         upTo targetIdentifier: String,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        let end = try end(upTo: targetIdentifier)
-        return try ForwardRun(self, on: writer, through: end, options: options).run()
+        try forwardRun(on: writer, upTo: targetIdentifier, options: options).run()
+    }
+
+    /// Applies the first of the pending steps, then verifies the database.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing. Its journal mode is left alone.
+    ///   - count: How many steps at most, from 0 upwards.
+    ///   - options: How the run goes.
+    /// - Returns: What was applied, in order, with the seconds that each step took.
+    /// - Throws: `MigrationKitError.stepCountMustBeNonNegative(_:)`; and what
+    ///   ``migrate(in:options:)`` throws.
+    @discardableResult
+    public func migrate(
+        in writer: any DatabaseWriter,
+        steps count: Int,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationReport {
+        try forwardRun(on: writer, steps: count, options: options).run()
     }
 
     /// Records steps as applied without running them.
     ///
     /// For a database whose tables exist already, because another tool or the app itself made them:
-    /// from then on it is migrated like any other. Nothing but the ledger is written.
+    /// from then on it is migrated like any other. Nothing but the ledger and the journal is
+    /// written.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
@@ -68,6 +86,27 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions()
     ) throws -> [String] {
         let identifiers = Array(migrationIdentifiers[..<(try end(upTo: identifier))])
+        return try baseline(in: writer, options: options) { _ in identifiers }
+    }
+
+    /// Records steps as applied without running them, as a look at the database tells: another tool
+    /// may have noted there which ones it has run.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - options: How long to wait for another process that is migrating the database.
+    ///   - choose: Gives the identifiers of the steps. It runs in the transaction in which they are
+    ///     recorded.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
+    ///   `MigrationKitError.baselineOnMigratedDatabase(latestApplied:)` if any step is applied;
+    ///   what `choose` throws.
+    @discardableResult
+    public func baseline(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions(),
+        choosing choose: (Database) throws -> [String]
+    ) throws -> [String] {
         try MigrationLock.hold(for: writer, options: options) {
             try writer.write { db in
                 let applied = try MigrationLedger.read(db)
@@ -77,13 +116,35 @@ extension GRDBMigrationRunner {
                 if let latest {
                     throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
                 }
-                try MigrationLedger.create(db)
-                for identifier in identifiers {
-                    try MigrationLedger.insert(identifier, db)
+                let chosen = try choose(db)
+                if let unknown = chosen.first(where: { !migrationIdentifiers.contains($0) }) {
+                    throw MigrationKitError.unknownMigrationIdentifier(unknown)
                 }
+                let steps = registry.steps.filter { chosen.contains($0.identifier) }
+                try MigrationLedger.create(db)
+                for step in steps {
+                    try MigrationLedger.insert(step.identifier, db)
+                    try MigrationJournal.add(.recorded, step, db)
+                }
+                return steps.map(\.identifier)
             }
         }
-        return identifiers
+    }
+
+    func forwardRun(
+        on writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
+        options: MigrationOptions
+    ) throws -> ForwardRun {
+        if let count, count < 0 { throw MigrationKitError.stepCountMustBeNonNegative(count) }
+        return ForwardRun(
+            self,
+            on: writer,
+            through: try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex,
+            limit: count ?? .max,
+            options: options
+        )
     }
 
     /// How many steps, from the first, a run up to a target applies.

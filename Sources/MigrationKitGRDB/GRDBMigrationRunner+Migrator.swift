@@ -37,13 +37,8 @@ extension GRDBMigrationRunner {
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func hasBeenSuperseded(in writer: any DatabaseWriter) throws -> Bool {
-        let applied = try appliedMigrationIdentifiers(in: writer)
-        do {
-            try registry.checkKnows(applied)
-            return false
-        } catch MigrationKitError.databaseIsNewer {
-            return true
-        }
+        let unknown = registry.unknown(among: try appliedMigrationIdentifiers(in: writer))
+        return !unknown.newer.isEmpty || !unknown.missing.isEmpty
     }
 
     /// Whether the applied steps, run again, would lead to another schema than the database has.

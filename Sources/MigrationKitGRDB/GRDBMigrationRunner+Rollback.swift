@@ -48,6 +48,32 @@ extension GRDBMigrationRunner {
         }.run()
     }
 
+    /// Rolls back every step that was applied after one of them, newest first, then verifies the
+    /// database.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - targetIdentifier: The step at which the database is to be. It stays applied.
+    ///   - options: How the run goes.
+    /// - Returns: What was rolled back, in order, with the seconds that each step took.
+    /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
+    ///   `MigrationKitError.rollbackTargetNotApplied(_:)`; and what
+    ///   ``rollbackMigrations(in:steps:options:)`` throws.
+    @discardableResult
+    public func rollbackMigrations(
+        in writer: any DatabaseWriter,
+        downTo targetIdentifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationReport {
+        let end = try end(upTo: targetIdentifier)
+        return try BackwardRun(self, on: writer, options: options) { applied in
+            guard applied.contains(targetIdentifier) else {
+                throw MigrationKitError.rollbackTargetNotApplied(targetIdentifier)
+            }
+            return registry.steps[end...].filter { applied.contains($0.identifier) }.reversed()
+        }.run()
+    }
+
     /// Rolls back one step, which must be the one that was applied last, then verifies the
     /// database. Does nothing where the step is not applied.
     ///

@@ -11,7 +11,13 @@ extension GRDBMigrationRunner {
     ///   the host throws.
     public func runPostMigrationChecks(in writer: any DatabaseWriter) throws {
         if let verifyPostMigration = integration.verifyPostMigration {
-            return try verifyPostMigration(writer)
+            try verifyPostMigration(writer)
+            return try writer.read { db in
+                try GRDBMigrationVerifier.verifyRequiredIndexes(
+                    in: db,
+                    requiredIndexes: furtherIndexes
+                )
+            }
         }
         try writer.read { try verify($0, isComplete: true) }
     }
@@ -28,7 +34,8 @@ extension GRDBMigrationRunner {
         additionalIndexes: [RequiredIndexSpec] = []
     ) throws -> [VerificationCheck] {
         var checks: [VerificationCheck] = []
-        var indexes = additionalIndexes
+        var indexes = furtherIndexes
+        indexes += additionalIndexes.filter { !furtherIndexes.contains($0) }
         if let verifyPostMigration = integration.verifyPostMigration {
             try checks.append(check("verifyPostMigration") { try verifyPostMigration(writer) })
         } else {
@@ -43,7 +50,7 @@ extension GRDBMigrationRunner {
                     },
                 ]
             }
-            indexes = requiredIndexes + additionalIndexes
+            indexes = requiredIndexes + indexes.filter { !requiredIndexes.contains($0) }
         }
         return try checks
             + writer.read { db in
@@ -76,6 +83,12 @@ extension GRDBMigrationRunner {
             try GRDBMigrationVerifier.verifyRequiredIndexes(
                 in: db,
                 requiredIndexes: requiredIndexes
+            )
+        }
+        if isComplete {
+            try GRDBMigrationVerifier.verifyRequiredIndexes(
+                in: db,
+                requiredIndexes: furtherIndexes
             )
         }
         try integration.verifyBeforeCommit?(db)

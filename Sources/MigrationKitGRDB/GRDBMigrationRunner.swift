@@ -30,6 +30,10 @@ public struct GRDBMigrationRunner: Sendable {
     let registry: MigrationRegistry<Database>
     let integration: Integration
     let requiredIndexes: [RequiredIndexSpec]
+
+    /// Indexes that are required whatever the hooks verify.
+    private(set) var furtherIndexes: [RequiredIndexSpec] = []
+
     let log: (@Sendable (String) -> Void)?
 
     /// Creates a runner.
@@ -69,10 +73,24 @@ public struct GRDBMigrationRunner: Sendable {
         GRDBMigrationRunner(self, registry: registry.allowingOutOfOrder())
     }
 
+    /// The same runner, which requires more indexes of a fully migrated database.
+    ///
+    /// They are looked for beside what the runner verifies otherwise, and also where a hook of the
+    /// host verifies in the runner's place.
+    ///
+    /// - Parameter indexes: The indexes.
+    /// - Returns: The runner.
+    public func requiring(_ indexes: [RequiredIndexSpec]) -> GRDBMigrationRunner {
+        var runner = self
+        runner.furtherIndexes += indexes
+        return runner
+    }
+
     private init(_ other: GRDBMigrationRunner, registry: MigrationRegistry<Database>) {
         self.registry = registry
         integration = other.integration
         requiredIndexes = other.requiredIndexes
+        furtherIndexes = other.furtherIndexes
         log = other.log
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -15,21 +16,8 @@ enum MigrationLedger {
 
     /// The identifiers of all applied steps, also of those that no registry knows.
     static func read(_ db: Database) throws -> Set<String> {
-        guard try tableExists(db) else { return [] }
+        guard try db.hasTable("grdb_migrations") else { return [] }
         return try String.fetchSet(db, sql: "SELECT identifier FROM grdb_migrations")
-    }
-
-    /// GRDB's own answer comes from a cache, which knows neither what another process has done to
-    /// the schema nor what was rolled back.
-    private static func tableExists(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (
-                    SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'grdb_migrations'
-                )
-                """
-        ) ?? false
     }
 
     /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.
@@ -63,12 +51,48 @@ enum MigrationLedger {
 }
 
 extension MigrationRegistry<Database> {
-    /// Refuses a database that a newer program has migrated.
+    /// Refuses a database that a newer program has migrated, or with steps that are gone.
     func checkKnows(_ applied: Set<String>) throws {
+        let unknown = unknown(among: applied)
+        guard unknown.newer.isEmpty else {
+            throw MigrationKitError.databaseIsNewer(unknown: unknown.newer)
+        }
+        guard unknown.missing.isEmpty else {
+            throw MigrationKitError.appliedMigrationsMissing(unknown.missing)
+        }
+    }
+
+    /// The applied steps that the registry doesn't know, sorted.
+    ///
+    /// Where the identifiers ascend, one before the last of the registry is missing from it: a
+    /// newer program's come behind.
+    func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
         let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
-        let unknown = applied.subtracting(known)
-        guard unknown.isEmpty else {
-            throw MigrationKitError.databaseIsNewer(unknown: unknown.sorted())
+        let unknown = applied.subtracting(known).sorted()
+        let isBefore: (String, String) -> Bool = {
+            $0.compare($1, options: .numeric) == .orderedAscending
+        }
+        guard !unknown.isEmpty, let last = identifiers.last,
+            zip(identifiers, identifiers.dropFirst()).allSatisfy(isBefore)
+        else { return (unknown, []) }
+        return (unknown.filter { !isBefore($0, last) }, unknown.filter { isBefore($0, last) })
+    }
+
+    /// Refuses steps that were changed after they were applied.
+    func checkUnchanged(_ applied: Set<String>, _ db: Database) throws {
+        let changed = try changed(among: applied, db)
+        guard changed.isEmpty else { throw MigrationKitError.changedAfterApplied(changed) }
+    }
+
+    /// The applied steps whose checksum is another one than the journal has, in order.
+    func changed(among applied: Set<String>, _ db: Database) throws -> [String] {
+        guard steps.contains(where: { $0.checksum != nil }) else { return [] }
+        let records = try MigrationJournal.records(db)
+        return steps.compactMap { step in
+            guard let checksum = step.checksum, applied.contains(step.identifier),
+                let recorded = records[step.identifier]?.checksum, recorded != checksum
+            else { return nil }
+            return step.identifier
         }
     }
 
@@ -88,5 +112,17 @@ extension MigrationRegistry<Database> {
     /// The identifiers of the pending steps, in the order of the registry.
     func pending(given applied: Set<String>) -> [String] {
         identifiers.filter { !applied.contains($0) }
+    }
+}
+
+extension Database {
+    /// Whether a table is there. GRDB's own answer comes from a cache, which knows neither what
+    /// another process has done to the schema nor what was rolled back.
+    func hasTable(_ name: String) throws -> Bool {
+        try Bool.fetchOne(
+            self,
+            sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)",
+            arguments: [name]
+        ) ?? false
     }
 }

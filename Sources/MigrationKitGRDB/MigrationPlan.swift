@@ -23,11 +23,13 @@ struct MigrationPlan {
     ///   - applied: The ledger.
     ///   - registry: The steps.
     ///   - end: How many steps of the registry, from its start, are to be applied.
+    ///   - limit: How many of the pending steps are to be applied at most.
     /// - Throws: ``MigrationKitError`` for a ledger that doesn't lead there.
     init(
         applied: Set<String>,
         registry: MigrationRegistry<Database>,
-        through end: Int
+        through end: Int,
+        limit: Int
     ) throws {
         try registry.checkKnows(applied)
         let latestIndex = registry.steps.lastIndex { applied.contains($0.identifier) }
@@ -38,7 +40,8 @@ struct MigrationPlan {
             )
         }
 
-        pending = registry.steps[..<end].filter { !applied.contains($0.identifier) }
+        let pending = registry.steps[..<end].filter { !applied.contains($0.identifier) }
+        self.pending = Array(pending.prefix(limit))
         if let latestIndex, !registry.allowsOutOfOrder {
             // A step that takes the place of others is not late where one of them is applied.
             let late = registry.steps[..<latestIndex].filter {
@@ -54,6 +57,6 @@ struct MigrationPlan {
         obsolete = registry.applied(among: applied)
             .reduce(into: []) { $0.formUnion($1.mergedIdentifiers.intersection(applied)) }
         ledgerCount = applied.count - obsolete.count
-        completes = end == registry.steps.endIndex
+        completes = end == registry.steps.endIndex && pending.count <= limit
     }
 }

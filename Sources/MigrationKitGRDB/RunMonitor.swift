@@ -61,19 +61,21 @@ final class RunMonitor: @unchecked Sendable {
     ///
     /// - Parameter ledgerRows: How many rows of the ledger the work changes. They are none of the
     ///   step's own.
+    /// - Returns: How long the work took, in seconds.
     func step(
         _ identifier: String,
         in db: Database,
         ledgerRows: Int = 0,
         _ work: () throws -> Void
-    ) throws {
+    ) throws -> Double {
         try checkCancellation()
+        let start = ContinuousClock.now
         let index = lock.withLock {
             running = Running(
                 identifier: identifier,
-                start: .now,
+                start: start,
                 changesBefore: db.totalChangesCount,
-                lastSign: .now
+                lastSign: start
             )
             return finished.count + 1
         }
@@ -86,6 +88,7 @@ final class RunMonitor: @unchecked Sendable {
             self.running = running
         }
         try checkCancellation()
+        return (.now - start) / .seconds(1)
     }
 
     /// The running step, if there is one, is committed.

@@ -34,6 +34,9 @@ public struct MigrationFolder: Sendable {
     /// A step throws ``SQLStatementError`` if SQLite refuses a statement.
     public let steps: [MigrationStep<Database>]
 
+    /// The SQL of the steps, by their identifiers.
+    public let scripts: [String: MigrationSQL]
+
     /// What is worth knowing about statements that work, but perhaps not as their author thinks.
     public let notes: [MigrationNote]
 
@@ -73,6 +76,11 @@ public struct MigrationFolder: Sendable {
         self.path = path
         self.format = first.format
         self.steps = migrations.map { Self.step($0.file, $0.scripts) }
+        self.scripts = Dictionary(
+            uniqueKeysWithValues: migrations.map {
+                ($0.file.identifier, MigrationSQL($0.scripts))
+            }
+        )
         self.notes = migrations.flatMap(\.scripts.notes)
         self.versions = migrations.map(\.file.version)
     }
@@ -90,8 +98,23 @@ public struct MigrationFolder: Sendable {
             identifier: file.identifier,
             sourceFile: file.path,
             usesTransaction: scripts.usesTransaction,
+            checksum: up.checksum,
             apply: { try up.run(in: $0) },
             rollback: rollback
         )
+    }
+}
+
+/// The SQL of a step, as it stands in its files.
+public struct MigrationSQL: Equatable, Sendable {
+    /// What applies the step.
+    public let up: String
+
+    /// What takes it back; `nil` if nothing does.
+    public let down: String?
+
+    init(_ scripts: MigrationScripts) {
+        up = scripts.up.text
+        down = scripts.down?.text
     }
 }

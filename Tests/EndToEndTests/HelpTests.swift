@@ -2,7 +2,10 @@ import TestSupport
 import Testing
 
 @Suite struct HelpTests {
-    static let commands = ["migrate", "status", "rollback", "verify", "schema-dump", "key"]
+    static let commands = [
+        "migrate", "plan", "status", "history", "rollback", "redo", "verify", "baseline", "repair",
+        "schema-dump", "key", "create",
+    ]
     static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]
 
     @Test(arguments: [[]] + commands.map { [$0] } + keyCommands.map { ["key", $0] })

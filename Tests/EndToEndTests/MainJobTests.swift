@@ -49,12 +49,13 @@ import Testing
 
         let status = try tool.onStore("status")
         #expect(status.status == 0)
+        let time = /\d{4}-\d\d-\d\d \d\d:\d\d/
         #expect(
-            status.stdout == """
-                STATE    MIGRATION   SOURCE
-                up       0001_items  0001_items.sql
-                up       0002_row    0002_row.sql
-                down     0003_tags   0003_tags.sql
+            status.stdout.replacing(time, with: "when").replacing(/\d+ ms/, with: "1 ms") == """
+                STATE  APPLIED           TOOK  MIGRATION
+                up     when  1 ms  0001_items
+                up     when  1 ms  0002_row
+                down                           0003_tags
 
                 1 pending: 'migrate' applies it.
 
@@ -69,6 +70,7 @@ import Testing
             try tool.onStore("status", "--json").json()["migrations"] as? [[String: Any]]
         )
         #expect(rows.map { $0["state"] as? String } == ["up", "down", "unknown"])
+        #expect(rows.map { $0["missing"] as? Bool } == [false, false, true])
         #expect(
             rows.map { $0["identifier"] as? String } == ["0001_items", "0003_tags", "0002_row"]
         )

@@ -50,7 +50,7 @@ import Testing
         #expect(output.text.contains("0001_items"))
         try run("migrate")
         try run("status")
-        #expect(output.text.contains("up       0002_tags"))
+        #expect(output.text.contains("0002_tags"))
         try run("verify")
         #expect(output.text.contains("ok      quick_check"))
         try run("rollback", "--steps", "2")

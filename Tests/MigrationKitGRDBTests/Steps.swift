@@ -57,8 +57,8 @@ struct Contents: Equatable {
         schema = try writer.read { db in
             try String.fetchAll(
                 db,
-                sql: "SELECT ifnull(sql, name) FROM sqlite_master WHERE name <> 'grdb_migrations'"
-                    + " AND tbl_name <> 'grdb_migrations' ORDER BY name"
+                sql: "SELECT ifnull(sql, name) FROM sqlite_master"
+                    + " WHERE tbl_name NOT LIKE 'grdb_migration%' ORDER BY name"
             )
         }
         ledger = try writer.read { db in

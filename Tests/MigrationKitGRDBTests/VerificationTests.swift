@@ -38,6 +38,24 @@ import Testing
         }
     }
 
+    @Test func furtherIndexIsAskedForBesideTheHooksOfTheHost() throws {
+        let missing = RequiredIndexSpec(table: "tag", index: "none")
+        let error = GRDBMigrationVerificationError.missingIndex(table: "tag", index: "none")
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps(),
+            integration: .init(verifyPostMigration: { _ in })
+        ).requiring([missing])
+        try runner.migrate(in: queue, upTo: "0001_items")
+        #expect(throws: error) { try runner.allowingOutOfOrder().migrate(in: queue) }
+        // The last step is undone.
+        #expect(try Contents(of: queue).ledger == runner.migrationIdentifiers.dropLast())
+        #expect(throws: error) { try runner.runPostMigrationChecks(in: queue) }
+        // Named once, however often it is asked for.
+        let checks = try runner.verificationChecks(in: queue, additionalIndexes: [missing])
+        #expect(checks.map(\.name) == ["verifyPostMigration", "required_index tag.none"])
+        #expect(checks.map(\.ok) == [true, false])
+    }
+
     @Test func requiredIndexMustBeOnItsTable() throws {
         try GRDBMigrationRunner(steps: itemSteps()).migrate(in: queue)
         func verify(_ table: String, _ index: String) throws {

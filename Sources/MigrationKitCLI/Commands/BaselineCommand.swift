@@ -1,16 +1,21 @@
 import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 
 struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "baseline",
             abstract: "Record migrations as applied without running them.",
-            usage: "\(Migrations.programName) baseline <identifier> [<options>]",
+            usage: """
+                \(Migrations.programName) baseline <identifier> [<options>]
+                \(Migrations.programName) baseline --adopt <tool> [<options>]
+                """,
             discussion: """
                 For a database whose tables were made by other means: from then on it is migrated \
-                like any other. Refused where a migration is applied already.
+                like any other. With --adopt, another tool's own table tells what was applied; it \
+                stays as it is. Refused where a migration is applied already.
                 """
         )
     }
@@ -21,7 +26,10 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             valueName: "identifier"
         )
     )
-    var identifier: String
+    var identifier: String?
+
+    @Option(help: .adoptedTool)
+    var adopt: MigrationTool?
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -30,22 +38,32 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    func validate() throws {
+        guard (identifier == nil) != (adopt == nil) else {
+            throw ValidationError("Name the last migration that is there, or a tool to --adopt.")
+        }
+    }
+
     func run(in context: CommandContext) throws {
+        var target: String?
         let store = try openStore(in: context) { runner in
-            guard runner.migrationIdentifiers.contains(identifier) else {
-                throw MigrationKitError.unknownMigrationTarget(identifier)
+            target = try identifier.map {
+                try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
             }
         }
-        let recorded = try store.runner.baseline(in: store.writer, upTo: identifier)
+        var recorded: [String] = []
+        if let target {
+            recorded = try store.runner.baseline(in: store.writer, upTo: target)
+        } else if let adopt {
+            recorded = try store.adopt(adopt, options: MigrationOptions())
+        }
         let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer)
         if json {
             return try context.printJSON(
                 Document(database: store.path, recorded: recorded, pending: pending)
             )
         }
-        let count = "\(recorded.count) \(recorded.count == 1 ? "migration" : "migrations")"
-        context.output("Recorded \(count) as applied, without running:")
-        recorded.forEach { context.output("  \($0)") }
+        context.output(recorded.baselineSummary)
         context.output(pending.isEmpty ? "Nothing is pending." : "\(pending.count) pending.")
     }
 
@@ -54,5 +72,15 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
         let database: String?
         let recorded: [String]
         let pending: [String]
+    }
+}
+
+extension [String] {
+    /// Which migrations were recorded.
+    var baselineSummary: String {
+        guard !isEmpty else { return "Nothing was applied, and so nothing is recorded." }
+        let count = "\(count) \(count == 1 ? "migration" : "migrations")"
+        return (["Recorded \(count) as applied, without running:"] + map { "  \($0)" })
+            .joined(separator: "\n")
     }
 }

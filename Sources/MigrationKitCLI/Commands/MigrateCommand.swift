@@ -1,6 +1,7 @@
 import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 
 struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
@@ -19,10 +20,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
-    @Option(
-        help: ArgumentHelp("The last migration to apply; default: all.", valueName: "identifier")
-    )
-    var to: String?
+    @OptionGroup var range: RangeOptions
+
+    @Option(help: .adoptedTool)
+    var adopt: MigrationTool?
 
     @Flag(help: "Run everything, report what would change, and undo it.")
     var dryRun = false
@@ -38,9 +39,6 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
-
-    @Flag(help: "Apply pending migrations that come before applied ones.")
-    var allowOutOfOrder = false
 
     #if DEBUG
         // Not in the tool that people install: it destroys every row.
@@ -65,52 +63,84 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         if dryRun, backup != nil {
             throw ValidationError("A dry run changes nothing: leave out --backup.")
         }
+        if dryRun, adopt != nil {
+            throw ValidationError(
+                "A dry run records nothing: leave out --adopt, or use 'baseline'."
+            )
+        }
     }
 
     func run(in context: CommandContext) throws {
-        var store = try openStore(
+        var target: String?
+        let store = try openStore(
             in: context,
             createsFile: !dryRun,
-            lockTimeout: run.lockTimeout
-        ) { runner in
-            if let to, !runner.migrationIdentifiers.contains(to) {
-                throw MigrationKitError.unknownMigrationTarget(to)
-            }
-        }
-        if allowOutOfOrder {
-            store.runner = store.runner.allowingOutOfOrder()
-        }
+            run: run,
+            allowsOutOfOrder: range.allowOutOfOrder
+        ) { target = try range.target(in: $0) }
         let runner = store.runner
         let writer = store.writer
-        var options = run.options
+        var options = try run.options(in: context)
         options.verifiesUnchanged = verify
 
-        if !json, !store.notes.isEmpty {
-            let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
-            for note in store.notes where pending.contains(note.identifier) {
-                context.errorOutput("note: \(note)")
-            }
-        }
-        if dryRun {
-            return try context.reportDryRun(on: store, json: json) { watched in
-                try runner.dryRun(in: writer, upTo: to, options: watched(options))
-            }
-        }
         #if DEBUG
-            if eraseOnSchemaChange, try runner.eraseDatabaseOnSchemaChange(in: writer) {
+            if eraseOnSchemaChange, !dryRun,
+                try runner.eraseDatabaseOnSchemaChange(in: writer)
+            {
                 context.errorOutput("warning: a migration was changed; the database was erased")
             }
         #endif
-        if let backup, try runner.hasPendingMigrations(in: writer) {
+        // What the run would refuse is refused before anything is copied.
+        let hasWork =
+            try adopt != nil
+            || !runner.plannedSteps(in: writer, upTo: target, steps: range.steps).isEmpty
+        if let backup, hasWork {
             try DatabaseBackup.copy(writer, to: backup)
             context.errorOutput("backup written to \(backup)")
         }
-        try context.report(.applied, on: store, json: json) { watched in
-            if let to {
-                try runner.migrate(in: writer, upTo: to, options: watched(options))
+        let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }
+        if !json {
+            try store.tellNotes(
+                about: runner.pendingMigrationIdentifiers(in: writer),
+                to: context
+            )
+        }
+        if dryRun {
+            return try context.reportDryRun(on: store, json: json) { watched in
+                try runner.dryRun(
+                    in: writer,
+                    upTo: target,
+                    steps: range.steps,
+                    options: watched(options)
+                )
+            }
+        }
+        try context.report(.applied, on: store, recorded: adopted, json: json) { watched in
+            if let target {
+                try runner.migrate(in: writer, upTo: target, options: watched(options))
+            } else if let steps = range.steps {
+                try runner.migrate(in: writer, steps: steps, options: watched(options))
             } else {
                 try runner.migrate(in: writer, options: watched(options))
             }
         }
+    }
+
+    /// Takes over what another tool has applied, once: where there is a ledger, it was done before.
+    ///
+    /// - Returns: The identifiers that were recorded.
+    private func adopt(
+        _ tool: MigrationTool,
+        _ store: OpenStore,
+        _ options: MigrationOptions,
+        tellingTo context: CommandContext
+    ) throws -> [String] {
+        guard try store.runner.appliedMigrationIdentifiers(in: store.writer).isEmpty else {
+            context.errorOutput("note: the database has a ledger, and nothing is left to adopt")
+            return []
+        }
+        let recorded = try store.adopt(tool, options: options)
+        if !json { context.output(recorded.baselineSummary) }
+        return recorded
     }
 }

@@ -7,7 +7,8 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
         CommandConfiguration(
             commandName: "rollback",
             abstract: "Undo the latest migrations, newest first, then verify.",
-            usage: "\(Migrations.programName) rollback [--steps <number>] [<options>]",
+            usage:
+                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
             discussion: """
                 Whether each of them can be undone is found out before the first one is.
                 """
@@ -16,9 +17,20 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Option(
         name: [.customLong("steps"), .customLong("step")],
-        help: ArgumentHelp("How many migrations to undo.", valueName: "number")
+        help: ArgumentHelp("How many migrations to undo; default: 1.", valueName: "number")
     )
-    var steps = 1
+    var steps: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Undo all after this one; the beginning of its name is enough.",
+            valueName: "identifier"
+        )
+    )
+    var to: String?
+
+    @Flag(help: "Undo all.")
+    var all = false
 
     @OptionGroup var run: RunOptions
     @Flag(help: "Print one JSON document.")
@@ -28,17 +40,40 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    func validate() throws {
+        let given = [steps == nil ? nil : "--steps", to == nil ? nil : "--to", all ? "--all" : nil]
+            .compactMap { $0 }
+        guard given.count <= 1 else {
+            throw ValidationError(
+                "\(given.joined(separator: " and ")) both say how far to go back: keep one of them."
+            )
+        }
+    }
+
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context, lockTimeout: run.lockTimeout) { _ in
-            guard steps >= 0 else {
+        var target: String?
+        let store = try openStore(in: context, run: run) { runner in
+            if let steps, steps < 0 {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
+            target = try to.map {
+                try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
+            }
         }
+        let options = try run.options(in: context)
         try context.report(.rolledBack, on: store, json: json) { watched in
-            try store.runner.rollbackMigrations(
+            let options = watched(options)
+            if let target {
+                return try store.runner.rollbackMigrations(
+                    in: store.writer,
+                    downTo: target,
+                    options: options
+                )
+            }
+            return try store.runner.rollbackMigrations(
                 in: store.writer,
-                steps: steps,
-                options: watched(run.options)
+                steps: all ? .max : steps ?? 1,
+                options: options
             )
         }
     }

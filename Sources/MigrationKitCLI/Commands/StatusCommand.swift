@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import MigrationKit
+import MigrationKitGRDB
 
 struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
@@ -8,10 +10,18 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Show which migrations are applied.",
             usage: "\(Migrations.programName) status [<options>]",
             discussion: """
-                'up' is applied, 'down' is pending, and 'unknown' was applied by a newer program.
+                'up' is applied, 'down' is pending, 'changed' has another text than the one that \
+                was applied. 'missing' was applied and is no longer there, 'unknown' was applied \
+                by a newer program.
                 """
         )
     }
+
+    @Flag(help: "End with 3 if something is pending.")
+    var exitCode = false
+
+    @Flag(help: "Show every setting and where it comes from, and open nothing.")
+    var showSettings = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -21,63 +31,147 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let opened = try openStore(in: context)
-        let runner = opened.runner
-        let applied = try runner.appliedMigrationIdentifiers(in: opened.writer)
-        let unknown = applied.subtracting(runner.migrationIdentifiers).sorted()
-        let pending = runner.migrationIdentifiers.filter { !applied.contains($0) }
-
-        let rows =
-            runner.migrationManifest.map { migration in
-                Row(
-                    identifier: migration.identifier,
-                    source: migration.sourceFile,
-                    state: (applied.contains(migration.identifier)
-                        ? MigrationState.up : .down).rawValue
-                )
-            } + unknown.map { Row(identifier: $0, source: nil, state: "unknown") }
-
+        if showSettings { return try context.showSettings(of: self, json: json) }
+        let store = try openStore(in: context)
+        let report = try StatusReport(of: store)
         if json {
-            return try context.printJSON(
-                Document(database: opened.path, migrations: rows, pending: pending)
-            )
+            try context.printJSON(report.document)
+        } else {
+            context.output(report.text)
         }
-        context.output(Self.table(rows))
-        context.output("")
-        context.output(
+        if exitCode, !report.pending.isEmpty {
+            throw MigrationCLIError.pending(report.pending)
+        }
+    }
+}
+
+/// Where each migration of a database stands.
+private struct StatusReport {
+    struct Row {
+        let identifier: String
+        let source: String?
+        /// The state of the contract, or what people are to notice instead of it.
+        let state: String
+        let mark: String?
+        let record: MigrationRecord?
+    }
+
+    let path: String?
+    let rows: [Row]
+    let pending: [String]
+
+    init(of store: OpenStore) throws {
+        let (runner, writer) = (store.runner, store.writer)
+        let applied = try runner.appliedMigrationIdentifiers(in: writer)
+        let records = try runner.migrationRecords(in: writer)
+        let changed = Set(try runner.changedMigrationIdentifiers(in: writer))
+        let missing = Set(try runner.missingMigrationIdentifiers(in: writer))
+        let known = runner.migrationManifest
+
+        path = store.path
+        pending = known.map(\.identifier).filter { !applied.contains($0) }
+        let strangers = applied.subtracting(known.map(\.identifier)).sorted {
+            $0.compare($1, options: .numeric) == .orderedAscending
+        }
+        rows =
+            known.map { identifier, source in
+                Row(
+                    identifier: identifier,
+                    source: source,
+                    state: (applied.contains(identifier)
+                        ? MigrationState.up : .down).rawValue,
+                    mark: changed.contains(identifier) ? "changed" : nil,
+                    record: records[identifier]
+                )
+            }
+            + strangers.map { identifier in
+                Row(
+                    identifier: identifier,
+                    source: nil,
+                    state: "unknown",
+                    mark: missing.contains(identifier) ? "missing" : nil,
+                    record: records[identifier]
+                )
+            }
+    }
+
+    // MARK: - For People
+
+    var text: String {
+        let lines = rows.map { row in
+            [
+                row.mark ?? row.state,
+                row.record?.appliedAt?.localMinute ?? "",
+                row.record?.seconds.map(duration) ?? "",
+                row.identifier + (row.isSourceTold ? "" : "  (\(row.source ?? ""))"),
+            ]
+        }
+        return table(["STATE", "APPLIED", "TOOK", "MIGRATION"], lines) + "\n\n" + closing
+    }
+
+    private var closing: String {
+        var lines = [
             pending.isEmpty
                 ? "Nothing is pending."
                 : "\(pending.count) pending: 'migrate' applies \(pending.count == 1 ? "it" : "them")."
+        ]
+        func count(_ isCounted: (Row) -> Bool, _ text: (Int) -> String) {
+            let count = rows.count(where: isCounted)
+            if count > 0 { lines.append(text(count)) }
+        }
+        count({ $0.mark == "changed" }) {
+            "\($0) changed since: 'migrate' refuses; 'repair' accepts the new text."
+        }
+        count({ $0.mark == "missing" }) {
+            "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") there again."
+        }
+        count({ $0.state == "unknown" && $0.mark == nil }) {
+            "\($0) unknown: a newer program was here, so 'migrate' refuses."
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    // MARK: - For Programs
+
+    var document: some Encodable {
+        Document(
+            database: path,
+            migrations: rows.map { row in
+                Document.Migration(
+                    identifier: row.identifier,
+                    source: row.source,
+                    state: row.state,
+                    appliedAt: row.record?.appliedAt?.iso8601,
+                    seconds: row.record?.seconds,
+                    changed: row.mark == "changed",
+                    missing: row.mark == "missing"
+                )
+            },
+            pending: pending
         )
-        if !unknown.isEmpty {
-            context.output(
-                "\(unknown.count) unknown: a newer program was here, so 'migrate' will refuse."
-            )
-        }
-    }
-
-    private static func table(_ rows: [Row]) -> String {
-        let width = max(9, rows.map(\.identifier.count).max() ?? 0)
-        func line(_ state: String, _ identifier: String, _ source: String) -> String {
-            let cells = [
-                state.padded(to: 7), identifier.padded(to: width), source,
-            ]
-            return cells.joined(separator: "  ").trimmingTrailingSpaces()
-        }
-        let lines = rows.map { line($0.state, $0.identifier, $0.source ?? "") }
-        return ([line("STATE", "MIGRATION", "SOURCE")] + lines).joined(separator: "\n")
-    }
-
-    private struct Row: Encodable {
-        let identifier: String
-        let source: String?
-        let state: String
     }
 
     private struct Document: Encodable {
+        struct Migration: Encodable {
+            let identifier: String
+            let source: String?
+            let state: String
+            let appliedAt: String?
+            let seconds: Double?
+            let changed: Bool
+            let missing: Bool
+        }
+
         let schemaVersion = JSON.schemaVersion
         let database: String?
-        let migrations: [Row]
+        let migrations: [Migration]
         let pending: [String]
+    }
+}
+
+extension StatusReport.Row {
+    /// Whether the identifier says already where the migration is defined.
+    fileprivate var isSourceTold: Bool {
+        source?.contains(identifier) ?? true
     }
 }

@@ -22,7 +22,12 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             "An index that must be there; may be given several times.",
             valueName: "table.index"
         ),
-        transform: { try RequiredIndexSpec(argument: $0) }
+        transform: {
+            guard let index = RequiredIndexSpec(dotted: $0) else {
+                throw ValidationError("'\($0)' is not of the form TABLE.INDEX.")
+            }
+            return index
+        }
     )
     var requiredIndexes: [RequiredIndexSpec] = []
 
@@ -71,16 +76,5 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             ok = checks.allSatisfy(\.ok)
             self.checks = checks.map { Check(name: $0.name, ok: $0.ok, detail: $0.detail) }
         }
-    }
-}
-
-extension RequiredIndexSpec {
-    /// - Parameter argument: `TABLE.INDEX`. A name that has a dot itself is the index's.
-    fileprivate init(argument: String) throws {
-        let parts = argument.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-            throw ValidationError("'\(argument)' is not of the form TABLE.INDEX.")
-        }
-        self.init(table: String(parts[0]), index: String(parts[1]))
     }
 }

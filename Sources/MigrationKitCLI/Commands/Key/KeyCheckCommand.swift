@@ -19,8 +19,10 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
     var json = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
         let options = try database.resolved(in: context)
         context.keySource.note(options.keySource)

@@ -24,11 +24,13 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
     var json = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let service = try keychain.requiredService(in: context.environment)
-        let account = keychain.account(in: context.environment)
-        let store = keychain.keyStore
+        context.settingsSource.use(settings.config)
+        let service = try keychain.requiredService(in: context)
+        let account = try keychain.account(in: context)
+        let store = try keychain.keyStore(in: context)
         let item = try store.onlyItem(service: service, account: account)
         try context.confirm(
             "Delete the key \(item.summaryLine)? What only it opens is lost.",

@@ -24,10 +24,12 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     var json = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let (service, account) = try keychain.requiredItem(in: context.environment)
-        let item = try keychain.keyStore.storeChecked(
+        context.settingsSource.use(settings.config)
+        let (service, account) = try keychain.requiredItem(in: context)
+        let item = try keychain.keyStore(in: context).storeChecked(
             .generate(),
             service: service,
             account: account,

@@ -14,18 +14,20 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @Flag(help: "List all, whatever service the environment names.")
+    @Flag(help: "List all, whatever service the environment or the settings name.")
     var all = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
         guard !all || keychain.keychainService == nil else { throw KeyCommandError.allAndService }
-        let service = all ? nil : keychain.service(in: context.environment)
-        let items = try keychain.keyStore.items(
+        let service = try all ? nil : keychain.service(in: context)
+        let items = try keychain.keyStore(in: context, ofService: service != nil).items(
             service: service,
             // Who lists wants to see every account, also where the environment names one.
             account: keychain.keychainAccount

@@ -31,10 +31,12 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
     var json = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
     @OptionGroup(title: "Source") var secret: SecretOptions
 
     func run(in context: CommandContext) throws {
-        let (service, account) = try keychain.requiredItem(in: context.environment)
+        context.settingsSource.use(settings.config)
+        let (service, account) = try keychain.requiredItem(in: context)
         guard secret.named.count <= 1 else {
             throw MigrationCLIError.severalKeySources(secret.named)
         }
@@ -43,7 +45,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
         context.keySource.note(source)
 
         // Asked before the key is: what is refused should cost nobody the typing.
-        let store = keychain.keyStore
+        let store = try keychain.keyStore(in: context)
         let isThere = try !store.items(service: service, account: account).isEmpty
         if isThere {
             guard replace else {
@@ -61,7 +63,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
 
         let item = try store.storeChecked(
-            key(from: source),
+            key(from: source, asking: store),
             service: service,
             account: account,
             label: label,
@@ -91,8 +93,11 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
         return source
     }
 
-    private func key(from source: KeySource) throws -> DatabaseKey {
-        let resolver = KeyResolver { keychain.keyStore }
+    private func key(
+        from source: KeySource,
+        asking store: some KeyStore
+    ) throws -> DatabaseKey {
+        let resolver = KeyResolver { store }
         let key = try resolver.key(from: source, form: secret.form)
         if case .prompt = source {
             // Nobody sees what is typed, and a key with a slip in it opens nothing.

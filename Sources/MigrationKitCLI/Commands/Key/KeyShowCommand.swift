@@ -27,14 +27,16 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
     var json = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let service = try keychain.requiredService(in: context.environment)
-        let account = keychain.account(in: context.environment)
+        context.settingsSource.use(settings.config)
+        let service = try keychain.requiredService(in: context)
+        let account = try keychain.account(in: context)
         guard !reveal || force || context.outputIsTerminal else {
             throw KeyCommandError.outputIsNoTerminal
         }
-        let store = keychain.keyStore
+        let store = try keychain.keyStore(in: context)
         guard reveal else {
             let item = try store.onlyItem(service: service, account: account)
             if json {

@@ -45,10 +45,11 @@ extension CommandContext {
         isAnswered: Bool,
         noPrompt: Bool
     ) throws {
-        guard !isAnswered else { return }
-        guard canPrompt, !noPrompt, let answer = Terminal.confirm(question.printable) else {
-            throw KeyCommandError.needsConfirmation(action: action)
-        }
-        guard answer else { throw KeyCommandError.declined }
+        try confirm(
+            question,
+            isAnswered: isAnswered,
+            noPrompt: noPrompt,
+            else: KeyCommandError.needsConfirmation(action: action)
+        )
     }
 }

@@ -1,0 +1,78 @@
+import ArgumentParser
+import MigrationKitSQL
+
+struct CreateCommand: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "create",
+            abstract: "Write the files of a new migration.",
+            usage: "\(FolderMigrations.programName) create <name> [--timestamp] [<options>]",
+            discussion: """
+                In the folder's own form, with the number after its latest. Needs no database and \
+                no key. As long as no SQL is in them, the other commands refuse the folder.
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("What it does, such as 'add tags'.", valueName: "name"))
+    var name: String
+
+    @Flag(help: "Number it by the date and time in UTC, instead of as the latest is.")
+    var timestamp = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The form, for a folder without migrations; default: dbmate.",
+            valueName: "form"
+        )
+    )
+    var format: MigrationFormat?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Migrations") var migrations: FolderMigrations
+
+    func run(in context: CommandContext) throws {
+        let created = try MigrationFolder.create(
+            name,
+            in: migrations.path(in: context),
+            format: format,
+            numbering: timestamp ? .timestamp : .asLatest
+        )
+        if json {
+            return try context.printJSON(
+                Document(identifier: created.identifier, files: created.files)
+            )
+        }
+        for file in created.files {
+            context.output("Created \(file)")
+        }
+        context.output("Write the SQL into it; 'plan' then shows what would run.")
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let identifier: String
+        let files: [String]
+    }
+}
+
+extension MigrationFormat: ExpressibleByArgument {
+    /// The names on the command line.
+    public static var allValueStrings: [String] {
+        allCases.map(\.argument)
+    }
+
+    /// Reads a name from the command line.
+    ///
+    /// - Parameter argument: The name.
+    public init?(argument: String) {
+        guard let format = Self.allCases.first(where: { $0.argument == argument }) else {
+            return nil
+        }
+        self = format
+    }
+
+    private var argument: String { self == .upOnly ? "up-only" : rawValue }
+}

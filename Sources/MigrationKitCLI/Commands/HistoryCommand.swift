@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import MigrationKitGRDB
+
+struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "history",
+            abstract: "Show what was done to the migrations, and when.",
+            usage: "\(Migrations.programName) history [<options>]",
+            discussion: """
+                'applied' ran, 'rolledBack' was taken back, 'recorded' was noted as applied \
+                without running, 'repaired' had a changed text accepted. What other programs did \
+                is not in it.
+                """
+        )
+    }
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+
+    func run(in context: CommandContext) throws {
+        let (writer, path) = try context.open(
+            database,
+            createsFile: false,
+            isPlaintext: encryption.noEncryption,
+            lockTimeout: nil
+        )
+        let entries = try GRDBMigrationRunner.history(in: writer)
+        if json {
+            return try context.printJSON(
+                Document(database: path, history: entries.map(Document.Entry.init))
+            )
+        }
+        guard !entries.isEmpty else { return context.output("Nothing is noted.") }
+        let rows = entries.map { entry in
+            [
+                entry.time.localMinute, entry.event.rawValue,
+                entry.seconds.map(duration) ?? "", entry.identifier,
+            ]
+        }
+        context.output(table(["TIME", "EVENT", "TOOK", "MIGRATION"], rows))
+    }
+
+    private struct Document: Encodable {
+        struct Entry: Encodable {
+            let identifier: String
+            let event: String
+            let time: String
+            let seconds: Double?
+            let checksum: String?
+
+            init(_ entry: MigrationHistoryEntry) {
+                identifier = entry.identifier
+                event = entry.event.rawValue
+                time = entry.time.iso8601
+                seconds = entry.seconds
+                checksum = entry.checksum
+            }
+        }
+
+        let schemaVersion = JSON.schemaVersion
+        let database: String?
+        let history: [Entry]
+    }
+}

@@ -1,0 +1,109 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
+
+struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "plan",
+            abstract: "Show what 'migrate' would run, without running it.",
+            usage: "\(Migrations.programName) plan [--to <identifier>] [<options>]",
+            discussion: """
+                The pending migrations in order, each with its SQL and the transaction that it \
+                runs in. 'migrate --dry-run' tries them on the database as well.
+                """
+        )
+    }
+
+    @OptionGroup var range: RangeOptions
+
+    @Flag(help: "Plan for one transaction for the whole run.")
+    var allOrNothing = false
+
+    @Flag(help: "End with 3 if something is pending.")
+    var exitCode = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func run(in context: CommandContext) throws {
+        var target: String?
+        let store = try openStore(in: context, allowsOutOfOrder: range.allowOutOfOrder) {
+            target = try range.target(in: $0)
+        }
+        let steps = try store.runner.plannedSteps(
+            in: store.writer,
+            upTo: target,
+            steps: range.steps,
+            transaction: allOrNothing ? .allOrNothing : .perStep
+        )
+        if json {
+            try context.printJSON(
+                Document(
+                    database: store.path,
+                    transaction: allOrNothing ? "allOrNothing" : "perStep",
+                    migrations: steps.map { Document.Step($0, store.scripts[$0.identifier]) }
+                )
+            )
+        } else {
+            context.output(text(of: steps, scripts: store.scripts))
+        }
+        if exitCode, !steps.isEmpty {
+            throw MigrationCLIError.pending(steps.map(\.identifier))
+        }
+    }
+
+    /// An SQL script for people: what the engine gets, and in which transaction.
+    private func text(
+        of steps: [GRDBMigrationRunner.Step],
+        scripts: [String: MigrationSQL]
+    ) -> String {
+        guard let last = steps.last else { return "-- Nothing is pending." }
+        let count = "\(steps.count) \(steps.count == 1 ? "migration" : "migrations")"
+        var lines = ["-- \(count) pending"]
+        if allOrNothing { lines += ["", "BEGIN IMMEDIATE;"] }
+        for step in steps {
+            let own = !allOrNothing && step.usesTransaction
+            let isLast = step.identifier == last.identifier
+            lines += ["", "-- \(step.identifier) (\(step.sourceFile))"]
+            if !step.usesTransaction { lines.append("-- outside of a transaction") }
+            if own { lines.append("BEGIN IMMEDIATE;") }
+            lines.append(scripts[step.identifier]?.up ?? "-- code of this program")
+            if step.foreignKeyChecks == .deferred, step.usesTransaction {
+                lines.append("-- foreign keys checked")
+            }
+            if isLast || !step.usesTransaction { lines.append("-- database verified") }
+            if own { lines.append("COMMIT;") }
+        }
+        if allOrNothing { lines += ["", "COMMIT;"] }
+        return lines.joined(separator: "\n")
+    }
+
+    private struct Document: Encodable {
+        struct Step: Encodable {
+            let identifier: String
+            let source: String
+            let usesTransaction: Bool
+            let foreignKeyChecks: String
+            let sql: String?
+
+            init(_ step: GRDBMigrationRunner.Step, _ script: MigrationSQL?) {
+                identifier = step.identifier
+                source = step.sourceFile
+                usesTransaction = step.usesTransaction
+                foreignKeyChecks = "\(step.foreignKeyChecks)"
+                sql = script?.up
+            }
+        }
+
+        let schemaVersion = JSON.schemaVersion
+        let database: String?
+        let transaction: String
+        let migrations: [Step]
+    }
+}

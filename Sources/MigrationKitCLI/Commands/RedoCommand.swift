@@ -1,0 +1,53 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitGRDB
+
+struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "redo",
+            abstract: "Undo the latest migrations and apply them again.",
+            usage: "\(Migrations.programName) redo [--steps <number>] [<options>]",
+            discussion: """
+                For development: what a migration has written is lost with it. Whether each of \
+                them can be undone is found out before the first one is.
+                """
+        )
+    }
+
+    @Option(help: ArgumentHelp("How many migrations.", valueName: "number"))
+    var steps = 1
+
+    @OptionGroup var run: RunOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func run(in context: CommandContext) throws {
+        let store = try openStore(in: context, run: run) { _ in
+            guard steps >= 0 else {
+                throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
+            }
+        }
+        let options = try run.options(in: context)
+        try context.reportRedo(on: store, json: json) { watched in
+            let options = watched(options)
+            let undone = try store.runner.rollbackMigrations(
+                in: store.writer,
+                steps: steps,
+                options: options
+            )
+            // Nothing to undo is nothing to apply again.
+            guard let latest = undone.steps.first else { return (undone, undone) }
+            let redone = try store.runner.migrate(
+                in: store.writer,
+                upTo: latest.identifier,
+                options: options
+            )
+            return (undone, redone)
+        }
+    }
+}

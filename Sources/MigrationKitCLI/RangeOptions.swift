@@ -1,0 +1,39 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitGRDB
+
+/// Which of the pending migrations a forward command is about.
+struct RangeOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The last migration to apply; the beginning of its name is enough.",
+            valueName: "identifier"
+        )
+    )
+    var to: String?
+
+    @Option(help: ArgumentHelp("How many to apply at most.", valueName: "number"))
+    var steps: Int?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Apply pending migrations that come before applied ones; default: refuse."
+    )
+    var allowOutOfOrder: Bool?
+
+    func validate() throws {
+        guard to == nil || steps == nil else {
+            throw ValidationError("--to and --steps both say where to end: keep one of them.")
+        }
+    }
+
+    /// The last migration to apply, where one is named.
+    func target(in runner: GRDBMigrationRunner) throws -> String? {
+        if let steps, steps < 0 {
+            throw MigrationKitError.stepCountMustBeNonNegative(steps)
+        }
+        return try to.map {
+            try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
+        }
+    }
+}

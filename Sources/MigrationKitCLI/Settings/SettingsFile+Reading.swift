@@ -1,0 +1,74 @@
+import Foundation
+
+extension SettingsFile {
+    /// More than any settings have; a device has no end.
+    private static let limit = 1 << 16
+
+    /// Reads the file that was named.
+    ///
+    /// - Parameters:
+    ///   - path: Its path, absolute or seen from the working folder; a pipe is read to its end.
+    ///   - home: What `~/` stands for in its paths.
+    ///   - keys: The settings that there are.
+    /// - Throws: ``SettingsFileError``.
+    static func named(_ path: String, home: String?, keys: [SettingsKey]) throws -> SettingsFile {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(errno, path) }
+        defer { close(descriptor) }
+        return try read(descriptor, path, home: home, keys: keys)
+    }
+
+    /// Reads the file of the working folder, if there is one.
+    ///
+    /// Nobody has named it, so it must be the user's own, or root's: who unpacks an archive into a
+    /// shared folder doesn't say on which database others run what.
+    ///
+    /// - Throws: ``SettingsFileError``.
+    static func found(home: String?, keys: [SettingsKey]) throws -> SettingsFile? {
+        // Without waiting: a pipe of that name is nobody's settings.
+        let descriptor = open(defaultName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw failure(errno, defaultName)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure(errno, defaultName) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw SettingsFileError.notAFile(path: defaultName)
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & S_IWOTH == 0
+        else { throw SettingsFileError.ofAnother(path: defaultName) }
+        return try read(descriptor, defaultName, home: home, keys: keys)
+    }
+
+    private static func read(
+        _ descriptor: Int32,
+        _ path: String,
+        home: String?,
+        keys: [SettingsKey]
+    ) throws -> SettingsFile {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 16384)
+        while true {
+            let count = Foundation.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(errno, path) }
+            guard count > 0 else { break }
+            bytes += piece[..<count]
+            guard bytes.count <= limit else {
+                throw SettingsFileError.tooLarge(path: path, limit: limit)
+            }
+        }
+        return try SettingsFile(bytes: bytes, path: path, home: home, keys: keys)
+    }
+
+    private static func failure(_ code: Int32, _ path: String) -> SettingsFileError {
+        switch code {
+        case ENOENT, ENOTDIR: .noSuchFile(path: path)
+        case EISDIR: .notAFile(path: path)
+        case EACCES, EPERM: .permissionDenied(path: path)
+        default: .unreadable(path: path, reason: String(cString: strerror(code)).lowercased())
+        }
+    }
+}

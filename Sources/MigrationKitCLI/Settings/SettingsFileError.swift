@@ -1,0 +1,131 @@
+import Foundation
+
+/// A reason for which a settings file can't be used. None of them shows a value of the file.
+public enum SettingsFileError: Error, Equatable, Sendable {
+    /// The file that was named does not exist.
+    case noSuchFile(path: String)
+
+    /// What was named, or found, is a folder or a device.
+    case notAFile(path: String)
+
+    /// The file may not be read.
+    case permissionDenied(path: String)
+
+    /// Reading failed.
+    case unreadable(path: String, reason: String)
+
+    /// The file is longer than any settings are.
+    case tooLarge(path: String, limit: Int)
+
+    /// The file was found in the working folder, and somebody else could have written it.
+    case ofAnother(path: String)
+
+    /// The file is not TOML. The place is `path:line:column`.
+    case malformed(place: String, reason: String)
+
+    /// There is no such setting. The place is `path:line`, here and below.
+    case unknownKey(String, place: String, nearest: String?)
+
+    /// The file holds a secret.
+    case secret(key: String, place: String)
+
+    /// The file says what to run.
+    case command(place: String)
+
+    /// A value is not of the kind, or not in the range, that its setting has.
+    case wrongValue(key: String, place: String, expected: String)
+
+    /// Two settings name the source of the key.
+    case severalKeySources(path: String)
+
+    /// A setting is of use only together with another, which is not there.
+    case missing(key: String, for: String, place: String)
+}
+
+extension SettingsFileError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .noSuchFile(let path): "there is no settings file \(path)"
+        case .notAFile(let path): "the settings file \(path) is no file"
+        case .permissionDenied(let path): "the settings file \(path) may not be read"
+        case .unreadable(let path, let reason):
+            "the settings file \(path) can't be read: \(reason)"
+        case .tooLarge(let path, let limit):
+            "the settings file \(path) has more than \(limit) bytes"
+        case .ofAnother(let path): "the settings file \(path) is not yours alone to write"
+        case .malformed(let place, let reason): "\(place): \(reason)"
+        case .unknownKey(let key, let place, _): "\(place): there is no setting '\(key)'"
+        case .secret(let key, let place):
+            "\(place): '\(key)' would hold a secret, and a settings file holds none"
+        case .command(let place): "\(place): a settings file names no command to run"
+        case .wrongValue(let key, let place, let expected):
+            "\(place): '\(key)' must be \(expected)"
+        case .severalKeySources(let path):
+            "\(path): the key is given more than once: keychain-service, password-file"
+        case .missing(let key, let other, let place):
+            "\(place): '\(other)' is given without '\(key)'"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noSuchFile, .notAFile:
+            "Check the path of --config, or of the environment variable MIGRATIONKIT_CONFIG."
+        case .permissionDenied:
+            "Make it readable, or name another file with --config (/dev/null: no settings)."
+        case .unreadable:
+            "Check the disk."
+        case .tooLarge:
+            "Check whether it is the file that you mean."
+        case .ofAnother(let path):
+            """
+            It belongs to another user, or others may write it (chmod o-w), and it says which \
+            database is changed. If you trust it, name it: --config \(path). Without any settings: \
+            --config /dev/null.
+            """
+        case .malformed:
+            "The file is TOML: a setting a line, such as db-path = \"notes.db\"."
+        case .unknownKey(_, _, let nearest?):
+            "Did you mean '\(nearest)'?"
+        case .unknownKey:
+            "'status --show-settings --config /dev/null' lists the settings that there are."
+        case .secret:
+            """
+            Files get copied, shared and committed. Delete the secret there, and name where it is \
+            kept: keychain-service for the desktop's secret store, or password-file for a file that \
+            only you can read.
+            """
+        case .command:
+            """
+            Whoever runs the tool in a folder would run what its file says. Give --password-command \
+            on the command line.
+            """
+        case .wrongValue:
+            nil
+        case .severalKeySources:
+            "Keep one of them."
+        case .missing(let key, _, _):
+            "Add '\(key)', or leave it to the command line."
+        }
+    }
+}
+
+extension SettingsFileError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .noSuchFile, .notAFile: ("noSuchSettingsFile", 66)
+        case .permissionDenied: ("settingsPermissionDenied", 77)
+        case .unreadable: ("settingsUnreadable", 74)
+        case .ofAnother: ("settingsOfAnother", 77)
+        case .tooLarge, .malformed: ("malformedSettings", 64)
+        case .unknownKey: ("unknownSetting", 64)
+        case .secret: ("secretInSettings", 64)
+        case .command: ("commandInSettings", 64)
+        case .wrongValue: ("wrongSetting", 64)
+        case .severalKeySources: ("severalKeySources", 64)
+        case .missing: ("incompleteSettings", 64)
+        }
+    }
+}

@@ -1,0 +1,252 @@
+import KeyStore
+import MigrationKit
+
+extension CommandContext {
+    /// Prints every setting with its value and where that comes from. Opens nothing, and shows no
+    /// secret.
+    func showSettings(of command: some StoreCommand, json: Bool) throws {
+        settingsSource.use(command.migrations.config)
+        warn(about: command.database.secret)
+        let report = try SettingsReport(of: command, in: self)
+        if json { return try printJSON(report) }
+        output(report.table)
+        output("")
+        output(
+            report.keySource.map { "The key comes from: \($0)." } ?? "Nothing says where a key is."
+        )
+    }
+}
+
+/// What `status --show-settings` tells.
+private struct SettingsReport: Encodable {
+    /// Where a value comes from.
+    enum Origin: Equatable {
+        case option(String)
+        case environment(String)
+        case file(String, line: Int)
+        case workingFolder
+        case byDefault
+        case unset
+    }
+
+    struct Row {
+        let name: String
+        var value: SettingsFile.Value?
+        var origin = Origin.unset
+        /// Whether the value counts: a source of the key doesn't where another one is stronger.
+        var isUsed = true
+    }
+
+    let rows: [Row]
+    let keySource: String?
+
+    init(of command: some StoreCommand, in context: CommandContext) throws {
+        let settings = try context.settings()
+        let opening = try command.database.resolved(
+            in: context,
+            isPlaintext: command.encryption.noEncryption
+        )
+        keySource = opening.isPlaintext ? nil : opening.keySource?.description
+        var rows = [Self.configRow(settings, in: context)]
+        for key in context.settingsKeys {
+            var row = Row(name: key.rawValue)
+            if let value = Self.option(key, of: command) {
+                (row.value, row.origin) = (value, .option(key.option))
+            } else if let variable = key.variable, let text = context.environment.nonEmpty(variable)
+            {
+                (row.value, row.origin) = (.text(text), .environment(variable))
+            } else if let settings, let entry = settings.entries[key] {
+                (row.value, row.origin) = (entry.value, .file(settings.path, line: entry.line))
+            } else if let value = Self.standard(key) {
+                (row.value, row.origin) = (value, .byDefault)
+            }
+            row.isUsed = Self.isUsed(row.value, of: key, by: opening)
+            rows.append(row)
+        }
+        rows += Self.secretRows(command.database.secret, opening, in: context)
+        self.rows = rows
+    }
+
+    private static func configRow(_ settings: SettingsFile?, in context: CommandContext) -> Row {
+        let origin: Origin =
+            if settings == nil {
+                .unset
+            } else if context.settingsSource.config != nil {
+                .option("--config")
+            } else if context.environment.nonEmpty("MIGRATIONKIT_CONFIG") != nil {
+                .environment("MIGRATIONKIT_CONFIG")
+            } else {
+                .workingFolder
+            }
+        return Row(
+            name: "config",
+            value: (settings?.path).map(SettingsFile.Value.text),
+            origin: origin
+        )
+    }
+
+    /// What no file may hold: that it is there, and not what it is.
+    private static func secretRows(
+        _ secret: SecretOptions,
+        _ opening: MigrationDatabaseOpenOptions,
+        in context: CommandContext
+    ) -> [Row] {
+        var rows: [Row] = []
+        for name in ["password-fd", "password-command", "password"]
+        where secret.named.contains("--\(name)") {
+            rows.append(Row(name: name, value: .text("set"), origin: .option("--\(name)")))
+        }
+        let variable = "MIGRATIONKIT_PASSWORD"
+        if context.environment.secret(variable) != nil {
+            var row = Row(name: "password", value: .text("set"), origin: .environment(variable))
+            if case .environment = opening.keySource {} else { row.isUsed = false }
+            rows.append(row)
+        }
+        return rows
+    }
+
+    private static func option(
+        _ key: SettingsKey,
+        of command: some StoreCommand
+    ) -> SettingsFile.Value? {
+        let (database, keychain) = (command.database, command.database.keychain)
+        switch key {
+        case .dbPath: return database.dbPath.map(SettingsFile.Value.text)
+        case .migrations:
+            let folder = command.migrations as? FolderMigrations
+            return (folder?.migrations).map(SettingsFile.Value.text)
+        case .keychainService: return keychain.keychainService.map(SettingsFile.Value.text)
+        case .keychainAccount: return keychain.keychainAccount.map(SettingsFile.Value.text)
+        case .keychainCollection: return keychain.keychainCollection.map(SettingsFile.Value.text)
+        case .keychainTimeout: return keychain.keychainTimeout.map(SettingsFile.Value.seconds)
+        case .passwordFile: return database.secret.passwordFile.map(SettingsFile.Value.text)
+        case .lockTimeout, .requireIndex, .allowOutOfOrder: return nil
+        }
+    }
+
+    /// What counts where nobody says anything.
+    private static func standard(_ key: SettingsKey) -> SettingsFile.Value? {
+        switch key {
+        case .migrations: .text(FolderMigrations.defaultFolder)
+        case .keychainTimeout: .seconds(KeychainOptions.defaultTimeout)
+        case .lockTimeout: .seconds(RunOptions.defaultLockTimeout)
+        case .allowOutOfOrder: .flag(false)
+        case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile,
+            .requireIndex:
+            nil
+        }
+    }
+
+    private static func isUsed(
+        _ value: SettingsFile.Value?,
+        of key: SettingsKey,
+        by opening: MigrationDatabaseOpenOptions
+    ) -> Bool {
+        guard case .text(let text) = value else { return true }
+        switch key {
+        case .keychainService: return opening.keychainService == text
+        case .keychainAccount: return opening.keychainAccount == text
+        case .keychainCollection: return opening.keychainCollection == text
+        case .passwordFile:
+            return opening.keySource == (text == "-" ? .standardInput : .file(path: text))
+        default: return true
+        }
+    }
+}
+
+// MARK: - For People
+
+extension SettingsReport {
+    var table: String {
+        let lines = rows.map { row in
+            let origin = row.origin.description + (row.isUsed ? "" : ", not used")
+            return (row.name, row.value?.description ?? "-", origin)
+        }
+        let names = lines.map(\.0.count).max() ?? 0
+        // A long path may push its own line out of the column, and no others.
+        let values = lines.map(\.1.count).filter { $0 <= 36 }.max() ?? 0
+        return ([("SETTING", "VALUE", "FROM")] + lines)
+            .map {
+                "\($0.padded(to: names))  \($1.padded(to: max(5, values)))  \($2)"
+                    .trimmingTrailingSpaces()
+            }
+            .joined(separator: "\n")
+    }
+}
+
+extension SettingsFile.Value: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .text(let text): text.printable
+        case .seconds(let seconds): "\(seconds.formatted()) s"
+        case .flag(let flag): "\(flag)"
+        case .indexes(let indexes):
+            indexes.map { "\($0.table).\($0.index)".printable }.joined(separator: ", ")
+        }
+    }
+}
+
+extension SettingsReport.Origin: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .option(let name): name
+        case .environment(let variable): variable
+        case .file(let path, let line): "\(path.printable):\(line)"
+        case .workingFolder: "the working folder"
+        case .byDefault: "default"
+        case .unset: "not set"
+        }
+    }
+}
+
+// MARK: - For Programs
+
+extension SettingsReport {
+    private enum CodingKeys: String, CodingKey {
+        case schemaVersion, settings, keySource
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(JSON.schemaVersion, forKey: .schemaVersion)
+        try container.encode(rows, forKey: .settings)
+        try container.encodeIfPresent(keySource, forKey: .keySource)
+    }
+}
+
+extension SettingsReport.Row: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case name, value, origin, at, line, used
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        switch value {
+        case .text(let text): try container.encode(text, forKey: .value)
+        // JSON has no infinity.
+        case .seconds(let seconds) where seconds.isFinite:
+            try container.encode(seconds, forKey: .value)
+        case .seconds, nil: try container.encodeNil(forKey: .value)
+        case .flag(let flag): try container.encode(flag, forKey: .value)
+        case .indexes(let indexes):
+            try container.encode(indexes.map { "\($0.table).\($0.index)" }, forKey: .value)
+        }
+        switch origin {
+        case .option(let name):
+            try container.encode("option", forKey: .origin)
+            try container.encode(name, forKey: .at)
+        case .environment(let variable):
+            try container.encode("environment", forKey: .origin)
+            try container.encode(variable, forKey: .at)
+        case .file(let path, let line):
+            try container.encode("file", forKey: .origin)
+            try container.encode(path, forKey: .at)
+            try container.encode(line, forKey: .line)
+        case .workingFolder: try container.encode("workingFolder", forKey: .origin)
+        case .byDefault: try container.encode("default", forKey: .origin)
+        case .unset: try container.encode("unset", forKey: .origin)
+        }
+        try container.encode(isUsed, forKey: .used)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Columns for people, as wide as their widest cell. What may be long belongs in the last one, which
+/// goes on past the edge instead of being cut.
+func table(_ heading: [String], _ rows: [[String]]) -> String {
+    let lines = [heading] + rows
+    let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    return lines.map { cells in
+        zip(cells, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+            .trimmingTrailingSpaces()
+    }.joined(separator: "\n")
+}
+
+extension Date {
+    /// For people: to the minute, in the time zone of the machine.
+    var localMinute: String {
+        var seconds = time_t(timeIntervalSince1970)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts.text("%Y-%m-%d %H:%M")
+    }
+
+    /// For programs: ISO 8601 in UTC, with milliseconds.
+    var iso8601: String {
+        let milliseconds = Int((timeIntervalSince1970 * 1000).rounded())
+        var seconds = time_t(milliseconds / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return parts.text("%Y-%m-%dT%H:%M:%S") + ".\(fraction)Z"
+    }
+}
+
+extension tm {
+    fileprivate func text(_ format: String) -> String {
+        var parts = self
+        var text = [CChar](repeating: 0, count: 64)
+        strftime(&text, text.count, format, &parts)
+        return String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self
+        )
+    }
+}

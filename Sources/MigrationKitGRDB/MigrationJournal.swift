@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+import MigrationKit
+
+/// The table that remembers what was done to the ledger, when, and with which text of the steps.
+///
+/// Rows are only ever added, each in the transaction of what it tells of. A database without the
+/// table, because plain GRDB or an earlier release has migrated it, is as good as one with it.
+///
+/// The name begins with `grdb_`, since GRDB takes every other table for one of the user's: its
+/// `eraseDatabaseOnSchemaChange` would see a change of the schema in it.
+enum MigrationJournal {
+    private static let table = "grdb_migrationkit_journal"
+
+    /// Adds a row, and makes the table if it is not there.
+    ///
+    /// - Parameter seconds: How long it took, where something ran.
+    static func add(
+        _ event: MigrationHistoryEntry.Event,
+        _ step: MigrationStep<Database>,
+        seconds: Double? = nil,
+        _ db: Database
+    ) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS \(table) (
+                    id INTEGER PRIMARY KEY,
+                    identifier TEXT NOT NULL,
+                    event TEXT NOT NULL,
+                    checksum TEXT,
+                    time TEXT NOT NULL,
+                    seconds REAL
+                )
+                """
+        )
+        // The form of the time is the one in which GRDB stores dates, in UTC.
+        try db.execute(
+            sql: """
+                INSERT INTO \(table) (identifier, event, checksum, time, seconds)
+                VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'), ?)
+                """,
+            arguments: [
+                step.identifier, event.rawValue,
+                event == .rolledBack ? nil : step.checksum,
+                seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
+            ]
+        )
+    }
+
+    /// Everything that was noted, oldest first.
+    static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
+        guard try db.hasTable(table) else { return [] }
+        return try Row.fetchAll(
+            db,
+            sql: "SELECT identifier, event, checksum, time, seconds FROM \(table) ORDER BY id"
+        ).compactMap { row in
+            // What a later release notes is not for this one to tell.
+            guard let identifier = String.fromDatabaseValue(row["identifier"]),
+                let event = MigrationHistoryEntry.Event.fromDatabaseValue(row["event"]),
+                let time = Date.fromDatabaseValue(row["time"])
+            else { return nil }
+            return MigrationHistoryEntry(
+                identifier: identifier,
+                event: event,
+                time: time,
+                seconds: Double.fromDatabaseValue(row["seconds"]),
+                checksum: String.fromDatabaseValue(row["checksum"])
+            )
+        }
+    }
+
+    /// What is known of every step that was not rolled back since, by its identifier.
+    static func records(_ db: Database) throws -> [String: MigrationRecord] {
+        try read(db).reduce(into: [:]) { records, entry in
+            switch entry.event {
+            case .applied, .recorded:
+                records[entry.identifier] = MigrationRecord(
+                    appliedAt: entry.time,
+                    seconds: entry.seconds,
+                    checksum: entry.checksum
+                )
+            case .repaired:
+                let record = records[entry.identifier]
+                records[entry.identifier] = MigrationRecord(
+                    appliedAt: record?.appliedAt,
+                    seconds: record?.seconds,
+                    checksum: entry.checksum
+                )
+            case .rolledBack:
+                records[entry.identifier] = nil
+            }
+        }
+    }
+}
+
+extension MigrationHistoryEntry.Event: DatabaseValueConvertible {}
+
+/// What is remembered of an applied step.
+public struct MigrationRecord: Equatable, Sendable {
+    /// When it was applied, or recorded as such; `nil` where that is not known.
+    public let appliedAt: Date?
+
+    /// How long it took, in seconds; `nil` where it was recorded without running.
+    public let seconds: Double?
+
+    /// The step's checksum then, or the one that was accepted since.
+    public let checksum: String?
+}

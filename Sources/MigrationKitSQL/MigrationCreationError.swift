@@ -1,0 +1,40 @@
+import Foundation
+
+/// A reason for which a new migration can't be created.
+public enum MigrationCreationError: Error, Equatable, Sendable {
+    /// The name can't be part of a file's name.
+    case unusableName(String)
+
+    /// The folder's migrations have another form than the one that was asked for.
+    case otherFormat(MigrationFormat, MigrationFormat, file: String)
+
+    /// A file can't be written.
+    case cannotWrite(path: String, reason: String)
+}
+
+extension MigrationCreationError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .unusableName(let name):
+            "'\(name)' can't be the name of a migration"
+        case .otherFormat(let asked, let known, let file):
+            "the folder is not of the form \(asked.rawValue) but \(known.rawValue): \(file) "
+                + known.phrase
+        case .cannotWrite(let path, let reason):
+            "\(path) can't be written: \(reason)"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .unusableName:
+            "Say in a few words what it does: letters, digits, spaces, '-', '+', '.' and '_'."
+        case .otherFormat:
+            "All migrations of a folder have one form: leave the format out."
+        case .cannotWrite:
+            "Check the folder and its permissions."
+        }
+    }
+}

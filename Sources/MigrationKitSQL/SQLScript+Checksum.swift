@@ -1,0 +1,50 @@
+import CLibCrypto
+
+extension SQLScript {
+    /// Changes whenever the SQL does, and not with its comments, its white space or the semicolon
+    /// behind its last statement.
+    ///
+    /// It is the SHA-256 of the tokens, in hexadecimal digits. What it is made of can't change any
+    /// more: databases remember it. The name in front leaves room for another one.
+    ///
+    /// - Returns: `nil` if libcrypto has no memory left for it.
+    var checksum: String? {
+        var bytes: [UInt8] = []
+        for range in ranges {
+            var tokens = SQLTokenizer(file.bytes, in: range).filter {
+                ![.space, .lineComment, .blockComment].contains($0.kind)
+            }
+            while tokens.last?.kind == .semicolon { tokens.removeLast() }
+            for token in tokens {
+                bytes += file.bytes[token.range]
+                // No token has a NUL in it, so that what stands apart stays apart.
+                bytes.append(0)
+            }
+        }
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha256(), nil) == 1 else {
+            return nil
+        }
+        let digits = digest[..<Int(length)].map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return "sha256:" + digits.joined()
+    }
+
+    /// The SQL, as it stands in the file.
+    var text: String {
+        ranges.map { file.text(in: $0).trimmingBlankLines() }.joined(separator: "\n\n")
+    }
+}
+
+extension String {
+    /// Without the lines at the beginning that have nothing in them, and without the space at the
+    /// end.
+    fileprivate func trimmingBlankLines() -> String {
+        var lines = split(separator: "\n", omittingEmptySubsequences: false)[...]
+        while lines.first?.allSatisfy(\.isWhitespace) == true { lines.removeFirst() }
+        while lines.last?.allSatisfy(\.isWhitespace) == true { lines.removeLast() }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,42 @@
+import TestSupport
+import Testing
+
+@Suite struct CommandNameTests {
+    @Test(arguments: [
+        (["migrat"], "migrat", "migrate"), (["migrat", "--db-path", "x"], "migrat", "migrate"),
+        (["STATUS"], "STATUS", "status"), (["shema-dump"], "shema-dump", "schema-dump"),
+        (["key", "generat"], "generat", "generate"), (["key", "lits", "--all"], "lits", "list"),
+        (["help", "migrat"], "migrat", "migrate"), (["help", "key", "st"], "st", "set"),
+    ])
+    func mistypedCommandNamesTheNearest(
+        _ arguments: [String],
+        _ typed: String,
+        _ meant: String
+    ) throws {
+        let result = try Tool().run(arguments)
+        #expect(result.status == 64)
+        #expect(result.stdout.isEmpty)
+        #expect(
+            result.stderr == "error: there is no command '\(typed)'\n  Did you mean '\(meant)'?\n"
+        )
+    }
+
+    @Test func farFetchedCommandIsNotGuessed() throws {
+        let result = try Tool().run("deploy", "--json")
+        #expect(result.status == 64)
+        let error = try result.jsonError()
+        #expect(error["code"] as? String == "unknownCommand")
+        #expect(error["message"] as? String == "there is no command 'deploy'")
+        #expect(error["hint"] as? String == "--help lists the commands.")
+    }
+
+    @Test func whatMovesTheCursorIsNotRepeated() throws {
+        #expect(!(try Tool().run("\u{1B}[2J")).stderr.contains("\u{1B}"))
+    }
+
+    @Test func mistypedOptionNamesTheNearest() throws {
+        let result = try Tool().run("status", "--db-pth", "x")
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("Did you mean '--db-path'?"), "\(result)")
+    }
+}

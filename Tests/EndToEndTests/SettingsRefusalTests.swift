@@ -1,0 +1,196 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Settings files that are refused, before anything is opened.
+@Suite struct SettingsRefusalTests {
+    let here: SettingsFolder
+
+    init() throws {
+        here = try SettingsFolder()
+    }
+
+    private func expectRefusal(
+        _ exit: Int32,
+        _ code: String,
+        _ text: String? = nil,
+        arguments: [String] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let before = try here.folder.snapshot()
+        for command in [["status"], ["migrate"], ["schema-dump"], ["key", "list"]] {
+            let human = try here.run(command + arguments)
+            #expect(human.status == exit, "\(human)", sourceLocation: sourceLocation)
+            #expect(human.stdout.isEmpty, sourceLocation: sourceLocation)
+            if let text {
+                #expect(human.stderr == text + "\n", sourceLocation: sourceLocation)
+            }
+            let json = try here.run(command + arguments + ["--json"])
+            #expect(json.status == exit, sourceLocation: sourceLocation)
+            #expect(try json.jsonError()["code"] as? String == code, sourceLocation: sourceLocation)
+            for result in [human, json] {
+                #expect(!result.description.contains("hush"), sourceLocation: sourceLocation)
+            }
+        }
+        #expect(try here.folder.snapshot() == before, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: ["password", "passphrase", "key", "raw-key", "secret"])
+    func secretIsRefusedAndNotShown(_ key: String) throws {
+        try here.write("db-path = 'notes.db'", "\(key) = 'hush-hush'")
+        try expectRefusal(
+            64,
+            "secretInSettings",
+            """
+            error: migrationkit.toml:2: '\(key)' would hold a secret, and a settings file holds none
+              Files get copied, shared and committed. Delete the secret there, and name
+              where it is kept: keychain-service for the desktop's secret store, or
+              password-file for a file that only you can read.
+            """
+        )
+    }
+
+    @Test func commandIsRefused() throws {
+        try here.write("password-command = 'touch hush'")
+        try expectRefusal(
+            64,
+            "commandInSettings",
+            """
+            error: migrationkit.toml:1: a settings file names no command to run
+              Whoever runs the tool in a folder would run what its file says. Give
+              --password-command on the command line.
+            """
+        )
+        #expect(!here.exists("hush"))
+    }
+
+    @Test func unknownSettingNamesTheNearest() throws {
+        try here.write("# ours", "keychain_servce = 'hush'")
+        try expectRefusal(
+            64,
+            "unknownSetting",
+            """
+            error: migrationkit.toml:2: there is no setting 'keychain_servce'
+              Did you mean 'keychain-service'?
+            """
+        )
+    }
+
+    @Test func wrongTypeSaysWhatIsExpected() throws {
+        try here.write("db-path = ['hush']")
+        try expectRefusal(
+            64,
+            "wrongSetting",
+            "error: migrationkit.toml:1: 'db-path' must be a path: a text that is not empty"
+        )
+    }
+
+    @Test func valueOutOfRangeSaysWhatIsExpected() throws {
+        try here.write("keychain-timeout = 0")
+        try expectRefusal(
+            64,
+            "wrongSetting",
+            """
+            error: migrationkit.toml:1: 'keychain-timeout' must be a number of seconds above 0 and \
+            at most 86400
+            """
+        )
+    }
+
+    @Test func brokenTextHasItsPlace() throws {
+        try here.write("lock-timeout = 5", "db-path = hush")
+        try expectRefusal(
+            64,
+            "malformedSettings",
+            """
+            error: migrationkit.toml:2:11: this is no TOML: value: could not determine value type
+              The file is TOML: a setting a line, such as db-path = "notes.db".
+            """
+        )
+    }
+
+    @Test func twoSourcesOfTheKeyAreRefused() throws {
+        try here.write("keychain-service = 'hush'", "password-file = 'hush'")
+        try expectRefusal(
+            64,
+            "severalKeySources",
+            """
+            error: migrationkit.toml: the key is given more than once: keychain-service, password-file
+              Keep one of them.
+            """
+        )
+    }
+
+    // MARK: - Files
+
+    @Test func fileThatIsNotThere() throws {
+        let path = here.folder.path("nothing.toml")
+        try expectRefusal(
+            66,
+            "noSuchSettingsFile",
+            """
+            error: there is no settings file \(path)
+              Check the path of --config, or of the environment variable
+              MIGRATIONKIT_CONFIG.
+            """,
+            arguments: ["--config", path]
+        )
+    }
+
+    @Test func folderIsNoFile() throws {
+        try here.folder.makeFolder("migrationkit.toml")
+        try expectRefusal(66, "noSuchSettingsFile")
+        try expectRefusal(66, "noSuchSettingsFile", arguments: ["--config", "migrations"])
+    }
+
+    @Test func pipeOfThatNameIsNotWaitedFor() throws {
+        #expect(mkfifo(here.folder.path("migrationkit.toml"), 0o600) == 0)
+        #expect(try here.run("status").status == 66)
+    }
+
+    @Test func endlessFileIsRefused() throws {
+        try expectRefusal(64, "malformedSettings", arguments: ["--config", "/dev/zero"])
+    }
+
+    @Test func fileThatOthersMayWriteCountsOnlyWhereItIsNamed() throws {
+        try here.write("db-path = 'notes.db'", mode: 0o666)
+        try expectRefusal(77, "settingsOfAnother")
+        #expect(
+            try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
+        )
+        try here.write("db-path = 'notes.db'", mode: 0o664)
+        #expect(try here.setting("db-path").value == "notes.db")
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func fileOfAnotherUserCountsOnlyWhereItIsNamed() throws {
+        try here.write("db-path = 'notes.db'")
+        #expect(chown(here.folder.path("migrationkit.toml"), 12345, 12345) == 0)
+        try expectRefusal(77, "settingsOfAnother")
+        #expect(
+            try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
+        )
+    }
+
+    @Test func unreadableFileIsRefused() throws {
+        try here.write("db-path = 'notes.db'", mode: 0)
+        #expect(chmod(here.folder.path, 0o755) == 0)
+        let tool = try builtExecutable("migrationkit-cli")
+        let result =
+            if geteuid() == 0 {
+                // Root may read everything: somebody else tries.
+                try TestSupport.run(
+                    "setpriv",
+                    ["--reuid=65534", "--regid=65534", "--clear-groups"]
+                        + ["env", "-C", here.folder.path, tool, "status"],
+                    environment: here.tool.environment
+                )
+            } else {
+                try here.run("status")
+            }
+        #expect(result.status == 77, "\(result)")
+        #expect(
+            result.stderr.hasPrefix("error: the settings file migrationkit.toml may not be read\n")
+        )
+    }
+}
