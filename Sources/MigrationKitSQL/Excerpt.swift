@@ -12,12 +12,7 @@ struct Excerpt {
         let index = (column ?? 1) - 1
         let dropped = index < width ? 0 : index - width / 2
         // A tab would put the caret somewhere else on every terminal, other characters do worse.
-        let shown = String(
-            text.dropFirst(dropped).prefix(width)
-                .map {
-                    $0.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } ? " " : $0
-                }
-        )
+        let shown = String(text.dropFirst(dropped).prefix(width)).withoutControlCharacters
         guard column != nil else {
             self.text = gutter + shown
             return
@@ -25,5 +20,16 @@ struct Excerpt {
         let margin = String(repeating: " ", count: gutter.count - 2) + "| "
         self.text =
             gutter + shown + "\n" + margin + String(repeating: " ", count: index - dropped) + "^"
+    }
+}
+
+extension String {
+    /// With a space for each character that would move a terminal's cursor, or do worse.
+    var withoutControlCharacters: String {
+        String(
+            map {
+                $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0
+            }
+        )
     }
 }

@@ -9,12 +9,19 @@ public struct MigrationNote: Equatable, Sendable {
     /// What there is to know, in one line.
     public let message: String
 
+    /// - Parameter place: Where it stands. To find out means to count lines, for which a file of
+    ///   thousands of statements would take long if it were done for each.
     /// - Returns: `nil` if there is nothing to say about such a statement.
-    init?(words: [String], in identifier: String, usesTransaction: Bool, at place: SQLPlace) {
+    init?(
+        words: [String],
+        in identifier: String,
+        usesTransaction: Bool,
+        at place: @autoclosure () -> SQLPlace
+    ) {
         guard let pragma = Pragma(words: words), pragma.isChange, pragma.name == "FOREIGN_KEYS"
         else { return nil }
         self.identifier = identifier
-        self.place = place
+        self.place = place()
         // https://www.sqlite.org/pragma.html#pragma_foreign_keys
         message =
             usesTransaction

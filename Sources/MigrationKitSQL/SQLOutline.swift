@@ -110,7 +110,7 @@ struct SQLOutline {
             return nil
         case .slip:
             throw MigrationFolderError.misspeltMarker(
-                comment,
+                comment.withoutControlCharacters,
                 at: file.place(at: start)
             )
         }

@@ -9,7 +9,8 @@ import Testing
 
 /// A folder in the form of each tool, with what is awkward in it: markers and semicolons in
 /// literals, comments and triggers, Windows line ends, no newline at the end, a rebuilt parent
-/// table, numbers of different length.
+/// table, numbers of different length (but for dbmate and diesel, which put versions in the order of
+/// their text).
 @Suite struct MigrationFormatTests {
     struct Example: CustomTestStringConvertible, Sendable {
         let folder: String

@@ -86,6 +86,16 @@ import Testing
         #expect(error?.errorDescription == "1_a.sql:6:8: no such column: x")
     }
 
+    @Test func aMisspeltMarkerCantWriteToTheTerminal() throws {
+        let error = try error(of: ["1_a.sql": "-- migrate:dwon\u{1B}[2J\nSELECT 1;"])
+        #expect(
+            error?.errorDescription
+                == "1_a.sql:1:1: '-- migrate:dwon [2J' is almost a marker, but none"
+        )
+        let option = try refusal(of: ["1_a.sql": "-- migrate:up a:\u{1B}[2J\nSELECT 1;"])
+        #expect(option == "1_a.sql:1:15: the option 'a: [2J' is not supported")
+    }
+
     @Test func capitalsMakeNoDifferenceToGoose() throws {
         let folder = try TemporaryFolder([
             "1_a.sql": "--+GOOSE up \nCREATE TABLE a (x);\n-- +goose  DOWN\nDROP TABLE a",

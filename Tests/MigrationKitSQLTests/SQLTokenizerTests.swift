@@ -89,6 +89,10 @@ import Testing
         let outline = try SQLOutline(of: SQLFile(name: "1_a.sql", contents: Array(text.utf8)))
         #expect(outline.statements.count == 20_000)
         #expect(outline.statements.last?.range.upperBound == text.utf8.count - " -- ;\n".utf8.count)
+        // What is done for each statement must not count the lines before it.
+        let folder = try TemporaryFolder(["1_a.up.sql": text]).migrations()
+        #expect(folder.steps.count == 1)
+        #expect(folder.notes.isEmpty)
     }
 }
 

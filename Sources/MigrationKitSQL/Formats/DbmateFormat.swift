@@ -23,6 +23,8 @@ enum DbmateFormat {
                 )
             )
         }
+        // Most comments need no closer look.
+        guard words.first?.lowercased().hasPrefix("migrate") == true else { return .comment }
         // "migrate:" with something right behind it, or with "up" or "down" in spite of a space.
         let slip = /--\s*migrate(:\S|\s*:\s*(up|down)\b)/.ignoresCase()
         return comment.prefixMatch(of: slip) == nil ? .comment : .slip
@@ -73,7 +75,7 @@ enum DbmateFormat {
                 continue
             }
             throw MigrationFolderError.unsupportedOption(
-                String(option),
+                String(option).withoutControlCharacters,
                 at: file.place(
                     at: marker.range.lowerBound
                         + option.base.utf8.distance(

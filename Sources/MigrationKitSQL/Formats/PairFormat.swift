@@ -41,7 +41,9 @@ enum NoTransactionLine {
         }
         let slip = /--\s*no[-_ ]?transactions?\s*/.ignoresCase()
         for range in outline.lineComments where !isFirst(range) {
-            guard outline.file.text(in: range).wholeMatch(of: slip) == nil else {
+            let comment = outline.file.text(in: range)
+            guard comment.lowercased().contains("transaction") else { continue }
+            guard comment.wholeMatch(of: slip) == nil else {
                 throw MigrationFolderError.misplacedNoTransaction(
                     at: outline.file.place(at: range.lowerBound)
                 )

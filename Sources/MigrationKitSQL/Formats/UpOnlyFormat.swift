@@ -21,7 +21,7 @@ enum UpOnlyFormat {
             let comment = outline.file.text(in: range)
             guard comment.wholeMatch(of: marker) != nil else { continue }
             throw MigrationFolderError.misspeltMarker(
-                comment,
+                comment.withoutControlCharacters,
                 at: outline.file.place(at: range.lowerBound)
             )
         }
