@@ -2,7 +2,8 @@ import ArgumentParser
 import CKeyStore
 import Foundation
 
-/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump` and `key`.
+/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-load`, `key`
+/// and the rest.
 ///
 /// A program with steps of its own becomes a migration tool in one line:
 ///
