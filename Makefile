@@ -22,8 +22,9 @@ build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --product migrationkit-cli
 
+## Installs the tool, its manual page, and what shells complete its commands with.
 install: build
-	install -D -m 0755 .build/release/migrationkit-cli $(DESTDIR)$(PREFIX)/bin/migrationkit-cli
+	Scripts/install-tool .build/release/migrationkit-cli $(DESTDIR)$(PREFIX)
 
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Keys Tests Examples

@@ -7,7 +7,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
         help: ArgumentHelp(
             "The database (or MIGRATIONKIT_DB_PATH in the environment).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var dbPath: String?
 

@@ -39,7 +39,8 @@ struct Failure {
                 "noSuchFile",
                 66,
                 "there is no database \(path)",
-                hint: "Check the path. 'migrate' creates a database; no other command does."
+                hint:
+                    "Check the path. 'migrate' and 'schema-load' create a database; no other command does."
             )
         case let error as KeyStoreError:
             self.init(

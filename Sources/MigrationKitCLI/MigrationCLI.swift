@@ -2,7 +2,8 @@ import ArgumentParser
 import CKeyStore
 import Foundation
 
-/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump` and `key`.
+/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-load`, `key`
+/// and the rest.
 ///
 /// What the options don't say comes from the environment, and then from a settings file: the
 /// `migrationkit.toml` of the working folder, or the one that `--config` names.

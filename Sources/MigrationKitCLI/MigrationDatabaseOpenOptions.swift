@@ -31,7 +31,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether the database is a plaintext one (`--no-encryption`).
     public let isPlaintext: Bool
 
-    /// Whether a file that doesn't exist is created. Only `migrate` asks for it.
+    /// Whether a file that doesn't exist is created. Only `migrate` and `schema-load` ask
+    /// for it.
     public let createsFile: Bool
 
     /// The collection of the Secret Service to look in (`--keychain-collection`); `nil` for all.

@@ -60,7 +60,8 @@ struct FolderMigrations: MigrationsOptions {
         help: ArgumentHelp(
             "The folder of SQL files (or MIGRATIONKIT_MIGRATIONS; default: migrations).",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var migrations: String?
 

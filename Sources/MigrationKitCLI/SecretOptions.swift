@@ -7,7 +7,8 @@ struct SecretOptions: ParsableArguments {
         help: ArgumentHelp(
             "The key is in this file, open to its owner alone (chmod 600; '-': standard input).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var passwordFile: String?
 

@@ -40,16 +40,19 @@ extension GRDBMigrationRunner {
         options: MigrationOptions,
         dump: (Database) throws -> Void
     ) throws -> [String] {
+        let monitor = RunMonitor(direction: .forward, options: options)
         var identifiers: [String] = []
         try StepTransaction.withForeignKeysOff(db, if: true) { _ in
             try db.inTransaction(.immediate) {
                 guard try isEmpty(db) else { throw SchemaLoadError.notEmpty }
-                try StepTransaction.run("the dump", in: db, dump)
-                identifiers = try self.identifiers(recordedIn: db)
-                // Recorded anew afterwards, with all that belongs to it.
-                try db.execute(sql: "DROP TABLE grdb_migrations")
-                try verify(db, isComplete: identifiers.count == migrationIdentifiers.count)
-                try options.cancellation?.check()
+                try monitor.watching(db) {
+                    try StepTransaction.run("the dump", in: db, dump)
+                    identifiers = try self.identifiers(recordedIn: db)
+                    // Recorded anew afterwards, with all that belongs to it.
+                    try db.execute(sql: "DROP TABLE grdb_migrations")
+                    try verify(db, isComplete: identifiers.count == migrationIdentifiers.count)
+                }
+                try monitor.checkCancellation()
                 return .commit
             }
         }

@@ -182,6 +182,79 @@ import Testing
     }
 }
 
+/// Dumps of the schema of a program with steps of its own.
+@Suite final class EmbeddedSchemaTests {
+    let runner: GRDBMigrationRunner
+    let folder: URL
+    let output = Lines()
+
+    init() throws {
+        runner = try GRDBMigrationRunner(steps: [
+            MigrationStep(identifier: "0001_items", sourceFile: "M0001.swift") {
+                try $0.execute(sql: "CREATE TABLE item (id TEXT DEFAULT (uuid()))")
+            }
+        ])
+        folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("mk-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func run(_ arguments: [String], open: @escaping MigrationCLIHost.OpenWriter) throws {
+        try MigrationCLI.run(
+            arguments: arguments,
+            host: MigrationCLIHost(runner: runner, openWriter: open),
+            output: output.append,
+            errorOutput: { _ in }
+        )
+    }
+
+    private var load: [String] {
+        ["schema-load", folder.path + "/schema.sql", "--db-path", folder.path + "/new.db"]
+    }
+
+    private func writeDump() throws {
+        let dump = """
+            CREATE TABLE item (id TEXT);
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations VALUES ('0001_items');
+            """
+        try Data(dump.utf8).write(to: folder.appendingPathComponent("schema.sql"))
+    }
+
+    @Test func diagramsAreOfTheHostsSteps() throws {
+        for format in ["json", "mermaid", "dot"] {
+            try run(["schema-dump", "--format", format], open: { _ in try DatabaseQueue() })
+        }
+        #expect(output.text.contains("\"0001_items\""))
+        #expect(output.text.contains("erDiagram\n    item {\n        TEXT id\n    }"))
+        #expect(output.text.contains("digraph schema {"))
+    }
+
+    @Test func aHostsPoolLosesNothingOfItsLog() throws {
+        try writeDump()
+        try run(load) { options in try DatabasePool(path: options.dbPath ?? "") }
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names.sorted() == ["new.db", "schema.sql"])
+        let database = try DatabaseQueue(path: folder.path + "/new.db")
+        #expect(try !runner.hasPendingMigrations(in: database))
+        #expect(try database.read { try $0.tableExists("item") })
+    }
+
+    @Test func aHostThatOpensAnotherFileIsFoundOut() throws {
+        try writeDump()
+        let other = try DatabaseQueue()
+        let error = try #require(throws: (any Error).self) { try run(load) { _ in other } }
+        #expect(MigrationCLI.exitCode(for: error) == 73)
+        #expect(try other.read { try $0.tableExists("item") } == false)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(names == ["schema.sql"])
+    }
+}
+
 /// Collects lines.
 final class Lines: @unchecked Sendable {
     // `@unchecked`: every access holds the lock.

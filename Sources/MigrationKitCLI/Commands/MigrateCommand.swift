@@ -33,7 +33,8 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             "Copy the database to this new file before anything changes.",
             discussion: "The copy has the same key, and is checked by opening it.",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var backup: String?
 

@@ -12,10 +12,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 without one of these from a credential of systemd's, the environment, the \
                 settings (migrationkit.toml), or a question on the terminal.
 
-                Exit codes: 0 done, 1 a migration failed and was undone, 2 verification failed, \
-                3 asked with --check or --exit-code: something differs or is pending, 64 wrong usage, 65 unusable migrations, 66 no such file, 69 no secret store or no \
-                such key in it, 73 output can't be created, 74 input/output error, 75 database \
-                busy, 77 key or permission refused, 130 interrupted.
+                \(ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
             subcommands: [
@@ -31,6 +28,8 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 SchemaDumpCommand<Migrations>.self,
                 SchemaLoadCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
+                CompletionsCommand<Migrations>.self,
+                ManualCommand<Migrations>.self,
             ] + Migrations.ownCommands
         )
     }

@@ -148,6 +148,36 @@ import Testing
         try expectRefusal("verificationFailed", exit: 2)
     }
 
+    @Test func controlCLeavesNothing() throws {
+        try tool.writeItems()
+        try tool.folder.write(
+            "schema.sql",
+            """
+            CREATE TABLE begun (id INTEGER);
+            CREATE TABLE endless AS
+            WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)
+            SELECT max(x) FROM c;
+            """.utf8
+        )
+        let process = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            ["schema-load", dump, "--migrations", tool.migrations] + tool.opening,
+            environment: tool.environment
+        )
+        // The lock is there as long as the dump runs.
+        let deadline = Date().addingTimeInterval(60)
+        while Date() < deadline {
+            let names = try tool.folder.names
+            #expect(!names.contains("store.db"))
+            if names.contains(where: { $0.hasSuffix("-migration.lock") }) { break }
+            usleep(2000)
+        }
+        process.send(SIGINT)
+        let result = try process.finish()
+        #expect(result.status == 130, "\(result)")
+        #expect(try tool.folder.names == ["migrations", "password", "schema.sql"])
+    }
+
     @Test func aFolderThatIsNotThereIsToldByTheNameThatWasGiven() throws {
         try tool.writeItems()
         try writeDump(of: tool.migrations)

@@ -1,0 +1,43 @@
+import ArgumentParser
+
+struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        let name = Migrations.programName
+        return CommandConfiguration(
+            commandName: "completions",
+            abstract: "Print what makes a shell complete commands and options.",
+            usage: "\(name) completions <shell>",
+            discussion: """
+                For bash, with the package bash-completion:
+                  \(name) completions bash \\
+                    > ~/.local/share/bash-completion/completions/\(name)
+                For bash without it, in ~/.bashrc:
+                  source <(\(name) completions bash)
+                For zsh, into a folder of $fpath, before compinit runs:
+                  \(name) completions zsh > ~/.zfunc/_\(name)
+                For fish:
+                  \(name) completions fish \\
+                    > ~/.config/fish/completions/\(name).fish
+                """
+        )
+    }
+
+    @Argument(help: ArgumentHelp("bash, zsh or fish.", valueName: "shell"))
+    var shell: Shell
+
+    enum Shell: String, CaseIterable, ExpressibleByArgument {
+        case bash, zsh, fish
+
+        var completionShell: CompletionShell {
+            switch self {
+            case .bash: .bash
+            case .zsh: .zsh
+            case .fish: .fish
+            }
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.output(RootCommand<Migrations>.completionScript(for: shell.completionShell))
+    }
+}

@@ -1,0 +1,23 @@
+/// What the exit codes mean, for the help and for the manual page.
+enum ExitStatus {
+    static let meanings: [(code: Int32, meaning: String)] = [
+        (0, "done"),
+        (1, "a migration failed and was undone"),
+        (2, "verification failed"),
+        (3, "asked with --check or --exit-code: something differs or is pending"),
+        (64, "wrong usage"),
+        (65, "unusable migrations"),
+        (66, "no such file"),
+        (69, "no secret store or no such key in it"),
+        (73, "output can't be created"),
+        (74, "input/output error"),
+        (75, "database busy"),
+        (77, "key or permission refused"),
+        (130, "interrupted"),
+    ]
+
+    /// All of them in one sentence.
+    static var summary: String {
+        "Exit codes: " + meanings.map { "\($0.code) \($0.meaning)" }.joined(separator: ", ") + "."
+    }
+}

@@ -1,0 +1,125 @@
+/// The manual page, made from the commands' own definitions.
+struct ManualPage {
+    /// The day of the release that ``MigrationCLI/version`` names.
+    static let date = "November 21, 2026"
+
+    private let program: CommandInfo
+    private let sections: ManualSections
+
+    /// - Parameter program: The root of all commands.
+    init(of program: CommandInfo) {
+        self.program = program
+        sections = ManualSections(program: program.commandName)
+    }
+
+    /// The page in mdoc, a line feed at its end.
+    var text: String {
+        let name = Mdoc.argument(program.commandName)
+        let abstract = program.abstract ?? ""
+        let lines =
+            [
+                ".Dd \(Self.date)",
+                ".Dt \(name.uppercased()) 1",
+                ".Os",
+                ".Sh NAME",
+                ".Nm \(name)",
+                ".Nd \(Mdoc.line(abstract.prefix(1).lowercased() + abstract.dropFirst().dropLast()))",
+                ".Sh SYNOPSIS",
+                ".Nm",
+                ".Ar command",
+                ".Op Ar argument ...",
+                ".Op Ar option ...",
+                ".Nm",
+                ".Cm help",
+                ".Op Ar command",
+                ".Sh DESCRIPTION",
+            ] + description
+            + [".Sh COMMANDS"] + program.leaves.flatMap(section)
+            + [".Sh OPTIONS"]
+            + Mdoc.paragraph("These mean the same wherever a command names them.")
+            + Self.list(of: sharedArguments)
+            + sections.lines
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The exit codes have a section of their own.
+    private var description: [String] {
+        let paragraphs = Self.paragraphs(of: program.discussion)
+            .filter { !$0.hasPrefix(ExitStatus.summary.prefix(12)) }
+        return Self.text(paragraphs)
+    }
+
+    // MARK: - Commands
+
+    private func section(of command: CommandInfo) -> [String] {
+        let own = command.shown.filter { !$0.isShared }
+        let shared = command.shown.filter(\.isShared).compactMap(\.longName)
+            .filter { !["help", "version"].contains($0) }
+        var lines = [".Ss \(Mdoc.argument(command.words).replacing("\\ ", with: " "))"]
+        lines += [".Nm", ".Cm \(command.words)"] + own.map(Self.synopsis)
+        lines += shared.isEmpty ? [] : [".Op Ar option ..."]
+        lines += [".Pp"] + Mdoc.paragraph(command.abstract ?? "")
+        let discussion = Self.paragraphs(of: command.discussion)
+        lines += discussion.flatMap { [".Pp"] + Mdoc.paragraph($0) }
+        lines += own.isEmpty ? [] : Self.list(of: own)
+        if !shared.isEmpty {
+            lines += [".Pp", "Also takes, of", ".Sx OPTIONS :"]
+            lines += shared.dropLast().map { ".Fl \(Mdoc.argument("-" + $0)) ," }
+            lines += shared.suffix(1).map { ".Fl \(Mdoc.argument("-" + $0)) ." }
+        }
+        return lines
+    }
+
+    private static func synopsis(_ argument: CommandInfo.Argument) -> String {
+        let words = heading(of: argument, withAllNames: false)
+        let repeated = argument.isRepeating ? " ..." : ""
+        return argument.isOptional ? ".Op \(words)\(repeated)" : ".\(words)\(repeated)"
+    }
+
+    /// The groups of options that are there more than once, once.
+    private var sharedArguments: [CommandInfo.Argument] {
+        program.leaves.flatMap(\.shown).filter(\.isShared).reduce(into: []) { all, argument in
+            guard !all.contains(where: { $0.longName == argument.longName }) else { return }
+            all.append(argument)
+        }
+    }
+
+    // MARK: - Options
+
+    private static func list(of arguments: [CommandInfo.Argument]) -> [String] {
+        [".Bl -tag -width Ds"] + arguments.flatMap(item) + [".El"]
+    }
+
+    private static func item(_ argument: CommandInfo.Argument) -> [String] {
+        let abstract = argument.abstract ?? ""
+        // What is off, or standard output, needs no telling.
+        let value = argument.defaultValue.flatMap { $0 == "-" ? nil : "Default: \($0)." }
+        let texts = [abstract, argument.discussion, value].compactMap(\.self)
+        return [".It \(heading(of: argument, withAllNames: true))"]
+            + texts.flatMap(Mdoc.paragraph)
+    }
+
+    /// The names of an option with its value, in macros.
+    private static func heading(
+        of argument: CommandInfo.Argument,
+        withAllNames: Bool
+    ) -> String {
+        let value = argument.valueName.map { "Ar \(Mdoc.argument($0))" } ?? ""
+        guard argument.kind != .positional else { return value }
+        let names = withAllNames ? argument.names : argument.preferredName.map { [$0] }
+        let heading = (names ?? [])
+            .map { "Fl \(Mdoc.argument($0.kind == "long" ? "-\($0.name)" : $0.name))" }
+            .joined(separator: " , ")
+        return argument.kind == .flag ? heading : "\(heading) \(value)"
+    }
+
+    // MARK: - Text
+
+    private static func paragraphs(of text: String?) -> [String] {
+        (text ?? "").split(separator: "\n\n").map(String.init)
+    }
+
+    private static func text(_ paragraphs: [String]) -> [String] {
+        Array(paragraphs.map(Mdoc.paragraph).joined(separator: [".Pp"]))
+    }
+}

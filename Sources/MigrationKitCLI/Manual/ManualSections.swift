@@ -1,0 +1,80 @@
+/// The sections of the manual page that no command tells of itself.
+struct ManualSections {
+    /// The program's name.
+    let program: String
+
+    var lines: [String] {
+        [".Sh ENVIRONMENT"] + list(Self.environment, macro: "Ev")
+            + [".Sh FILES"] + list(Self.files, macro: "Pa")
+            + [".Sh EXIT STATUS", ".Bl -tag -width Ds"]
+            + ExitStatus.meanings.flatMap { [".It \($0.code)"] + Mdoc.paragraph($0.meaning) }
+            + [".El", ".Sh EXAMPLES"] + examples
+            + [
+                ".Sh SEE ALSO",
+                ".Xr secret-tool 1 ,",
+                ".Xr sqlite3 1 ,",
+                ".Xr systemd.exec 5",
+            ]
+    }
+
+    private func list(_ items: KeyValuePairs<String, String>, macro: String) -> [String] {
+        [".Bl -tag -width Ds"]
+            + items.flatMap { [".It \(macro) \(Mdoc.argument($0.key))"] + Mdoc.paragraph($0.value) }
+            + [".El"]
+    }
+
+    private var examples: [String] {
+        let examples: KeyValuePairs = [
+            "A key goes into the secret store, and a new encrypted database is made:": [
+                "export MIGRATIONKIT_DB_PATH=notes.db",
+                "export MIGRATIONKIT_KEYCHAIN_SERVICE=com.example.Notes",
+                "\(program) key generate --keychain-account main",
+                "\(program) migrate",
+            ],
+            "What would happen, without its happening:": [
+                "\(program) migrate --dry-run"
+            ],
+            "The schema goes into the repository, and a check sees to it that it stays true:": [
+                "\(program) schema-dump --output schema.sql",
+                "\(program) schema-dump --check schema.sql",
+            ],
+            "A picture of the tables:": [
+                "\(program) schema-dump --format dot | dot -Tsvg > schema.svg"
+            ],
+        ]
+        return examples.flatMap { title, commands in
+            Mdoc.paragraph(title) + Mdoc.literalBlock(commands.map { "$ \($0)" }) + [".Pp"]
+        }.dropLast()
+    }
+
+    private static let environment: KeyValuePairs = [
+        "MIGRATIONKIT_DB_PATH": "The database, where --db-path names none.",
+        "MIGRATIONKIT_MIGRATIONS": "The folder of SQL files, where --migrations names none.",
+        "MIGRATIONKIT_KEYCHAIN_SERVICE":
+            "The service of the key in the secret store, where no option names a key.",
+        "MIGRATIONKIT_KEYCHAIN_ACCOUNT":
+            "The account of the key, where --keychain-account names none.",
+        "MIGRATIONKIT_PASSWORD_FILE": "A file that holds the key, open to its owner alone.",
+        "MIGRATIONKIT_PASSWORD":
+            """
+        The key itself. Whoever may look at the process saw it before it was wiped: prefer \
+        the others.
+        """,
+        "CREDENTIALS_DIRECTORY":
+            """
+        Where the service manager keeps a service's credentials. A credential named \
+        migrationkit-password is the key; it comes before the variables.
+        """,
+        "TERM": "No progress is shown where it is 'dumb'.",
+    ]
+
+    private static let files: KeyValuePairs = [
+        "migrations": "The folder of SQL files, where nothing names another.",
+        "DATABASE-migration.lock":
+            "Held while a process migrates the database. Left over, it locks nothing.",
+        "DATABASE-wal, DATABASE-shm, DATABASE-journal":
+            "SQLite's own, encrypted as the database is. They belong to it: never remove them.",
+        "DATABASE-loading-*":
+            "What schema-load has begun and was killed in. It can be removed.",
+    ]
+}

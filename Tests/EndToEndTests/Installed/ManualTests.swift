@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The manual page, read by the programs that show it.
+@Suite struct ManualTests {
+    let folder: TemporaryFolder
+    let page: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let result = try Tool().run("manual")
+        #expect(result.status == 0)
+        #expect(result.stderr.isEmpty)
+        page = try folder.write("migrationkit-cli.1", result.outputBytes)
+    }
+
+    private func shown(width: Int = 80) throws -> String {
+        let result = try run(
+            "man",
+            ["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-P", "cat", page],
+            environment: [
+                "PATH": "/usr/bin:/bin", "MANWIDTH": "\(width)", "LC_ALL": "C.UTF-8",
+                "MAN_KEEP_FORMATTING": "", "GROFF_NO_SGR": "1",
+            ]
+        )
+        #expect(result.status == 0)
+        #expect(result.stderr.isEmpty, "\(result.stderr)")
+        // Bold and underlined letters are letters struck over.
+        return result.stdout.replacing(/.\u{8}/, with: "")
+    }
+
+    @Test func manShowsItWithoutAWarning() throws {
+        let text = try shown()
+        for line in text.split(separator: "\n") {
+            #expect(line.count <= 80, "\(line)")
+        }
+        let sections = text.split(separator: "\n").filter { $0.first?.isLetter == true }
+            .map(String.init).dropFirst()
+        #expect(
+            sections.prefix(10) == [
+                "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "ENVIRONMENT", "FILES",
+                "EXIT STATUS", "EXAMPLES", "SEE ALSO",
+            ]
+        )
+    }
+
+    @Test func mandocFindsNothingWrong() throws {
+        let result = try run("mandoc", ["-T", "lint", "-W", "warning", page])
+        #expect(result.status == 0)
+        #expect(result.stdout.isEmpty, "\(result.stdout)")
+        #expect(result.stderr.isEmpty)
+        let rendered = try run("mandoc", ["-T", "utf8", page])
+        #expect(rendered.status == 0)
+    }
+
+    /// Nothing that the help tells is missing.
+    @Test func itHasEveryCommandWithEveryOption() throws {
+        let text = try shown(width: 400)
+        for command in HelpTests.commands.filter({ $0 != "key" })
+            + HelpTests.keyCommands.map({ "key \($0)" })
+        {
+            #expect(text.contains("\n   \(command)\n"), "\(command)")
+            let help = try Tool().run(command.split(separator: " ").map(String.init) + ["--help"])
+            let options = help.stdout.matches(of: /(?m)^  .*?(--[a-z-]+)/).map { String($0.1) }
+            #expect(options.contains("--help"))
+            for option in options {
+                #expect(text.contains(option), "\(command) \(option)")
+            }
+        }
+        #expect(!text.contains("manual\n"))
+    }
+
+    @Test func itHasEveryVariableAndEveryExitCode() throws {
+        let text = try shown()
+        var variables: Set<String> = []
+        for room in ["Sources", "Keys"] {
+            let files = FileManager.default.enumerator(atPath: PackageFolder.path(room))
+            for case let file as String in files ?? .init() where file.hasSuffix(".swift") {
+                let source = try String(
+                    contentsOfFile: PackageFolder.path("\(room)/\(file)"),
+                    encoding: .utf8
+                )
+                variables.formUnion(source.matches(of: /MIGRATIONKIT_[A-Z_]+/).map { "\($0.0)" })
+            }
+        }
+        #expect(variables.count >= 6)
+        for variable in variables {
+            #expect(text.contains(variable), "\(variable)")
+        }
+        let help = try Tool().run("--help").stdout.replacing(/\n */, with: " ")
+        let codes = help.matches(of: /[ :](\d{1,3}) [a-z]/).map { String($0.1) }
+        #expect(codes.count >= 12)
+        for code in codes {
+            #expect(text.contains(try Regex("\\n     \(code) ")), "\(code)")
+        }
+    }
+
+    @Test func everythingIsInstalledWhereItIsLookedFor() throws {
+        let result = try run(
+            PackageFolder.path("Scripts/install-tool"),
+            [builtExecutable("migrationkit-cli"), folder.path("usr")]
+        )
+        #expect(result.status == 0, "\(result)")
+        for file in [
+            "bin/migrationkit-cli", "share/man/man1/migrationkit-cli.1",
+            "share/bash-completion/completions/migrationkit-cli",
+            "share/zsh/site-functions/_migrationkit-cli",
+            "share/fish/vendor_completions.d/migrationkit-cli.fish",
+        ] {
+            #expect(try !folder.data("usr/\(file)").isEmpty)
+        }
+        #expect(folder.mode("usr/bin/migrationkit-cli") == 0o755)
+        #expect(folder.mode("usr/share/man/man1/migrationkit-cli.1") == 0o644)
+        let found = try run(
+            "man",
+            ["-M", folder.path("usr/share/man"), "-w", "migrationkit-cli"]
+        )
+        #expect(found.stdout == folder.path("usr/share/man/man1/migrationkit-cli.1") + "\n")
+    }
+}
