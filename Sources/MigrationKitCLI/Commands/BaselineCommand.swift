@@ -64,7 +64,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             )
         }
         context.output(recorded.baselineSummary)
-        context.output(pending.isEmpty ? "Nothing is pending." : "\(pending.count) pending.")
+        context.output(pending.pendingSummary)
     }
 
     private struct Document: Encodable {
@@ -76,6 +76,13 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 }
 
 extension [String] {
+    /// How many migrations are pending, and what applies them.
+    var pendingSummary: String {
+        isEmpty
+            ? "Nothing is pending."
+            : "\(count) pending: 'migrate' applies \(count == 1 ? "it" : "them")."
+    }
+
     /// Which migrations were recorded.
     var baselineSummary: String {
         guard !isEmpty else { return "Nothing was applied, and so nothing is recorded." }

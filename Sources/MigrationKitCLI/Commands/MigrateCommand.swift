@@ -137,7 +137,9 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         tellingTo context: CommandContext
     ) throws -> [String] {
         guard try store.runner.appliedMigrationIdentifiers(in: store.writer).isEmpty else {
-            context.errorOutput("note: the database has a ledger, and nothing is left to adopt")
+            context.errorOutput(
+                "note: migrations are recorded as applied already: nothing to adopt"
+            )
             return []
         }
         let recorded = try store.adopt(tool, options: options)
