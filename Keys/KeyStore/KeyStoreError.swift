@@ -58,7 +58,8 @@ extension KeyStoreError: LocalizedError {
         switch self {
         case .noBus:
             """
-            Run inside a desktop session, or in one of its own: dbus-run-session -- COMMAND
+            Run inside a desktop session, or in one of its own:
+              dbus-run-session -- COMMAND
             On a server, give the key by a file, a command or a credential instead.
             """
         case .noService:

@@ -89,7 +89,7 @@ extension MigrationKitError: LocalizedError {
         case .identifiersOutOfOrder(let expected, let actual):
             Self.describeDisorder(expected: expected, actual: actual)
         case .unknownMigrationTarget(let target):
-            "there is no migration '\(target)' to migrate to"
+            "there is no migration '\(target)'"
         case .unknownMigrationIdentifier(let identifier):
             "there is no migration '\(identifier)'"
         case .rollbackNotDefined(let identifier):
@@ -166,7 +166,7 @@ extension MigrationKitError: LocalizedError {
             """
             Undo the change, and write a further migration that does what is missing: databases \
             exist in which the old text has run. If the new text does the same, or the database is \
-            yours alone, 'repair \(changed[0])' accepts it.
+            yours alone, 'repair \(changed.joined(separator: " "))' accepts it.
             """
         case .pendingBeforeApplied:
             """

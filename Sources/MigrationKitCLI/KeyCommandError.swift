@@ -39,7 +39,7 @@ extension KeyCommandError: LocalizedError {
         case .allAndService:
             "--all asks for every key, and --keychain-service for those of one service"
         case .needsConfirmation(let action):
-            "there is no terminal to ask on whether the key is to be \(action)"
+            "there is no terminal to ask whether the key is to be \(action)"
         case .declined:
             "nothing was changed"
         case .outputIsNoTerminal:

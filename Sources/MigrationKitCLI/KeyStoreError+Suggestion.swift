@@ -9,7 +9,8 @@ extension KeyStoreError {
         switch self {
         case .noBus:
             """
-            Run inside a desktop session, or in one of its own: dbus-run-session -- COMMAND
+            Run inside a desktop session, or in one of its own:
+              dbus-run-session -- COMMAND
             \(Self.onAServer)
             """
         case .noService:

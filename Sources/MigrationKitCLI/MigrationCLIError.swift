@@ -65,7 +65,7 @@ extension MigrationCLIError: LocalizedError {
         case .ambiguousMigration(let text, let candidates):
             "'\(text)' may be each of \(candidates.count) migrations"
         case .needsConfirmation(let deed):
-            "there is no terminal to ask on whether \(deed)"
+            "there is no terminal to ask whether \(deed)"
         case .adoptionWithoutFolder:
             "this program has no folder of migrations that another tool may have applied"
         case .pending(let identifiers):

@@ -52,8 +52,12 @@ extension CommandContext {
                 )
             )
         }
-        tell(.rolledBack, undone.steps)
-        if !undone.steps.isEmpty { tell(.applied, redone.steps) }
+        if undone.steps.isEmpty {
+            output("Nothing to redo.")
+        } else {
+            tell(.rolledBack, undone.steps)
+            tell(.applied, redone.steps)
+        }
         output(redone.closing(in: store.runner))
     }
 

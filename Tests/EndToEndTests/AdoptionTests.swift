@@ -53,7 +53,9 @@ import Testing
         // Once: the second time there is a ledger.
         let second = try onPlain("migrate", "--adopt", "dbmate")
         #expect(second.status == 0)
-        #expect(second.stderr == "note: the database has a ledger, and nothing is left to adopt\n")
+        #expect(
+            second.stderr == "note: migrations are recorded as applied already: nothing to adopt\n"
+        )
         #expect(second.stdout.hasPrefix("Nothing to apply."))
         #expect(try onPlain("rollback", "--all").status == 0)
     }

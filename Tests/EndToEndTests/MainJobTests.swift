@@ -101,7 +101,13 @@ import Testing
         #expect(good.status == 0)
         #expect(
             good.stdout
-                == "ok      quick_check\nok      foreign_key_check\nok      required_index item.item_id\n"
+                == """
+                ok      quick_check
+                ok      foreign_key_check
+                ok      required_index item.item_id
+                The database is in order.
+
+                """
         )
         let bad = try tool.onStore("verify", "--require-index", "item.nothing", "--json")
         #expect(bad.status == 2)

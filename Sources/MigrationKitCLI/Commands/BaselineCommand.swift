@@ -64,7 +64,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             )
         }
         context.output(recorded.baselineSummary)
-        context.output(pending.isEmpty ? "Nothing is pending." : "\(pending.count) pending.")
+        context.output(pending.pendingSummary)
     }
 }
 
@@ -77,6 +77,13 @@ struct RecordedDocument: Encodable {
 }
 
 extension [String] {
+    /// How many migrations are pending, and what applies them.
+    var pendingSummary: String {
+        isEmpty
+            ? "Nothing is pending."
+            : "\(count) pending: 'migrate' applies \(count == 1 ? "it" : "them")."
+    }
+
     /// Which migrations were recorded.
     var baselineSummary: String {
         guard !isEmpty else { return "Nothing was applied, and so nothing is recorded." }

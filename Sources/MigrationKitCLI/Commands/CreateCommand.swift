@@ -48,7 +48,8 @@ struct CreateCommand: ContextCommand {
         for file in created.files {
             context.output("Created \(file)")
         }
-        context.output("Write the SQL into it; 'plan' then shows what would run.")
+        let them = created.files.count == 1 ? "it" : "them"
+        context.output("Write the SQL into \(them); 'plan' then shows what would run.")
     }
 
     private struct Document: Encodable {

@@ -9,7 +9,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
             abstract: "Show what was done to the migrations, and when.",
             usage: "\(Migrations.programName) history [<options>]",
             discussion: """
-                'applied' ran, 'rolledBack' was taken back, 'recorded' was noted as applied \
+                'applied' ran, 'rolled back' was taken back, 'recorded' was noted as applied \
                 without running, 'repaired' had a changed text accepted. What other programs did \
                 is not in it.
                 """
@@ -35,10 +35,13 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
                 Document(database: path, history: entries.map(Document.Entry.init))
             )
         }
-        guard !entries.isEmpty else { return context.output("Nothing is noted.") }
+        guard !entries.isEmpty else {
+            return context.output("No history is noted in this database.")
+        }
         let rows = entries.map { entry in
             [
-                entry.time.localMinute, entry.event.rawValue,
+                entry.time.localMinute,
+                entry.event == .rolledBack ? "rolled back" : entry.event.rawValue,
                 entry.seconds.map(duration) ?? "", entry.identifier,
             ]
         }

@@ -141,7 +141,9 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             if !json { context.output(recorded.baselineSummary) }
             return recorded
         } catch MigrationKitError.baselineOnMigratedDatabase {
-            context.errorOutput("note: the database has a ledger, and nothing is left to adopt")
+            context.errorOutput(
+                "note: migrations are recorded as applied already: nothing to adopt"
+            )
             return []
         }
     }

@@ -51,7 +51,8 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
                 )
             )
         } else {
-            context.output(text(of: steps, scripts: store.scripts))
+            let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer).count
+            context.output(text(of: steps, amongPending: pending, scripts: store.scripts))
         }
         if exitCode, !steps.isEmpty {
             throw MigrationCLIError.pending(steps.map(\.identifier))
@@ -61,11 +62,19 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
     /// An SQL script for people: what the engine gets, and in which transaction.
     private func text(
         of steps: [GRDBMigrationRunner.Step],
+        amongPending pending: Int,
         scripts: [String: MigrationSQL]
     ) -> String {
-        guard let last = steps.last else { return "-- Nothing is pending." }
-        let count = "\(steps.count) \(steps.count == 1 ? "migration" : "migrations")"
-        var lines = ["-- \(count) pending"]
+        guard let last = steps.last else {
+            return pending == 0
+                ? "-- Nothing is pending." : "-- Nothing would run; \(pending) pending."
+        }
+        let noun = pending == 1 ? "migration" : "migrations"
+        var lines = [
+            steps.count == pending
+                ? "-- \(pending) \(noun) pending"
+                : "-- \(steps.count) of \(pending) \(noun) pending"
+        ]
         if allOrNothing { lines += ["", "BEGIN IMMEDIATE;"] }
         for step in steps {
             let own = !allOrNothing && step.usesTransaction

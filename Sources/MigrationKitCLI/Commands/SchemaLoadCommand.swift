@@ -66,6 +66,6 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         context.output("Made \(store.path ?? "the database") from \(file), and verified it.")
         context.output(recorded.baselineSummary)
-        context.output(pending.isEmpty ? "Nothing is pending." : "\(pending.count) pending.")
+        context.output(pending.pendingSummary)
     }
 }

@@ -117,17 +117,13 @@ private struct StatusReport {
     }
 
     private var closing: String {
-        var lines = [
-            pending.isEmpty
-                ? "Nothing is pending."
-                : "\(pending.count) pending: 'migrate' applies \(pending.count == 1 ? "it" : "them")."
-        ]
+        var lines = [pending.pendingSummary]
         func count(_ isCounted: (Row) -> Bool, _ text: (Int) -> String) {
             let count = rows.count(where: isCounted)
             if count > 0 { lines.append(text(count)) }
         }
         count({ $0.mark == "changed" }) {
-            "\($0) changed since: 'migrate' refuses; 'repair' accepts the new text."
+            "\($0) changed since \($0 == 1 ? "it was" : "they were") applied: 'migrate' refuses, 'repair' accepts."
         }
         count({ $0.mark == "missing" }) {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") there again."

@@ -55,6 +55,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     context.output("        \(detail)")
                 }
             }
+            if failed.isEmpty { context.output("The database is in order.") }
         }
         guard failed.isEmpty else {
             throw MigrationVerificationFailure(failed: failed.map(\.name))

@@ -37,6 +37,10 @@ enum KeyTable {
     private static func details(of item: KeyItem) -> [String] {
         var attributes = item.attributes
         attributes["migrationkit:form"] = nil
+        // What nearly every item has tells none from another.
+        if attributes["xdg:schema"] == "org.freedesktop.Secret.Generic" {
+            attributes["xdg:schema"] = nil
+        }
         if item.service.count <= widest.service { attributes["service"] = nil }
         if (item.account ?? "").count <= widest.account {
             for name in ["username", "account"] where attributes[name] == item.account {

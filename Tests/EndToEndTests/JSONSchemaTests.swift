@@ -1,0 +1,156 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The schema is as strict as it says, and says all that there is. That what the commands print
+/// follows it is tested where it is printed, in `OutputSnapshotTests`.
+@Suite struct JSONSchemaTests {
+    /// What the scenes have printed, with other times and durations.
+    private static func documents() throws -> [DocumentSchema.Document] {
+        let folder = PackageFolder.path(OutputSnapshotTests.folder)
+        return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().flatMap {
+            DocumentSchema.documents(
+                in: try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)
+            )
+        }
+    }
+
+    @Test func schemaIsOne() throws {
+        #expect(try DocumentSchema.run("Draft202012Validator.check_schema(schema)", []) == "")
+    }
+
+    /// The descriptions are the documentation.
+    @Test func everyKeyIsDescribed() throws {
+        let program = """
+            def look(name, part):
+                target = schema["$defs"].get(part.get("$ref", "").rsplit("/", 1)[-1], {})
+                if "description" not in part and "description" not in target:
+                    print(name)
+                for key, value in part.get("properties", {}).items():
+                    look(f"{name}.{key}", value)
+                if isinstance(part.get("items"), dict) and "properties" in part["items"]:
+                    look(f"{name}[]", part["items"])
+
+            for name, part in schema["$defs"].items():
+                look(name, part)
+            """
+        #expect(try DocumentSchema.run(program, []) == "")
+    }
+
+    @Test func documentsFollowTheSchema() throws {
+        let documents = try Self.documents()
+        #expect(documents.count > 50)
+        #expect(try DocumentSchema.complaints(about: documents) == "")
+    }
+
+    /// Every key of every document is taken away, has another type, and gets a neighbour.
+    @Test func whatIsChangedIsRefused() throws {
+        let program = """
+            def changes(value, free=False):
+                if isinstance(value, dict):
+                    if not free:
+                        yield "has one more", lambda v: v.update(unexpected=1), ()
+                    for key in value:
+                        def take(v, key=key): v.pop(key)
+                        def retype(v, key=key): v[key] = {"unexpected": 1}
+                        yield f"lacks {key}", take, ()
+                        yield f"has another {key}", retype, ()
+                        for what, change, way in changes(value[key], key == "attributes"):
+                            yield what, change, (key, *way)
+                elif isinstance(value, list):
+                    for index, item in enumerate(value[:2]):
+                        for what, change, way in changes(item):
+                            yield what, change, (index, *way)
+
+            # What a document may leave out, by what it stands in.
+            optional = json.loads('''
+                {"database": 1, "recorded": 1, "source": 1, "appliedAt": 1, "seconds": 1, "sql": 1,
+                 "checksum": 1, "keySource": 1, "hint": 1, "account": 1, "form": 1, "created": 1,
+                 "modified": 1, "primaryKey": 1, "default": 1, "generated": 1}
+            ''')
+            count = 0
+            for document in documents:
+                value = json.loads(document["text"])
+                check = validator(document["definition"])
+                for what, change, way in changes(value):
+                    if what.startswith("lacks") and (
+                            what.split()[1] in optional or "attributes" in way):
+                        continue
+                    changed = copy.deepcopy(value)
+                    place = changed
+                    for step in way:
+                        place = place[step]
+                    change(place)
+                    count += 1
+                    if check.is_valid(changed):
+                        print(document["definition"], "/".join(map(str, way)), what)
+            assert count > 500, count
+            """
+        let accepted = try DocumentSchema.run(program, Self.documents())
+        #expect(accepted == "")
+    }
+
+    /// What is described is printed: by some command in some scene.
+    @Test func everyKeyIsSeen() throws {
+        let program = """
+            def resolved(part):
+                while "$ref" in part:
+                    part = schema["$defs"][part["$ref"].rsplit("/", 1)[1]]
+                return part
+
+            def described(part, way):
+                part = resolved(part)
+                for key, value in part.get("properties", {}).items():
+                    yield f"{way}.{key}"
+                    yield from described(value, f"{way}.{key}")
+                if "items" in part:
+                    yield from described(part["items"], f"{way}[]")
+
+            def seen(value, way):
+                if isinstance(value, dict):
+                    for key in value:
+                        yield f"{way}.{key}"
+                        yield from seen(value[key], f"{way}.{key}")
+                elif isinstance(value, list):
+                    for item in value:
+                        yield from seen(item, f"{way}[]")
+
+            expected = set()
+            for part in schema["anyOf"]:
+                name = part["$ref"].rsplit("/", 1)[1]
+                expected |= set(described(part, name))
+            found = set()
+            for document in documents:
+                found |= set(seen(json.loads(document["text"]), document["definition"]))
+            for way in sorted(expected - found):
+                print(way)
+            """
+        let unseen = try DocumentSchema.run(program, Self.documents())
+        #expect(unseen == "")
+    }
+
+    /// The codes of errors, each with its exit code, are those of the source.
+    @Test func everyErrorCodeIsInTheSchema() throws {
+        let program = """
+            kinds = schema["$defs"]["error"]["properties"]["error"]["oneOf"]
+            for kind in kinds:
+                code, exit = kind["properties"]["code"], kind["properties"]["exit"]
+                for word in code.get("enum", [code.get("const")]):
+                    for number in exit.get("enum", [exit.get("const")]):
+                        print(word, number)
+            """
+        let described = try DocumentSchema.run(program, []).split(separator: "\n").map(String.init)
+
+        let folder = PackageFolder.path("Sources/MigrationKitCLI")
+        let files = try #require(FileManager.default.enumerator(atPath: folder))
+        var inSource: Set = ["usage 64", "stepFailed 1", "interrupted 129", "interrupted 143"]
+        for case let file as String in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+            for match in text.matches(of: /"([a-zA-Z]+)",\s+([0-9]+)\b/) {
+                inSource.insert("\(match.1) \(match.2)")
+            }
+        }
+        inSource.remove("interrupted 128")
+        #expect(described.sorted() == inSource.sorted())
+    }
+}

@@ -1,0 +1,98 @@
+import TestSupport
+
+extension OutputSnapshotTests {
+    /// Commands that take migrations back, and those on what is noted about them.
+    static let backwardScenes = [
+        Scene("rollback") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.run("rollback")
+            try transcript.run("rollback --to 0001 --json")
+            try transcript.run("rollback --all")
+            try transcript.run("rollback")
+            try transcript.run("rollback --json")
+        },
+        Scene("rollback-refused") { transcript in
+            try transcript.writeNotes()
+            try transcript.write("0004_drop_archive", up: "DELETE FROM folders WHERE id = 2;")
+            try transcript.run("migrate --to 0004")
+            try transcript.run("rollback --steps 2")
+            try transcript.run("rollback --steps 2 --json")
+            try transcript.run("rollback --to 0009")
+            try transcript.run("rollback --to 000")
+            try transcript.run("rollback --all --steps 1")
+        },
+        Scene("redo") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.run("redo")
+            try transcript.run("redo --steps 2")
+            try transcript.run("redo --json")
+            try transcript.run("rollback --all")
+            try transcript.run("redo")
+            try transcript.run("redo --json")
+        },
+        Scene("history") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.run("rollback")
+            try transcript.run("history")
+            try transcript.run("history --json")
+            try transcript.shell("DELETE FROM grdb_migrationkit_journal;")
+            try transcript.run("history")
+            try transcript.run("history --json")
+        },
+        Scene("repair") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            transcript.note("0003 and 0002 get other texts")
+            try transcript.write(
+                "0003_add_overview",
+                up: "CREATE VIEW overview AS SELECT 1 AS notes;"
+            )
+            try transcript.write("0002_create_notes", up: "CREATE TABLE notes (id INTEGER);")
+            try transcript.run("migrate")
+            try transcript.run("repair 0003")
+            try transcript.run("repair 0003 --json")
+            try transcript.run("repair 0003 --yes")
+            try transcript.run("repair 0002 0003 --yes --json")
+            try transcript.run("repair 0002 --yes")
+            try transcript.run("repair 0002 --yes --json")
+            try transcript.run("history")
+        },
+        Scene("baseline") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.shell(
+                "DELETE FROM grdb_migrations; DELETE FROM grdb_migrationkit_journal;"
+            )
+            try transcript.run("migrate")
+            try transcript.run("baseline 0002")
+            try transcript.run("status")
+            try transcript.run("baseline 0003")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("baseline 0003 --json")
+            try transcript.run("history")
+        },
+        Scene("adopt") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("baseline --adopt dbmate")
+            try transcript.shell(
+                "CREATE TABLE schema_migrations (version varchar(128) PRIMARY KEY);"
+            )
+            try transcript.run("migrate --adopt dbmate --steps 0")
+            try transcript.shell("INSERT INTO schema_migrations VALUES ('0001'), ('0002');")
+            try transcript.run("baseline --adopt dbmate")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("baseline --adopt dbmate --json")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("migrate --adopt dbmate --to 0003")
+            try transcript.run("rollback")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("migrate --adopt dbmate --json")
+            try transcript.run("migrate --adopt dbmate")
+        },
+    ]
+}

@@ -1,0 +1,78 @@
+import TestSupport
+
+extension OutputSnapshotTests {
+    /// Commands that are about the folder and its schema.
+    static let folderScenes = [
+        Scene("create") { transcript in
+            try transcript.run("create --format goose add-tags")
+            try transcript.run("create add-tags-to-notes --json")
+            try transcript.run("create later --timestamp")
+            try transcript.run("migrate")
+        },
+        Scene("create-pairs") { transcript in
+            try transcript.run("create --format golang-migrate add-tags")
+            try transcript.run("create --format pairs add-tags")
+            for part in ["up", "down"] {
+                try transcript.tool.folder.write(
+                    "migrations/0001_add-tags.\(part).sql",
+                    "CREATE TABLE tags (id INTEGER);\n".utf8
+                )
+            }
+            transcript.note("0001_add-tags gets its SQL")
+            try transcript.run("create add-colors --json")
+        },
+        Scene("schema-dump") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("schema-dump")
+            try transcript.run("schema-dump --json")
+            try transcript.run("schema-dump --format json")
+            try transcript.run("schema-dump --format mermaid")
+            try transcript.run("schema-dump --format mermaid --json")
+            try transcript.run("schema-dump --format dot")
+            try transcript.run("schema-dump --format dot --json")
+        },
+        Scene("schema-dump-odd") { transcript in
+            try transcript.write(
+                "0001_odd",
+                up: """
+                    CREATE TABLE place (a TEXT, b TEXT, PRIMARY KEY (b, a)) WITHOUT ROWID;
+                    CREATE TABLE visit (
+                        a TEXT, b TEXT, "at" DEFAULT (datetime()), whose REFERENCES nobody,
+                        day TEXT AS (date("at")) STORED,
+                        FOREIGN KEY (a, b) REFERENCES place (a, b)
+                            ON DELETE SET NULL ON UPDATE CASCADE
+                    );
+                    CREATE UNIQUE INDEX visit_day ON visit (lower(day), a) WHERE a IS NOT NULL;
+                    CREATE VIRTUAL TABLE search USING fts5(words);
+                    CREATE VIEW lost AS SELECT * FROM nowhere;
+                    CREATE VIEW days AS SELECT day AS "the day" FROM visit;
+                    """
+            )
+            try transcript.run("schema-dump --format json")
+        },
+        Scene("schema-dump-to-file") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("schema-dump --check schema.sql")
+            try transcript.run("schema-dump --output schema.sql")
+            try transcript.run("schema-dump --format json --output schema.json --json")
+            try transcript.run("schema-dump --check schema.sql")
+            try transcript.run("schema-dump --check schema.sql --json")
+            try transcript.write("0004_add_colors", up: "ALTER TABLE notes ADD COLUMN color TEXT;")
+            transcript.note("0004_add_colors is written")
+            try transcript.run("schema-dump --check schema.sql")
+            try transcript.run("schema-dump --check schema.sql --json")
+            try transcript.run("schema-dump --output folder/schema.sql")
+        },
+        Scene("schema-load") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("schema-dump --output schema.sql")
+            try transcript.write("0004_add_colors", up: "ALTER TABLE notes ADD COLUMN color TEXT;")
+            transcript.note("0004_add_colors is written")
+            try transcript.run("schema-load schema.sql")
+            try transcript.run("schema-load schema.sql --db-path second.db --json")
+            try transcript.run("schema-load schema.sql")
+            try transcript.run("schema-load schema.sql --json")
+            try transcript.run("migrate")
+        },
+    ]
+}

@@ -1,0 +1,112 @@
+import Foundation
+import TestSupport
+
+extension OutputSnapshotTests {
+    /// Commands that bring a database forward, or tell where it stands.
+    static let forwardScenes = [
+        Scene("migrate") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0001")
+            try transcript.run("migrate --dry-run")
+            try transcript.run("migrate --dry-run --json")
+            try transcript.run("migrate --steps 1 --backup before.db --json")
+            try transcript.run("migrate --all-or-nothing")
+            try transcript.run("migrate")
+            try transcript.run("migrate --verify")
+            try transcript.run("migrate --json")
+            try transcript.run("migrate --dry-run")
+        },
+        Scene("migrate-without-database") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("status")
+            try transcript.run("migrate --dry-run --json")
+            try transcript.run("migrate")
+        },
+        Scene("migrate-failed") { transcript in
+            try transcript.writeNotes()
+            try transcript.write("0004_add_colors", up: "ALTER TABLE note ADD COLUMN color TEXT;")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.run("status")
+        },
+        Scene("status") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("status --exit-code")
+            try transcript.run("status --exit-code --json")
+            try transcript.run("migrate")
+            try transcript.run("status --exit-code")
+        },
+        Scene("status-changed-missing-unknown") { transcript in
+            try transcript.writeNotes()
+            try transcript.write("0004_drop_archive", up: "DELETE FROM folders WHERE id = 2;")
+            try transcript.run("migrate")
+            transcript.note("0003 has another text, 0004 is gone, and a newer program was here")
+            try transcript.write(
+                "0003_add_overview",
+                up: "CREATE VIEW overview AS SELECT 1 AS notes;"
+            )
+            try FileManager.default.removeItem(
+                atPath: "\(transcript.tool.migrations)/0004_drop_archive.sql"
+            )
+            try transcript.shell("INSERT INTO grdb_migrations VALUES ('0005_add_themes');")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+        },
+        Scene("status-missing") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            transcript.note("0002 is gone")
+            try FileManager.default.removeItem(
+                atPath: "\(transcript.tool.migrations)/0002_create_notes.sql"
+            )
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("migrate")
+        },
+        Scene("status-show-settings") { transcript in
+            try transcript.tool.folder.write(
+                "migrationkit.toml",
+                """
+                migrations = "sql"
+                keychain-service = "com.example.Notes"
+                require-index = ["notes.notes_title", "notes.notes_folder"]
+                lock-timeout = 2.5
+
+                """.utf8
+            )
+            try transcript.run("status --show-settings --keychain-timeout 5")
+            try transcript.run("status --show-settings --keychain-timeout 5 --json")
+        },
+        Scene("plan") { transcript in
+            try transcript.writeNotes()
+            try transcript.tool.folder.write(
+                "migrations/0004_compact.sql",
+                "-- migrate:up transaction:false\nVACUUM;\n".utf8
+            )
+            try transcript.run("migrate --steps 1")
+            try transcript.run("plan --steps 1")
+            try transcript.run("plan --steps 1 --json")
+            try transcript.run("plan --to 0003 --all-or-nothing")
+            try transcript.run("plan --to 0003 --all-or-nothing --json")
+            try transcript.run("plan --exit-code")
+            try transcript.run("plan --exit-code --json")
+            try transcript.run("migrate")
+            try transcript.run("plan --exit-code")
+            try transcript.run("plan --exit-code --json")
+        },
+        Scene("verify") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.run("verify --require-index notes.notes_title")
+            try transcript.run("verify --require-index notes.notes_title --json")
+            try transcript.shell("INSERT INTO notes (folder) VALUES (7);")
+            try transcript.run("verify --require-index notes.notes_folder")
+            try transcript.run("verify --require-index notes.notes_folder --json")
+        },
+    ]
+}

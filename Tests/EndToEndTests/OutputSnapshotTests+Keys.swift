@@ -1,0 +1,93 @@
+import TestSupport
+
+extension OutputSnapshotTests {
+    private static let item = "--keychain-service org.notes --keychain-account main"
+
+    /// The `key` commands, on a secret store of the scene's own.
+    static let keyScenes = [
+        Scene("key-generate") { transcript in
+            try transcript.run("key generate")
+            try transcript.run("key generate \(item)")
+            try transcript.run(
+                "key generate --keychain-service org.notes "
+                    + "--keychain-account second --json"
+            )
+            try transcript.run("key generate \(item)")
+            try transcript.run("key generate \(item) --json")
+        },
+        Scene("key-set") { transcript in
+            let key = transcript.tool.password
+            try transcript.run("key set \(item)")
+            try transcript.run("key set \(item) --password-file - --raw-key", input: key)
+            try transcript.run("key set \(item) --password-file -", input: "another")
+            try transcript.run("key set \(item) --password-file - --replace", input: "another")
+            try transcript.run(
+                "key set \(item) --password-file - --replace --yes",
+                input: "another"
+            )
+            try transcript.run(
+                "key set \(item) --password-file - --replace --yes --json",
+                input: "the-third"
+            )
+        },
+        Scene("key-show") { transcript in
+            try transcript.run("key show \(item)")
+            try transcript.run(
+                "key set \(item) --password-file - --raw-key",
+                input: transcript.tool.password
+            )
+            try transcript.run("key show \(item)")
+            try transcript.run("key show \(item) --json")
+            try transcript.run("key show \(item) --reveal")
+            try transcript.run("key show \(item) --reveal --force")
+            try transcript.run("key show \(item) --reveal --force --json")
+        },
+        Scene("key-list") { transcript in
+            try transcript.run("key list")
+            try transcript.run("key list --json")
+            try transcript.run("key set \(item) --password-file -", input: "a passphrase")
+            try transcript.run(
+                "key generate --keychain-service org.archive "
+                    + "--keychain-account main"
+            )
+            try transcript.run("key list --all")
+            try transcript.run("key list --all --json")
+            try transcript.run("key list --keychain-service org.notes")
+        },
+        Scene("key-check") { transcript in
+            try transcript.writeNotes()
+            try transcript.run(
+                "key set \(item) --password-file - --raw-key",
+                input: transcript.tool.password
+            )
+            try transcript.run(
+                "key generate --keychain-service org.notes "
+                    + "--keychain-account second"
+            )
+            try transcript.run("migrate --to 0001 \(item)")
+            try transcript.run("key check \(item)")
+            try transcript.run("key check \(item) --json")
+            try transcript.run(
+                "key check --keychain-service org.notes "
+                    + "--keychain-account second"
+            )
+            try transcript.run(
+                "key check --keychain-service org.notes "
+                    + "--keychain-account second --json"
+            )
+            try transcript.run("status --keychain-service org.notes --json")
+        },
+        Scene("key-delete") { transcript in
+            try transcript.run("key generate \(item)")
+            try transcript.run(
+                "key generate --keychain-service org.notes "
+                    + "--keychain-account second"
+            )
+            try transcript.run("key delete --keychain-service org.notes --yes")
+            try transcript.run("key delete \(item)")
+            try transcript.run("key delete \(item) --yes")
+            try transcript.run("key delete --keychain-service org.notes --yes --json")
+            try transcript.run("key delete \(item) --yes --json")
+        },
+    ]
+}

@@ -1,0 +1,166 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What somebody sees who runs commands in a folder of theirs, one after the other, without what
+/// differs from run to run.
+///
+/// The database is `notes.db`, whose raw key is in the file `key`: every command that opens it is
+/// given that file by the environment, and `--raw-key`, which the transcript doesn't show.
+struct Transcript {
+    let tool: Tool
+    /// The secret store that is there, for as long as commands run.
+    private let secrets: PrivateSecretService?
+    /// Everything so far.
+    private(set) var text = ""
+    /// The JSON documents so far, as they were printed.
+    private(set) var documents: [DocumentSchema.Document] = []
+
+    /// - Parameter secrets: The secret store that is there, if one is.
+    init(secrets: PrivateSecretService? = nil) throws {
+        var tool = try Tool(environment: secrets?.environment ?? [:], isRawKey: true)
+        tool.environment["MIGRATIONKIT_DB_PATH"] = "notes.db"
+        if secrets == nil {
+            tool.environment["MIGRATIONKIT_PASSWORD_FILE"] = "password"
+        }
+        self.tool = tool
+        self.secrets = secrets
+    }
+
+    /// Runs a command of words without spaces, and shows it with all that it prints.
+    mutating func run(_ command: String, input: String = "") throws {
+        let words = command.split(separator: " ").map(String.init)
+        let opensStore = !["create", "schema-dump", "key"].contains(words[0])
+        let result = try TestSupport.run(
+            "/usr/bin/env",
+            ["-C", tool.folder.path, builtExecutable("migrationkit-cli")]
+                + words + (opensStore ? ["--raw-key"] : []),
+            environment: tool.environment,
+            input: input.utf8,
+            newSession: true
+        )
+        // But for an error's first line, which says it all, and for what is indented further, such
+        // as a command to copy.
+        let isForFile = words[0] == "schema-dump" || words.contains("--json")
+        for line in (isForFile ? "" : result.stdout).split(separator: "\n")
+            + result.stderr.split(separator: "\n").dropFirst()
+        where !line.hasPrefix("    ") {
+            #expect(line.count <= 80, "\(command): \(line)")
+        }
+        #expect(!result.stderr.contains(tool.password))
+
+        var block = "$ migrationkit-cli \(command)\n" + replacingWhatDiffers(in: result.stdout)
+        if !result.stderr.isEmpty {
+            block += "--- standard error\n" + replacingWhatDiffers(in: result.stderr)
+        }
+        if result.status != 0 {
+            block += "--- exit \(result.status.map(String.init) ?? "by a signal")\n"
+        }
+        text += (text.isEmpty ? "" : "\n") + block
+        documents += DocumentSchema.Document.all(
+            of: words,
+            output: result.stdout,
+            errorOutput: result.stderr
+        )
+    }
+
+    /// Shows what somebody does between two commands.
+    mutating func note(_ line: String) {
+        text += (text.isEmpty ? "" : "\n") + "# \(line)\n"
+    }
+
+    /// Runs SQL on the database, as another program would.
+    mutating func shell(_ sql: String) throws {
+        note("another program: \(sql)")
+        _ = try SQLCipherShell.run(
+            tool.folder.path("notes.db"),
+            key: "x'\(tool.password)'",
+            sql
+        )
+    }
+
+    // MARK: - Files
+
+    /// Writes a migration.
+    func write(_ name: String, up: String, down: String? = nil) throws {
+        try tool.write(name, up: up, down: down)
+    }
+
+    /// Writes the three migrations of the scenes.
+    func writeNotes() throws {
+        try write(
+            "0001_create_folders",
+            up: """
+                CREATE TABLE folders (
+                    id INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL UNIQUE
+                ) STRICT;
+                INSERT INTO folders (name) VALUES ('Inbox'), ('Archive');
+                """,
+            down: "DROP TABLE folders;"
+        )
+        try write(
+            "0002_create_notes",
+            up: """
+                CREATE TABLE notes (
+                    id INTEGER PRIMARY KEY,
+                    folder INTEGER NOT NULL REFERENCES folders (id) ON DELETE CASCADE,
+                    title TEXT NOT NULL DEFAULT '',
+                    length INTEGER GENERATED ALWAYS AS (length(title)) VIRTUAL
+                ) STRICT;
+                CREATE INDEX notes_title ON notes (title);
+                """,
+            down: "DROP TABLE notes;"
+        )
+        try write(
+            "0003_add_overview",
+            up: """
+                CREATE VIEW overview AS SELECT count(*) AS notes FROM notes;
+                CREATE TRIGGER notes_titled AFTER INSERT ON notes WHEN new.title = '' BEGIN
+                    UPDATE notes SET title = 'Untitled' WHERE id = new.id;
+                END;
+                """,
+            down: "DROP TRIGGER notes_titled; DROP VIEW overview;"
+        )
+    }
+
+    // MARK: - What Differs
+
+    /// Dates keep their width, so that columns do.
+    private func replacingWhatDiffers(in output: String) -> String {
+        output
+            .replacing(tool.folder.path, with: "FOLDER")
+            .replacing(tool.password, with: "<key>")
+            .replacing(/"seconds":[0-9.e+-]+/, with: "\"seconds\":0.001")
+            .replacing(/"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"/, with: "\"2000-01-01T00:00:00Z\"")
+            .replacing(
+                /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}/,
+                with: "YYYY-MM-DD hh:mm"
+            )
+            .replacing(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b/, with: "YYYY-MM-DD")
+            .replacing(/\b20[0-9]{12}/, with: "YYYYMMDDhhmmss")
+            .replacingDurations()
+            .replacing(/\b[0-9]+(\.[0-9])? m?s(?=:?\n)/, with: "<n> ms")
+    }
+}
+
+extension String {
+    /// Replaces the cells of a column `TOOK`, and makes it as wide as it is where nothing is slow.
+    fileprivate func replacingDurations() -> String {
+        let lines = split(separator: "\n", omittingEmptySubsequences: false).map(Array.init)
+        guard let heading = lines.first.map({ String($0) }),
+            let took = heading.range(of: "TOOK"),
+            let next = heading.range(of: "MIGRATION")
+        else { return self }
+        let start = heading.distance(from: heading.startIndex, to: took.lowerBound)
+        let end = heading.distance(from: heading.startIndex, to: next.lowerBound)
+        let tableEnd = lines.firstIndex(of: []) ?? lines.endIndex
+        return lines.enumerated().map { index, line in
+            guard index < tableEnd else { return String(line) }
+            let cell = String(line[start..<end]).trimmingCharacters(in: .whitespaces)
+            let shown = cell.isEmpty || cell == "TOOK" ? cell : "<n> ms"
+            return String(line[..<start]) + shown.padding(toLength: 8, withPad: " ", startingAt: 0)
+                + String(line[end...])
+        }.joined(separator: "\n")
+    }
+}
