@@ -43,6 +43,9 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// missing identifiers, sorted.
     case appliedMigrationsMissing([String])
 
+    /// The ledger has rows that are no identifiers.
+    case unusableLedger
+
     /// Steps were changed after they were applied. Their identifiers, in order.
     case changedAfterApplied([String])
 
@@ -110,6 +113,8 @@ extension MigrationKitError: LocalizedError {
         case .appliedMigrationsMissing(let missing):
             "\(missing.joined(separator: ", ")) \(missing.count == 1 ? "was" : "were") applied, "
                 + "and \(missing.count == 1 ? "is" : "are") no longer there"
+        case .unusableLedger:
+            "the ledger 'grdb_migrations' has rows that are no identifiers"
         case .changedAfterApplied(let changed):
             "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
                 + "after \(changed.count == 1 ? "it was" : "they were") applied"
@@ -162,6 +167,8 @@ extension MigrationKitError: LocalizedError {
             Bring the file back: a migration that was applied is never deleted. Or did it come from \
             another branch? 'status' lists all.
             """
+        case .unusableLedger:
+            "Something else has written into it. Look at the table, and remove what is not a name."
         case .changedAfterApplied(let changed):
             """
             Undo the change, and write a further migration that does what is missing: databases \

@@ -304,6 +304,7 @@ extension MigrationKitError: Classified {
             ("negativeSteps", 64)
         case .rollbackTargetNotApplied: ("notApplied", 64)
         case .appliedMigrationsMissing: ("migrationsMissing", 65)
+        case .unusableLedger: ("unusableLedger", 65)
         case .changedAfterApplied: ("migrationsChanged", 65)
         case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
         case .targetBehindDatabase: ("targetBehindDatabase", 64)

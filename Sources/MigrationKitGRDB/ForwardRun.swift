@@ -115,7 +115,9 @@ struct ForwardRun {
     /// Applies what is pending, and plans anew whenever a program that doesn't know our lock gets
     /// in between.
     private func applyStepByStep() throws {
+        var fruitlessPlans = 0
         while true {
+            let done = monitor.steps.count
             let plan = try plan()
             monitor.expect(plan.pending.count)
             do {
@@ -142,6 +144,10 @@ struct ForwardRun {
                 }
                 return
             } catch is LedgerChanged {
+                // Whoever gets in between does so because a step is applied or taken back, which
+                // comes to an end. A ledger that never has as many rows as identifiers doesn't.
+                fruitlessPlans = monitor.steps.count > done ? 0 : fruitlessPlans + 1
+                guard fruitlessPlans < 100 else { throw MigrationKitError.unusableLedger }
                 continue
             } catch {
                 monitor.failStep()

@@ -21,8 +21,10 @@ enum MigrationLedger {
     }
 
     /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.
+    ///
+    /// A table that others have made may lack the primary key, and have a row twice.
     static func count(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations") ?? 0
+        try Int.fetchOne(db, sql: "SELECT count(DISTINCT identifier) FROM grdb_migrations") ?? 0
     }
 
     static func contains(_ identifier: String, _ db: Database) throws -> Bool {

@@ -94,4 +94,23 @@ import Testing
         }
         #expect(try Everything(of: writer).schema.isEmpty)
     }
+
+    @Test(arguments: ["'0001_items'", "x'00ff'"])
+    func ledgerThatOthersHaveMadeLeadsToNoEndlessRun(_ row: String) throws {
+        try writer.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT);
+                    CREATE TABLE grdb_migrations (identifier);
+                    INSERT INTO grdb_migrations VALUES ('0001_items'), (\(row));
+                    """
+            )
+        }
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        if row == "'0001_items'" {
+            #expect(try runner.migrate(in: writer).steps.count == 2)
+        } else {
+            #expect(throws: (any Error).self) { try runner.migrate(in: writer) }
+        }
+    }
 }
