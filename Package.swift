@@ -122,7 +122,7 @@ let package = Package(
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            exclude: ["Fixtures"]
+            exclude: ["Corpus", "Fixtures"]
         ),
         .testTarget(
             name: "MigrationKitGRDBTests",

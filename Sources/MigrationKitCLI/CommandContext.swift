@@ -27,6 +27,9 @@ struct CommandContext: Sendable {
     /// Whether standard output is a terminal, where a key may be shown.
     var outputIsTerminal = false
 
+    /// The colours of standard output.
+    var style = Style.plain
+
     /// Takes a key that was asked for, and bytes around it.
     let reveal: @Sendable (Secret) -> Void
 

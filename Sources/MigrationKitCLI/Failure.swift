@@ -130,7 +130,8 @@ struct Failure {
             }
         let baseline = """
             The database has tables, and no migration is recorded. If other means have made what \
-            the first migrations make, 'baseline' records those as applied.
+            the first migrations make, 'baseline' records those as applied; if another tool has, \
+            'baseline --adopt' reads which.
             """
         let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
         self.init(

@@ -79,10 +79,13 @@ public enum MigrationCLI {
             // Arguments of a caller's own need not be those of the process.
             passwordArgument: arguments == nil ? password : nil,
             output: { print($0) },
-            errorOutput: { StandardError.write($0) },
+            errorOutput: { [style = Style(on: STDERR_FILENO)] in
+                StandardError.write(style.message($0))
+            },
             canPrompt: true,
             ownsDescriptors: true,
             outputIsTerminal: Terminal.isOutput,
+            style: Style(on: STDOUT_FILENO),
             reveal: Terminal.reveal,
             showsProgress: StandardError.isTerminal,
             endsOnSignals: true

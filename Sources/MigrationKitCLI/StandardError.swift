@@ -9,8 +9,6 @@ public enum StandardError {
         FileHandle.standardError.write(Data("\(text)\n".utf8))
     }
 
-    /// Whether it is a terminal on which a line can be replaced.
-    static var isTerminal: Bool {
-        isatty(STDERR_FILENO) == 1 && getenv("TERM").map { strcmp($0, "dumb") != 0 } ?? true
-    }
+    /// Whether it is a terminal that shows progress, a line that is replaced.
+    static var isTerminal: Bool { Terminal.isRich(STDERR_FILENO) }
 }

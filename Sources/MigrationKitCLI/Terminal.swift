@@ -6,6 +6,15 @@ enum Terminal {
     /// Whether standard output is one.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether a descriptor is a terminal that shows more than lines of text, and whoever sits there
+    /// wants it: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
+    static func isRich(_ descriptor: Int32) -> Bool {
+        guard isatty(descriptor) == 1 else { return false }
+        let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? false
+        let isUnwanted = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+        return !isDumb && !isUnwanted
+    }
+
     /// Asks a question that is answered by yes or no. Ctrl-C ends the process, as anywhere.
     ///
     /// - Returns: Whether the answer was yes; `nil` where there is no terminal to ask on.

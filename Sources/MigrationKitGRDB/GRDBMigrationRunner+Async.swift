@@ -43,6 +43,42 @@ extension GRDBMigrationRunner {
         }
     }
 
+    /// The asynchronous form of ``migrate(in:steps:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - count: How many steps at most, from 0 upwards.
+    ///   - options: How the run goes.
+    /// - Returns: What was applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncMigrate(
+        in writer: any DatabaseWriter,
+        steps count: Int,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) { try migrate(in: writer, steps: count, options: $0) }
+    }
+
+    /// The asynchronous form of ``rollbackMigrations(in:downTo:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - targetIdentifier: The step at which the database is to be.
+    ///   - options: How the run goes.
+    /// - Returns: What was rolled back.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncRollbackMigrations(
+        in writer: any DatabaseWriter,
+        downTo targetIdentifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> MigrationReport {
+        try await blocking(options) {
+            try rollbackMigrations(in: writer, downTo: targetIdentifier, options: $0)
+        }
+    }
+
     /// The asynchronous form of ``rollbackMigrations(in:steps:options:)``.
     ///
     /// - Parameters:
@@ -81,21 +117,23 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// The asynchronous form of ``dryRun(in:upTo:options:)``.
+    /// The asynchronous form of ``dryRun(in:upTo:steps:options:)``.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - count: How many steps at most; all where it is `nil`.
     ///   - options: How the run goes.
     /// - Returns: What a run would do.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncDryRun(
         in writer: any DatabaseWriter,
         upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationPreview {
         try await blocking(options) {
-            try dryRun(in: writer, upTo: targetIdentifier, options: $0)
+            try dryRun(in: writer, upTo: targetIdentifier, steps: count, options: $0)
         }
     }
 

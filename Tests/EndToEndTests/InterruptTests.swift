@@ -43,7 +43,7 @@ import Testing
         #expect(result.status == status, "\(result)")
         // The terminal has echoed "^C" into the line of progress, which is gone.
         let rest = try #require(result.stdout.components(separatedBy: clearedLine).last)
-        #expect(rest.hasPrefix("error: interrupted\r\n  "), "\(result)")
+        #expect(rest.hasPrefix("\u{1B}[31merror:\u{1B}[0m interrupted\r\n  "), "\(result)")
         #expect(rest.hasSuffix("\r\n"))
         return duration
     }

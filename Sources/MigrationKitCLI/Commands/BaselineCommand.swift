@@ -60,19 +60,20 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
         let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer)
         if json {
             return try context.printJSON(
-                Document(database: store.path, recorded: recorded, pending: pending)
+                RecordedDocument(database: store.path, recorded: recorded, pending: pending)
             )
         }
         context.output(recorded.baselineSummary)
         context.output(pending.pendingSummary)
     }
+}
 
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let recorded: [String]
-        let pending: [String]
-    }
+/// What was recorded as applied without running.
+struct RecordedDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String?
+    let recorded: [String]
+    let pending: [String]
 }
 
 extension [String] {

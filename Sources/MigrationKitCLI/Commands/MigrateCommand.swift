@@ -140,14 +140,15 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         _ options: MigrationOptions,
         tellingTo context: CommandContext
     ) throws -> [String] {
-        guard try store.runner.appliedMigrationIdentifiers(in: store.writer).isEmpty else {
+        do {
+            let recorded = try store.adopt(tool, options: options)
+            if !json { context.output(recorded.baselineSummary) }
+            return recorded
+        } catch MigrationKitError.baselineOnMigratedDatabase {
             context.errorOutput(
                 "note: migrations are recorded as applied already: nothing to adopt"
             )
             return []
         }
-        let recorded = try store.adopt(tool, options: options)
-        if !json { context.output(recorded.baselineSummary) }
-        return recorded
     }
 }

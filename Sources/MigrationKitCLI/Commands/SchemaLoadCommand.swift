@@ -61,18 +61,11 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         let pending = Array(store.runner.migrationIdentifiers[recorded.count...])
         if json {
             return try context.printJSON(
-                Document(database: store.path, recorded: recorded, pending: pending)
+                RecordedDocument(database: store.path, recorded: recorded, pending: pending)
             )
         }
         context.output("Made \(store.path ?? "the database") from \(file), and verified it.")
         context.output(recorded.baselineSummary)
         context.output(pending.pendingSummary)
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let recorded: [String]
-        let pending: [String]
     }
 }

@@ -37,7 +37,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
         if json {
             try context.printJSON(report.document)
         } else {
-            context.output(report.text)
+            context.output(report.text(context.style))
         }
         if exitCode, !report.pending.isEmpty {
             throw MigrationCLIError.pending(report.pending)
@@ -97,7 +97,7 @@ private struct StatusReport {
 
     // MARK: - For People
 
-    var text: String {
+    func text(_ style: Style) -> String {
         let lines = rows.map { row in
             [
                 row.mark ?? row.state,
@@ -106,7 +106,14 @@ private struct StatusReport {
                 row.identifier + (row.isSourceTold ? "" : "  (\(row.source ?? ""))"),
             ]
         }
-        return table(["STATE", "APPLIED", "TOOK", "MIGRATION"], lines) + "\n\n" + closing
+        let text = table(["STATE", "APPLIED", "TOOK", "MIGRATION"], lines)
+        guard style.isOn else { return text + "\n\n" + closing }
+        let heading = text.prefix { $0 != "\n" }
+        let colored = zip(rows, text.split(separator: "\n").dropFirst()).map { row, line in
+            let state = row.mark ?? row.state
+            return style.text(state, row.color) + line.dropFirst(state.count)
+        }
+        return ([String(heading)] + colored).joined(separator: "\n") + "\n\n" + closing
     }
 
     private var closing: String {
@@ -166,6 +173,14 @@ private struct StatusReport {
 }
 
 extension StatusReport.Row {
+    fileprivate var color: Style.Color {
+        switch (mark, state) {
+        case (nil, "up"): .green
+        case (nil, "down"): .yellow
+        default: .red
+        }
+    }
+
     /// Whether the identifier says already where the migration is defined.
     fileprivate var isSourceTold: Bool {
         source?.contains(identifier) ?? true

@@ -54,6 +54,7 @@ struct ManualSections {
             "The service of the key in the secret store, where no option names a key.",
         "MIGRATIONKIT_KEYCHAIN_ACCOUNT":
             "The account of the key, where --keychain-account names none.",
+        "MIGRATIONKIT_CONFIG": "The settings file, where --config names none.",
         "MIGRATIONKIT_PASSWORD_FILE": "A file that holds the key, open to its owner alone.",
         "MIGRATIONKIT_PASSWORD":
             """
@@ -69,6 +70,11 @@ struct ManualSections {
     ]
 
     private static let files: KeyValuePairs = [
+        "migrationkit.toml":
+            """
+        Settings, in the folder where the tool is run. Options and the environment win over them; \
+        'status --show-settings' shows where each comes from.
+        """,
         "migrations": "The folder of SQL files, where nothing names another.",
         "DATABASE-migration.lock":
             "Held while a process migrates the database. Left over, it locks nothing.",

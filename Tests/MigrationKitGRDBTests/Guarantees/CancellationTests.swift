@@ -248,6 +248,12 @@ import Testing
         let runner = try GRDBMigrationRunner(steps: itemSteps())
         #expect(try await runner.asyncMigrate(in: writer, upTo: "0001_items").steps.count == 1)
         #expect(try await runner.asyncDryRun(in: writer).steps.count == 2)
+        #expect(try await runner.asyncDryRun(in: writer, steps: 1).steps.count == 1)
+        #expect(try await runner.asyncMigrate(in: writer, steps: 1).steps.count == 1)
+        #expect(
+            try await runner.asyncRollbackMigrations(in: writer, downTo: "0001_items").steps.count
+                == 1
+        )
         #expect(try await runner.asyncMigrate(in: writer).steps.count == 2)
         #expect(try await runner.asyncMigrationStatus(in: writer).map(\.state) == [.up, .up, .up])
         try await runner.asyncRunPostMigrationChecks(in: writer)

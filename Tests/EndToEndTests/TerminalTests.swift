@@ -1,0 +1,51 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Colours are for terminals, and for those who want them.
+@Suite struct TerminalTests {
+    private func terminal(
+        _ variables: [String: String],
+        _ arguments: String...
+    ) throws -> String {
+        let tool = try Tool(isRawKey: true)
+        try tool.writeItems()
+        #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
+        let process = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            arguments + tool.opening + ["--migrations", tool.migrations],
+            environment: tool.environment.merging(variables) { $1 }
+        )
+        let result = process.finish()
+        return result.stdout + result.stderr
+    }
+
+    @Test func statesAndErrorsAreColouredOnATerminal() throws {
+        let status = try terminal(["TERM": "xterm"], "status")
+        #expect(status.contains("\u{1B}[32mup\u{1B}[0m"))
+        #expect(status.contains("\u{1B}[33mdown\u{1B}[0m"))
+        let error = try terminal(["TERM": "xterm"], "migrate", "--to", "0009")
+        #expect(error.contains("\u{1B}[31merror:\u{1B}[0m there is no migration '0009'"))
+    }
+
+    @Test(arguments: [["TERM": "dumb"], ["TERM": "xterm", "NO_COLOR": "1"]])
+    func nothingIsColouredForThoseWhoDoNotWantIt(_ variables: [String: String]) throws {
+        let texts = [
+            try terminal(variables, "status"), try terminal(variables, "migrate"),
+            try terminal(variables, "migrate", "--to", "0009"),
+        ]
+        for text in texts {
+            #expect(!text.contains("\u{1B}"), "\(text)")
+        }
+    }
+
+    @Test func nothingIsColouredInAPipe() throws {
+        var tool = try Tool(isRawKey: true)
+        tool.environment["TERM"] = "xterm"
+        try tool.writeItems()
+        #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
+        let status = try tool.onStore("status")
+        #expect(!status.stdout.contains("\u{1B}"))
+        #expect(try !tool.onStore("migrate", "--to", "0009").stderr.contains("\u{1B}"))
+    }
+}

@@ -1,0 +1,1 @@
+../../../MigrationKitSQLTests/EveryFormat.swift
