@@ -30,8 +30,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Copy the database to this new file before anything changes.",
-            discussion: "The copy has the same key, and is checked by opening it.",
+            """
+            Copy the database to this new file before anything changes. The copy has the same \
+            key, and is checked by opening it.
+            """,
             valueName: "path"
         ),
         completion: .file()
@@ -45,8 +47,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         // Not in the tool that people install: it destroys every row.
         @Flag(
             help: ArgumentHelp(
-                "Erase the database if an applied migration was changed.",
-                discussion: "DESTROYS ALL ROWS. For development; debug builds only."
+                """
+                Erase the database if an applied migration was changed. DESTROYS ALL ROWS. For \
+                development; debug builds only.
+                """
             )
         )
         var eraseOnSchemaChange = false
