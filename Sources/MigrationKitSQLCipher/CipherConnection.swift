@@ -30,9 +30,11 @@ struct CipherConnection: ~Copyable {
         sqlite3_close(connection)
     }
 
-    /// Gives the connection its key, before anything is read.
-    borrowing func setKey(_ key: DatabaseKey) -> CipherCode {
-        Self.setKey(key, on: connection)
+    /// Gives the connection its key, and how the file is encrypted, before anything is read.
+    borrowing func setKey(_ key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
+        var code = Self.setKey(key, on: connection)
+        for statement in cipher.statements() where code == .ok { code = run(statement) }
+        return code
     }
 
     /// Runs statements that bind nothing, and drops their rows.
