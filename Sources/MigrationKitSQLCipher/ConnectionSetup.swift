@@ -34,6 +34,7 @@ final class ConnectionSetup: Sendable {
         if let key {
             try db.proveSQLCipher()
             try db.setKey(key)
+            try db.setCipher(options.cipher)
         }
         // Temporary tables and sorter data never reach the disk, where they would be in the clear.
         try db.execute(sql: "PRAGMA temp_store = MEMORY")

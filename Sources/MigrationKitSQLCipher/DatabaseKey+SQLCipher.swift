@@ -19,45 +19,36 @@ extension DatabaseKey {
         }
     }
 
-    /// The raw key, with its salt, that SQLCipher 4 derives from a passphrase.
+    /// The raw key, with its salt, that SQLCipher derives from a passphrase.
     ///
     /// The derivation costs a fifth of a second, on purpose. Done here once, it is not done again
     /// by each connection. Nothing in the file changes by it: a file made so opens with the
     /// passphrase, and the other way round. A raw key is returned as it is.
     ///
-    /// - Parameter salt: The file's first 16 bytes, or as many random ones for a new file.
-    func derived(salt: [UInt8]) throws -> DatabaseKey {
+    /// - Parameters:
+    ///   - salt: The file's first 16 bytes, or as many random ones for a new file.
+    ///   - cipher: How the file is encrypted.
+    func derived(salt: [UInt8], cipher: CipherSettings) throws -> DatabaseKey {
         guard form == .passphrase else { return self }
         let raw = try secret.withUnsafeBytes { passphrase in
-            try Secret(capacity: SQLCipherFormat.keyCount + salt.count) { output in
+            try Secret(capacity: CipherSettings.keyCount + salt.count) { output in
                 let code = PKCS5_PBKDF2_HMAC(
                     passphrase.baseAddress,
                     Int32(passphrase.count),
                     salt,
                     Int32(salt.count),
-                    SQLCipherFormat.derivationRounds,
-                    EVP_sha512(),
-                    Int32(SQLCipherFormat.keyCount),
+                    Int32(cipher.kdfIterations),
+                    cipher.kdfAlgorithm.digest,
+                    Int32(CipherSettings.keyCount),
                     output.baseAddress
                 )
                 guard code == 1 else { throw CocoaError(.featureUnsupported) }
                 for (index, byte) in salt.enumerated() {
-                    output[SQLCipherFormat.keyCount + index] = byte
+                    output[CipherSettings.keyCount + index] = byte
                 }
-                return SQLCipherFormat.keyCount + salt.count
+                return CipherSettings.keyCount + salt.count
             }
         }
         return try .rawKey(bytes: raw)
     }
-}
-
-/// What SQLCipher 4 writes by default. <https://www.zetetic.net/sqlcipher/design/>
-enum SQLCipherFormat {
-    /// AES-256.
-    static let keyCount = 32
-    /// The file's first bytes, in the clear.
-    static let saltCount = 16
-    static let pageSize = 4096
-    /// PBKDF2 with HMAC-SHA512.
-    static let derivationRounds: Int32 = 256_000
 }

@@ -14,6 +14,9 @@ extension EncryptedDatabase {
         /// when it is closed; the next one that writes does.
         public var isReadOnly: Bool
 
+        /// How the file is encrypted, and a new one is to be. Without meaning for a plaintext one.
+        public var cipher: CipherSettings
+
         /// How long to wait for another process's lock, in seconds.
         public var busyTimeout: TimeInterval
 
@@ -38,6 +41,7 @@ extension EncryptedDatabase {
         /// - Parameters:
         ///   - createsFile: Whether a file that is not there is created, with mode 0600.
         ///   - isReadOnly: Whether the database is only read.
+        ///   - cipher: How the file is encrypted, and a new one is to be.
         ///   - busyTimeout: How long to wait for another process's lock, in seconds.
         ///   - functions: SQL functions for every connection, beside `uuid()`.
         ///   - collations: Collations for every connection.
@@ -47,6 +51,7 @@ extension EncryptedDatabase {
         public init(
             createsFile: Bool = false,
             isReadOnly: Bool = false,
+            cipher: CipherSettings = .current,
             busyTimeout: TimeInterval = 5,
             functions: [DatabaseFunction] = [],
             collations: [DatabaseCollation] = [],
@@ -56,6 +61,7 @@ extension EncryptedDatabase {
         ) {
             self.createsFile = createsFile
             self.isReadOnly = isReadOnly
+            self.cipher = cipher
             self.busyTimeout = busyTimeout
             self.functions = functions
             self.collations = collations

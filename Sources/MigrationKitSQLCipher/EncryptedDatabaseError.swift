@@ -27,8 +27,9 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// random bytes can't be told apart.
     case wrongKey(path: String)
 
-    /// The key opens the file with the settings of an older SQLCipher, whose major version is
-    /// given: 3, 2 or 1. With a raw key, files of 2 are like those of 3, and told as 3.
+    /// The key opens the file with the settings of another SQLCipher than the one that was asked
+    /// for, mostly an older one; its major version is given: 4, 3, 2 or 1. With a raw key, files of
+    /// 2 are like those of 3, and told as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
 
     /// The key is right and content is damaged. `pages` are the numbers of the pages that
@@ -131,10 +132,12 @@ extension EncryptedDatabaseError: LocalizedError {
         case .wrongKey:
             """
             It is another database's key, or the file is no SQLCipher database, or its first bytes are damaged: these can't be told apart.
-            Tried: the settings of SQLCipher 4, then 3, 2 and 1.
+            Tried: the settings that were given, and those of SQLCipher 4, 3, 2 and 1.
             """
         case .olderFormat(_, let version):
-            "The key is right. Convert a copy to the format of SQLCipher 4 (in its shell: PRAGMA cipher_compatibility = \(version), then sqlcipher_export into a new file)."
+            version == CipherSettings.current.compatibility
+                ? "The key is right. Open it with these settings."
+                : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .damaged:
             "The key is right. Keep a copy of the file, and restore it from a backup."
         case .permissionDenied:

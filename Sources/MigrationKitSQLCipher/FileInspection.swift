@@ -4,11 +4,14 @@ import KeyStore
 /// Looks at a file that is no empty one, without changing it or anything beside it.
 struct FileInspection {
     private let file: DatabaseFile
+    private let cipher: CipherSettings
     private let header: [UInt8]
     private let size: Int
 
-    init(_ file: DatabaseFile) throws {
+    /// - Parameter cipher: How the file is expected to be encrypted.
+    init(_ file: DatabaseFile, cipher: CipherSettings = .current) throws {
         self.file = file
+        self.cipher = cipher
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
             size = try connection.fileSize()
@@ -30,14 +33,14 @@ struct FileInspection {
         guard !isPlaintext else {
             throw EncryptedDatabaseError.plaintext(path: file.path)
         }
-        return try key.derived(salt: salt)
+        return try key.derived(salt: salt, cipher: cipher)
     }
 
     /// Whether the key decrypts the first page.
     func opens(with key: DatabaseKey) -> Bool {
         // A page that another process is writing at the moment reads as a damaged one.
         (0..<3).contains { _ in
-            read(with: key, compatibility: nil) != .notADatabase
+            read(with: key, cipher: cipher) != .notADatabase
         }
     }
 
@@ -101,11 +104,14 @@ struct FileInspection {
     }
 
     private func explainForeignFile(key: DatabaseKey) -> EncryptedDatabaseError {
-        for version in [3, 2, 1] {
+        for other in CipherSettings.versions where other != cipher {
             // The key is right too where the page can be decrypted and the rest was cut off.
-            switch read(with: key, compatibility: version).primary {
+            switch read(with: key, cipher: other).primary {
             case CipherCode.ok.primary, CipherCode.corrupt.primary:
-                return .olderFormat(path: file.path, cipherCompatibility: version)
+                return .olderFormat(
+                    path: file.path,
+                    cipherCompatibility: other.compatibility
+                )
             default: continue
             }
         }
@@ -119,16 +125,15 @@ struct FileInspection {
     }
 
     private func authenticPages(key: DatabaseKey) throws -> AuthenticPages {
-        let authentication = try PageAuthentication(key: key, salt: salt)
-        let pageSize = SQLCipherFormat.pageSize
+        guard
+            let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+        else { return .none }
+        let pageSize = cipher.pageSize
         let count = size / pageSize
         guard count > 0 else { return .none }
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            // Some pages from all over the file: what damaged the first may have damaged its
-            // neighbours as well.
-            for number in Set([1, 2, 3] + (1...32).map { $0 * count / 32 }).sorted() {
-                guard (1...count).contains(number) else { continue }
+            for number in PageAuthentication.sample(ofPages: count) {
                 let page = try connection.bytes(at: (number - 1) * pageSize, count: pageSize)
                 if authentication.isAuthentic(page, number: number) {
                     return number == 1 ? .first : .others
@@ -142,41 +147,31 @@ struct FileInspection {
 
     private func damagedPages(key: DatabaseKey) -> [Int] {
         guard let connection = try? CipherConnection(immutable: file.absolutePath),
-            connection.setKey(key) == .ok
+            connection.setKey(key, cipher: cipher) == .ok
         else { return [] }
-        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
-        return connection.column("PRAGMA cipher_integrity_check", limit: 100).values
-            .compactMap { row in
-                let words = row.split(separator: " ")
-                return words.firstIndex(of: "page").flatMap { index in
-                    index + 1 < words.endIndex ? Int(words[index + 1]) : nil
-                }
-            }
+        return connection.damagedPages(limit: 100)
     }
 
     // MARK: - Reading
 
-    private var salt: [UInt8] { Array(header.prefix(SQLCipherFormat.saltCount)) }
+    private var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
 
     /// Whether the file begins as every plaintext database does.
     /// <https://www.sqlite.org/fileformat.html#magic_header_string>
     var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
-    /// How reading the first page ends, with the settings of SQLCipher 4 or of an older one.
-    private func read(with key: DatabaseKey, compatibility: Int?) -> CipherCode {
+    /// How reading the first page ends.
+    private func read(with key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            var code = connection.setKey(key)
-            if code == .ok, let compatibility {
-                code = connection.run("PRAGMA cipher_compatibility = \(compatibility)")
-            }
+            let code = connection.setKey(key, cipher: cipher)
             return code == .ok ? connection.run("PRAGMA schema_version") : code
         } catch {
             return error
         }
     }
 
-    private static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
+    static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
         -> EncryptedDatabaseError
     {
         EncryptedDatabaseError(

@@ -56,10 +56,13 @@ struct Opening {
     /// later one finds that out under SQLite's lock, and goes on with the salt that is there.
     private func writeFirstPage() throws {
         var generator = SystemRandomNumberGenerator()
-        let salt = (0..<SQLCipherFormat.saltCount).map { _ in
+        let salt = (0..<CipherSettings.saltCount).map { _ in
             UInt8.random(in: .min ... .max, using: &generator)
         }
-        let setup = ConnectionSetup(key: try key?.derived(salt: salt), options: options)
+        let setup = ConnectionSetup(
+            key: try key?.derived(salt: salt, cipher: options.cipher),
+            options: options
+        )
         do {
             let queue = try DatabaseQueue(
                 path: file.absolutePath,
@@ -79,7 +82,7 @@ struct Opening {
     private func connectToContent<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        let inspection = try FileInspection(file)
+        let inspection = try FileInspection(file, cipher: options.cipher)
         guard let key else {
             try inspection.checkPlaintext()
             return try connectOnce(connect, key: nil) { inspection.explain($0) }

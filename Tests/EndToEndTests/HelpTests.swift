@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct HelpTests {
     static let commands = [
-        "migrate", "plan", "status", "history", "rollback", "redo", "verify", "baseline", "repair",
+        "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
+        "repair",
         "schema-dump", "schema-load", "key", "create",
     ]
     static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]

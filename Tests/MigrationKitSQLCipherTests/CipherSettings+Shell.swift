@@ -1,0 +1,16 @@
+import MigrationKitSQLCipher
+
+extension CipherSettings {
+    /// The settings in SQL for the `sqlcipher` shell, spelled without our own code for it.
+    var pragmas: String {
+        let hmac = hmacAlgorithm == .off ? "sha1" : hmacAlgorithm.rawValue
+        return """
+            PRAGMA kdf_iter = \(kdfIterations);
+            PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue.uppercased());
+            PRAGMA cipher_hmac_algorithm = HMAC_\(hmac.uppercased());
+            PRAGMA cipher_use_hmac = \(hmacAlgorithm == .off ? 0 : 1);
+            PRAGMA cipher_page_size = \(pageSize);
+
+            """
+    }
+}
