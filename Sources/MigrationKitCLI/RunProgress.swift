@@ -104,6 +104,6 @@ final class RunProgress: @unchecked Sendable {
     /// Replaces the line of progress; `nil` takes it away.
     private func show(_ line: String?) {
         guard showsLine else { return }
-        FileHandle.standardError.write(Data("\r\u{1B}[2K\(line ?? "")".utf8))
+        StandardError.send("\r\u{1B}[2K\(line ?? "")")
     }
 }
