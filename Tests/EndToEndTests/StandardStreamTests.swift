@@ -58,7 +58,10 @@ import Testing
     }
 
     @Test func theErrorOfTheCommandCountsMoreThanALostResult() throws {
-        let result = try run(onStore("status") + ["--exit-code"] + ["--db-path", "/nowhere"], ">&-")
+        let result = try run(
+            onStore("status") + ["--exit-code"] + ["--db-path", "/nowhere"],
+            ">&-"
+        )
         #expect(result.status == 66, "\(result)")
         #expect(try tool.onStore("migrate", "--to", "0002").status == 0)
         let pending = try run(onStore("status") + ["--exit-code"], ">/dev/full")

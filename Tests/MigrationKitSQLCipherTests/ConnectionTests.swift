@@ -35,6 +35,14 @@ import Testing
         #expect(try plainQueue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == 2)
     }
 
+    @Test(arguments: [-1, 0, 3e6, 1e30, .infinity, .nan])
+    func noBusyTimeoutIsTooLong(seconds: TimeInterval) throws {
+        let options = EncryptedDatabase.Options(busyTimeout: seconds)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        let milliseconds = try queue.read { try Int.fetchOne($0, sql: "PRAGMA busy_timeout") }
+        #expect(milliseconds == (seconds > 0 ? 2_000_000_000 : 0))
+    }
+
     @Test(arguments: ["delete", "truncate", "persist", "wal"])
     func theJournalModeOfAnExistingFileStays(mode: String) throws {
         _ = try SQLCipherShell.run(
