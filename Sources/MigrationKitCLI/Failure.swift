@@ -80,7 +80,7 @@ struct Failure {
         if code == "wrongKey", let keySource {
             lines.append("Key from: \(keySource).")
         }
-        return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
+        return (["error: \(message.printable)"] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
     /// What programs read.
@@ -311,7 +311,8 @@ extension MigrationKitError: Classified {
             ("negativeSteps", 64)
         case .rollbackTargetNotApplied: ("notApplied", 64)
         case .appliedMigrationsMissing: ("migrationsMissing", 65)
-        case .unusableLedger: ("unusableLedger", 65)
+        case .unusableTable: ("unusableLedger", 65)
+        case .stepChangedLedger: ("failed", 1)
         case .changedAfterApplied: ("migrationsChanged", 65)
         case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
         case .targetBehindDatabase: ("targetBehindDatabase", 64)

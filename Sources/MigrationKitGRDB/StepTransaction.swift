@@ -36,6 +36,22 @@ enum StepTransaction {
         guard db.isInsideTransaction else {
             throw MigrationKitError.stepEndedTransaction(identifier)
         }
+        guard try !guardian.sawLedgerChange && !hasTemporaryLedger(db) else {
+            throw MigrationKitError.stepChangedLedger(identifier)
+        }
+    }
+
+    /// Whether there is a temporary table that would get what belongs into the ledger.
+    private static func hasTemporaryLedger(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM sqlite_temp_schema WHERE lower(name) IN (?, ?)
+                )
+                """,
+            arguments: [MigrationLedger.table, MigrationJournal.table]
+        ) ?? false
     }
 
     /// Runs the closure of a step that can't be in a transaction.
@@ -97,17 +113,23 @@ enum StepTransaction {
     }
 }
 
-/// Turns a `COMMIT` of the step's own into a rollback.
+/// Turns a `COMMIT` of the step's own into a rollback, and looks out for changes of the ledger.
 private final class CommitGuard: TransactionObserver {
     private let identifier: String
     private(set) var refusedCommit = false
+    private(set) var sawLedgerChange = false
 
     init(identifier: String) {
         self.identifier = identifier
     }
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
-    func databaseDidChange(with event: DatabaseEvent) {}
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        eventKind.tableName.lowercased() == MigrationLedger.table
+    }
+
+    func databaseDidChange(with event: DatabaseEvent) {
+        sawLedgerChange = true
+    }
 
     func databaseWillCommit() throws {
         refusedCommit = true
