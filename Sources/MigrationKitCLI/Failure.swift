@@ -80,7 +80,10 @@ struct Failure {
         if code == "wrongKey", let keySource {
             lines.append("Key from: \(keySource).")
         }
-        return (["error: \(message.printable)"] + lines.map { "  \($0)" }).joined(separator: "\n")
+        // The parser's own messages may have several lines.
+        let message = message.split(separator: "\n").map { String($0).printable }
+            .joined(separator: "\n")
+        return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
     /// What programs read.
