@@ -95,7 +95,12 @@ struct ConversionCopy {
                 BEGIN
                 """
         )
-        try db.execute(literal: "SELECT sqlcipher_export(\(target))")
+        do {
+            try db.execute(literal: "SELECT sqlcipher_export(\(target))")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // The function passes on the words of what stopped it, and not the code.
+            throw error.withCodeOfMessage
+        }
         try db.execute(
             sql: """
                 PRAGMA \(target).user_version = \(value("user_version"));
@@ -200,6 +205,17 @@ struct ConversionCopy {
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
             message: String(cString: sqlite3_errmsg(connection))
         )
+    }
+}
+
+extension DatabaseError {
+    /// The error with the code whose own words its message is, if there is one.
+    fileprivate var withCodeOfMessage: DatabaseError {
+        let codes: [ResultCode] = [
+            .SQLITE_CORRUPT, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOTADB, .SQLITE_NOMEM,
+        ]
+        let code = codes.first { String(cString: sqlite3_errstr($0.rawValue)) == message }
+        return code.map { DatabaseError(resultCode: $0, message: message) } ?? self
     }
 }
 
