@@ -1,5 +1,6 @@
 import ArgumentParser
 import KeyStore
+import MigrationKitSQLCipher
 
 /// The options that name a database and the source of its key.
 struct KeyedDatabaseOptions: ParsableArguments {
@@ -12,8 +13,57 @@ struct KeyedDatabaseOptions: ParsableArguments {
     )
     var dbPath: String?
 
+    // Not a group of their own: see StoreCommand.
+    @Option(
+        help: ArgumentHelp(
+            "The SQLCipher version whose settings the file has: 1, 2, 3 or 4; default: 4.",
+            valueName: "version"
+        )
+    )
+    var cipherCompatibility: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The encrypted file's page size, if not that version's.",
+            valueName: "bytes"
+        )
+    )
+    var cipherPageSize: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The key derivation's iterations, if not that version's.",
+            valueName: "count"
+        )
+    )
+    var kdfIterations: Int?
+
+    @Option(help: ArgumentHelp("The key derivation's hash function.", valueName: "name"))
+    var kdfAlgorithm: CipherSettings.KDFAlgorithm?
+
+    @Option(
+        help: ArgumentHelp(
+            "The hash function of the pages' HMAC.",
+            valueName: "name"
+        )
+    )
+    var hmacAlgorithm: CipherSettings.HMACAlgorithm?
+
     @OptionGroup var keychain: KeychainOptions
     @OptionGroup var secret: SecretOptions
+
+    /// How the file is encrypted.
+    ///
+    /// - Throws: `CipherSettingsError` for a value out of range.
+    func cipher() throws -> CipherSettings {
+        try CipherSettings(
+            compatibility: cipherCompatibility ?? CipherSettings.current.compatibility,
+            pageSize: cipherPageSize,
+            kdfIterations: kdfIterations,
+            kdfAlgorithm: kdfAlgorithm,
+            hmacAlgorithm: hmacAlgorithm
+        )
+    }
 
     /// Puts options and environment together.
     ///
@@ -21,10 +71,13 @@ struct KeyedDatabaseOptions: ParsableArguments {
     /// settings file. Two options are an error: which of two keys was meant is nothing to guess. In
     /// the environment the service manager's credential comes first, then the keychain, then the
     /// password variables. The file's account and collection are of use with its own service only.
+    ///
+    /// - Parameter asksForKey: Whether the key is asked for on a terminal where nothing names one.
     func resolved(
         in context: CommandContext,
         createsFile: Bool = false,
-        isPlaintext: Bool = false
+        isPlaintext: Bool = false,
+        asksForKey: Bool = true
     ) throws -> MigrationDatabaseOpenOptions {
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
         guard options.count <= 1 else { throw MigrationCLIError.severalKeySources(options) }
@@ -48,7 +101,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 service = settings?.text(.keychainService)
                 other = other ?? settings?.text(.passwordFile).map(KeySource.file)
             }
-            if service == nil, other == nil, context.canPrompt, !keychain.noPrompt {
+            if service == nil, other == nil, asksForKey, context.canPrompt, !keychain.noPrompt {
                 other = KeyResolver.implicitSource(promptFor: path, value: environment.secret)
             }
         }
@@ -77,7 +130,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
             createsFile: createsFile,
             keychainCollection: try service.flatMap { _ in try keychain.collection(in: context) },
             keychainTimeout: try keychain.timeout(in: context),
-            allowsPrompt: !keychain.noPrompt
+            allowsPrompt: !keychain.noPrompt,
+            cipher: try cipher()
         )
     }
 }
@@ -87,6 +141,9 @@ struct EncryptionOptions: ParsableArguments {
     @Flag(help: "The database is not encrypted.")
     var noEncryption = false
 }
+
+extension CipherSettings.KDFAlgorithm: ExpressibleByArgument {}
+extension CipherSettings.HMACAlgorithm: ExpressibleByArgument {}
 
 extension KeySource {
     fileprivate var isCredential: Bool {

@@ -49,6 +49,13 @@ struct Failure {
                 hint:
                     "Check the path. 'migrate' and 'schema-load' create a database; no other command does."
             )
+        case let error as EncryptedDatabaseError where error.isOlderFormat:
+            self.init(
+                error.classification.code,
+                error.classification.exitCode,
+                error.localizedDescription,
+                hint: error.suggestion(program: parser.configuration.commandName ?? "")
+            )
         case let error as KeyStoreError:
             self.init(
                 error.classification.code,
@@ -222,7 +229,7 @@ extension DatabaseError {
 
 extension Substring {
     /// The lines of a paragraph. One that is indented is not prose, and stays as it is.
-    fileprivate func wrapped(to width: Int) -> [String] {
+    func wrapped(to width: Int) -> [String] {
         guard count > width, first != " " else { return [String(self)] }
         var lines: [String] = [""]
         for word in split(separator: " ") {
@@ -393,6 +400,10 @@ extension EncryptedDatabaseError: Classified {
         case .inputOutput: ("inputOutput", 74)
         }
     }
+}
+
+extension CipherSettingsError: Classified {
+    var classification: (code: String, exitCode: Int32) { ("unknownCipherSettings", 64) }
 }
 
 extension KeySourceError: Classified {

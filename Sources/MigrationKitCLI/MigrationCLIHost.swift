@@ -109,6 +109,7 @@ public struct MigrationCLIHost: Sendable {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         let opening = EncryptedDatabase.Options(
             createsFile: options.createsFile,
+            cipher: options.cipher,
             busyTimeout: options.busyTimeout
         )
         guard let key = try options.key() else {

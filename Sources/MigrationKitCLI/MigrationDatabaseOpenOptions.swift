@@ -1,5 +1,6 @@
 import Foundation
 import KeyStore
+import MigrationKitSQLCipher
 import SecretService
 
 /// Which database a command works on, and how it is opened.
@@ -44,6 +45,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Whether a question may be shown to unlock the Secret Service; not with `--no-prompt`.
     public let allowsPrompt: Bool
 
+    /// How the file is encrypted (`--cipher-compatibility` and the like).
+    public let cipher: CipherSettings
+
     /// How long to wait, in seconds, where another process has locked the database.
     public var busyTimeout: TimeInterval
 
@@ -61,6 +65,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - keychainCollection: The collection of the Secret Service to look in.
     ///   - keychainTimeout: How long the Secret Service may take.
     ///   - allowsPrompt: Whether a question may be shown to unlock the Secret Service.
+    ///   - cipher: How the file is encrypted.
     ///   - busyTimeout: How long to wait, in seconds, where another process has locked the database.
     public init(
         dbPath: String? = nil,
@@ -74,6 +79,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         keychainCollection: String? = nil,
         keychainTimeout: Duration = .seconds(30),
         allowsPrompt: Bool = true,
+        cipher: CipherSettings = .current,
         busyTimeout: TimeInterval = 5
     ) {
         self.dbPath = dbPath
@@ -87,6 +93,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.keychainCollection = keychainCollection
         self.keychainTimeout = keychainTimeout
         self.allowsPrompt = allowsPrompt
+        self.cipher = cipher
         self.busyTimeout = busyTimeout
     }
 

@@ -3,8 +3,7 @@ import KeyStore
 
 /// A connection of our own, beside GRDB's, that looks at a database file and changes nothing.
 ///
-/// SQLite is told that the file is immutable, and so takes no lock, plays back no journal and
-/// creates no file beside it. <https://www.sqlite.org/uri.html#uriimmutable>
+/// It takes no lock, plays back no journal and creates no file beside the database.
 ///
 /// The file is read through SQLite even where only its first bytes are wanted: closing a descriptor
 /// of our own would drop the locks of every other connection that this process has to the file.
@@ -12,22 +11,93 @@ import KeyStore
 struct CipherConnection: ~Copyable {
     private let connection: OpaquePointer
 
+    /// The locks of a connection that reads the log, which there are none of.
+    private let methods: UnsafeMutablePointer<sqlite3_io_methods>?
+
+    /// Opens the database without its write-ahead log: SQLite is told that the file never changes.
+    /// <https://www.sqlite.org/uri.html#uriimmutable>
+    ///
     /// - Parameter path: An absolute path.
     init(immutable path: String) throws(CipherCode) {
+        connection = try Self.open(path, parameters: "?immutable=1")
+        methods = nil
+    }
+
+    /// Opens the database with its write-ahead log, which has to be there.
+    ///
+    /// SQLite reads a log either under locks and with an index in shared memory, a file beside the
+    /// database; or with an index of its own, if it has the database for itself. Here it is told
+    /// that it got the lock for that. ``keepLogIndexInMemory()`` has to be called after the key.
+    /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
+    ///
+    /// - Parameter path: An absolute path.
+    init(readingLogOf path: String) throws(CipherCode) {
+        let connection = try Self.open(path, parameters: "")
+        Self.setCheckpointOnClose(false, on: connection)
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK, let file, let original = file.pointee.pMethods else {
+            sqlite3_close(connection)
+            throw code == SQLITE_OK ? .misuse : CipherCode(code)
+        }
+        let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        methods.initialize(to: original.pointee)
+        methods.pointee.xLock = { _, _ in SQLITE_OK }
+        methods.pointee.xUnlock = { _, _ in SQLITE_OK }
+        methods.pointee.xCheckReservedLock = { _, isReserved in
+            isReserved?.pointee = 0
+            return SQLITE_OK
+        }
+        // Nothing was read yet, so that no lock is held of which the file would know.
+        file.pointee.pMethods = UnsafePointer(methods)
+        self.connection = connection
+        self.methods = methods
+    }
+
+    private static func open(
+        _ path: String,
+        parameters: String
+    ) throws(CipherCode) -> OpaquePointer {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
-        let code = sqlite3_open_v2(Self.immutableURI(path), &connection, flags, nil)
+        let code = sqlite3_open_v2(uri(path) + parameters, &connection, flags, nil)
         guard code == SQLITE_OK, let connection else {
             sqlite3_close(connection)
             throw CipherCode(code)
         }
-        self.connection = connection
         // SQLCipher tells standard error about every page that it can't decrypt.
-        _ = run("PRAGMA cipher_log_level = NONE")
+        sqlite3_exec(connection, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
+        return connection
     }
 
     deinit {
         sqlite3_close(connection)
+        methods?.deallocate()
+    }
+
+    /// Has the index of the log in this process, not in a file that others see.
+    borrowing func keepLogIndexInMemory() {
+        _ = run("PRAGMA locking_mode = EXCLUSIVE")
+    }
+
+    /// What SQLite says of the last failure.
+    var message: String { String(cString: sqlite3_errmsg(connection)) }
+
+    /// The number that a statement gives; `nil` if it fails.
+    borrowing func number(_ sql: String) -> Int? {
+        let row = column(sql, limit: 1)
+        return row.code == .ok ? row.values.first.flatMap { Int($0) } : nil
+    }
+
+    /// The pages that are not as they were written, or too short, after the key was given.
+    borrowing func damagedPages(limit: Int) -> [Int] {
+        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
+        column("PRAGMA cipher_integrity_check", limit: limit).values.compactMap { row in
+            let words = row.split(separator: " ")
+            return words.firstIndex(of: "page").flatMap { index in
+                index + 1 < words.endIndex ? Int(words[index + 1]) : nil
+            }
+        }
     }
 
     /// Gives the connection its key, and how the file is encrypted, before anything is read.
@@ -110,7 +180,7 @@ struct CipherConnection: ~Copyable {
         _ = csqlcipher_set_checkpoint_on_close(connection, isEnabled ? 1 : 0)
     }
 
-    private static func immutableURI(_ path: String) -> String {
+    private static func uri(_ path: String) -> String {
         let digits = Array("0123456789ABCDEF")
         var uri = "file://"
         for byte in path.utf8 {
@@ -123,7 +193,7 @@ struct CipherConnection: ~Copyable {
                 uri += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             }
         }
-        return uri + "?immutable=1"
+        return uri
     }
 }
 
@@ -139,6 +209,7 @@ struct CipherCode: Error, Equatable {
     var primary: Int32 { rawValue & 0xff }
 
     static let ok = CipherCode(SQLITE_OK)
+    static let done = CipherCode(SQLITE_DONE)
     static let misuse = CipherCode(SQLITE_MISUSE)
     static let corrupt = CipherCode(SQLITE_CORRUPT)
     static let notADatabase = CipherCode(SQLITE_NOTADB)

@@ -133,10 +133,7 @@ struct FileInspection {
         guard count > 0 else { return .none }
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            // Some pages from all over the file: what damaged the first may have damaged its
-            // neighbours as well.
-            for number in Set([1, 2, 3] + (1...32).map { $0 * count / 32 }).sorted() {
-                guard (1...count).contains(number) else { continue }
+            for number in PageAuthentication.sample(ofPages: count) {
                 let page = try connection.bytes(at: (number - 1) * pageSize, count: pageSize)
                 if authentication.isAuthentic(page, number: number) {
                     return number == 1 ? .first : .others
@@ -152,14 +149,7 @@ struct FileInspection {
         guard let connection = try? CipherConnection(immutable: file.absolutePath),
             connection.setKey(key, cipher: cipher) == .ok
         else { return [] }
-        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
-        return connection.column("PRAGMA cipher_integrity_check", limit: 100).values
-            .compactMap { row in
-                let words = row.split(separator: " ")
-                return words.firstIndex(of: "page").flatMap { index in
-                    index + 1 < words.endIndex ? Int(words[index + 1]) : nil
-                }
-            }
+        return connection.damagedPages(limit: 100)
     }
 
     // MARK: - Reading
@@ -181,7 +171,7 @@ struct FileInspection {
         }
     }
 
-    private static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
+    static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
         -> EncryptedDatabaseError
     {
         EncryptedDatabaseError(

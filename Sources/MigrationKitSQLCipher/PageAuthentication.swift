@@ -40,6 +40,13 @@ struct PageAuthentication {
         }
     }
 
+    /// The numbers of some pages from all over a file, the first one first: what damaged that may
+    /// have damaged its neighbours as well.
+    static func sample(ofPages count: Int) -> [Int] {
+        Set([1, 2, 3] + (1...32).map { $0 * count / 32 }).sorted()
+            .filter { $0 >= 1 && $0 <= count }
+    }
+
     /// Whether a page is as it was written under the key.
     ///
     /// - Parameters:

@@ -23,6 +23,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 RollbackCommand<Migrations>.self,
                 RedoCommand<Migrations>.self,
                 VerifyCommand<Migrations>.self,
+                InspectCommand<Migrations>.self,
                 BaselineCommand<Migrations>.self,
                 RepairCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,

@@ -11,13 +11,13 @@ protocol ConversionCommand: ContextCommand {
 }
 
 extension ConversionCommand {
-    /// The database that is named, and its key, or the one that it is to get.
+    /// The database that is named, its key, or the one that it is to get, and its settings.
     ///
     /// - Parameter isNew: Whether the key is one that the database is to get.
     func namedDatabase(
         in context: CommandContext,
         keyIsNew isNew: Bool = false
-    ) throws -> (path: String, key: DatabaseKey) {
+    ) throws -> (path: String, key: DatabaseKey, cipher: CipherSettings) {
         context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
         let options = try database.resolved(in: context)
@@ -26,7 +26,7 @@ extension ConversionCommand {
         defer { context.release(options.keySource) }
         guard let key = try options.key() else { throw MigrationCLIError.noKey }
         if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
-        return (path, key)
+        return (path, key, options.cipher)
     }
 
     /// Has a new passphrase typed once more: nobody sees what is typed, and one with a slip in it
@@ -77,8 +77,8 @@ extension ConversionCommand {
         if let note { context.errorOutput(note) }
     }
 
-    /// The settings of a new encrypted file.
-    func newCipher(_ cipher: CipherSettings = .current) throws -> CipherSettings {
+    /// The settings of a new encrypted file: these, with the page size that is asked for.
+    func newCipher(_ cipher: CipherSettings) throws -> CipherSettings {
         guard let pageSize = conversion.pageSize else { return cipher }
         return try CipherSettings(
             compatibility: cipher.compatibility,

@@ -18,7 +18,3 @@ extension DatabaseConversionError: Classified {
         }
     }
 }
-
-extension CipherSettingsError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("cipherSettings", 64) }
-}

@@ -115,7 +115,7 @@ struct ConversionCopy {
     /// Compares the file with the source, and looks whether it is sound.
     ///
     /// - Returns: What is in both.
-    func check(against source: ConversionSource) throws -> DatabaseContent {
+    func check(against source: ConversionSource) throws -> ContentDigest {
         // With the key as it was given, so that this is what is known to open the file.
         let copy = try Opening(path: path, key: form.key, options: options).run {
             try DatabaseQueue(path: $0, configuration: $1)
@@ -141,11 +141,11 @@ struct ConversionCopy {
         return found
     }
 
-    private func content(of queue: DatabaseQueue) throws -> DatabaseContent {
+    private func content(of queue: DatabaseQueue) throws -> ContentDigest {
         try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize / 2)")
             return try monitor.watching(db) {
-                try DatabaseContent(of: db) { monitor.advance(by: $0) }
+                try ContentDigest(of: db) { monitor.advance(by: $0) }
             }
         }
     }

@@ -92,29 +92,28 @@ struct ConversionRun {
     }
 
     private func openSource() throws -> ConversionSource {
-        func open(_ form: DatabaseForm) throws -> ConversionSource {
-            try ConversionSource(
-                file,
-                form: form,
-                options: openingOptions(of: form),
-                monitor: monitor
-            )
-        }
         do {
-            let source = try open(conversion.source)
-            if conversion.isUpgrade, conversion.source == conversion.target {
-                try source.queue.close()
-                throw DatabaseConversionError.alreadyCurrent(path: file.path)
-            }
-            return source
-        } catch EncryptedDatabaseError.olderFormat(_, let version) where conversion.isUpgrade {
-            guard let key = conversion.source.key else {
-                throw DatabaseConversionError.notPlaintext(path: file.path)
-            }
-            return try open(.encrypted(key, cipher: .sqlCipher(version)))
+            return try openSource(conversion.source)
         } catch EncryptedDatabaseError.encrypted where !conversion.source.isEncrypted {
             throw DatabaseConversionError.notPlaintext(path: file.path)
+        } catch EncryptedDatabaseError.olderFormat(let path, let version) {
+            guard conversion.isUpgrade, let key = conversion.source.key else {
+                throw EncryptedDatabaseError.olderFormat(path: path, cipherCompatibility: version)
+            }
+            return try openSource(.encrypted(key, cipher: .sqlCipher(version)))
         }
+    }
+
+    private func openSource(_ form: DatabaseForm) throws -> ConversionSource {
+        let source = try ConversionSource(
+            file,
+            form: form,
+            options: openingOptions(of: form),
+            monitor: monitor
+        )
+        guard conversion.isUpgrade, form == conversion.target else { return source }
+        try source.queue.close()
+        throw DatabaseConversionError.alreadyCurrent(path: file.path)
     }
 
     // MARK: - The Conversion

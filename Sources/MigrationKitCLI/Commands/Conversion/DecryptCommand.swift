@@ -25,7 +25,7 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let (path, key) = try namedDatabase(in: context)
+        let (path, key, cipher) = try namedDatabase(in: context)
         try context.confirm(
             """
             Write \(path) in the clear? Whoever can read the file, the disk or a backup can then \
@@ -36,7 +36,13 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
             else: MigrationCLIError.needsConfirmation(deed: "the database is written in the clear")
         )
         try convert(path, in: context, deed: "Decrypted") {
-            .decrypt(path, key: key, pageSize: conversion.pageSize, options: $0)
+            .decrypt(
+                path,
+                key: key,
+                cipher: cipher,
+                pageSize: conversion.pageSize,
+                options: $0
+            )
         }
     }
 }

@@ -27,10 +27,10 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let (path, key) = try namedDatabase(in: context, keyIsNew: true)
-        let cipher = try newCipher()
+        let (path, key, cipher) = try namedDatabase(in: context, keyIsNew: true)
+        let new = try newCipher(cipher)
         try convert(path, in: context, deed: "Encrypted", note: note) {
-            .encrypt(path, key: key, cipher: cipher, options: $0)
+            .encrypt(path, key: key, cipher: new, options: $0)
         }
     }
 

@@ -35,11 +35,18 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     }
 
     func run(in context: CommandContext) throws {
-        let (path, key) = try namedDatabase(in: context)
+        let (path, key, cipher) = try namedDatabase(in: context)
         let new = try readNewKey(for: path, in: context)
-        let cipher = try newCipher()
+        let newCipher = try newCipher(cipher)
         try convert(path, in: context, deed: "Gave another key to") {
-            .rekey(path, from: key, to: new, newCipher: cipher, options: $0)
+            .rekey(
+                path,
+                from: key,
+                to: new,
+                cipher: cipher,
+                newCipher: newCipher,
+                options: $0
+            )
         }
     }
 

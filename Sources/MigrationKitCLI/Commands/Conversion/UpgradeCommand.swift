@@ -22,10 +22,10 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        let (path, key) = try namedDatabase(in: context)
-        let cipher = try newCipher()
+        let (path, key, cipher) = try namedDatabase(in: context)
+        let new = try newCipher(.current)
         try convert(path, in: context, deed: "Upgraded") {
-            .upgrade(path, key: key, newCipher: cipher, options: $0)
+            .upgrade(path, key: key, cipher: cipher, newCipher: new, options: $0)
         }
     }
 }

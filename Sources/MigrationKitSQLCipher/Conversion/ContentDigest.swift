@@ -3,7 +3,7 @@ import GRDB
 
 /// Everything in a database that a copy must have as well: its schema, what stands in its header,
 /// and of every table the number of rows and a digest over them.
-struct DatabaseContent: Equatable {
+struct ContentDigest: Equatable {
     /// A table, index, view or trigger.
     struct Object: Hashable {
         let type: String
@@ -48,7 +48,7 @@ struct DatabaseContent: Equatable {
     }
 
     /// In what a copy differs from this, in words; `nil` if in nothing.
-    func difference(from copy: DatabaseContent) -> String? {
+    func difference(from copy: ContentDigest) -> String? {
         for (name, value) in header where copy.header[name] != value {
             return "its \(name) is \(copy.header[name] ?? "missing") instead of \(value)"
         }

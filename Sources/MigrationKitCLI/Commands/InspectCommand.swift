@@ -1,0 +1,77 @@
+import ArgumentParser
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+
+struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "inspect",
+            abstract: "Tell what a file is, and with its key what is in it.",
+            usage: "\(Migrations.programName) inspect [<path>] [<options>]",
+            discussion: """
+                Changes nothing and leaves nothing beside the file; a folder that can only be \
+                read is enough. Without a key it tells what can be seen without. A key is tried \
+                with the settings that options name, and those of SQLCipher 4, 3, 2 and 1.
+
+                Exit codes: 0 it could tell, 66 there is no such file, 74 the file is damaged, \
+                77 the key doesn't open it.
+                """
+        )
+    }
+
+    @Argument(
+        help: ArgumentHelp("The file, in place of --db-path.", valueName: "path"),
+        completion: .file()
+    )
+    var file: String?
+
+    @Flag(help: "Count the rows of every table.")
+    var tables = false
+
+    @Flag(help: "Look at some pages only, instead of all.")
+    var quick = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        if file != nil, database.dbPath != nil {
+            throw ValidationError("The file is named twice: leave out --db-path.")
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        context.warn(about: database.secret)
+        let options = try database.resolved(
+            in: context,
+            isPlaintext: encryption.noEncryption,
+            asksForKey: false
+        )
+        guard let path = file ?? options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        let keySource = options.isPlaintext ? nil : options.keySource
+        context.keySource.note(keySource)
+        defer { context.release(keySource) }
+        let report = try EncryptedDatabase.inspect(
+            path,
+            key: keySource == nil ? nil : options.key(),
+            cipher: options.cipher,
+            countsRows: tables,
+            checksPages: !quick
+        )
+        if json {
+            try context.printJSON(InspectionDocument(report))
+        } else {
+            context.output(InspectionText(report, program: Migrations.programName).text)
+        }
+        if report.key == .wrong { throw EncryptedDatabaseError.wrongKey(path: path) }
+        if let damage = report.damage {
+            throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages)
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import MigrationKitSQLCipher
+
+/// What `inspect` prints for people: a name and a value in each line.
+struct InspectionText {
+    private static let width = 80
+    private var rows: [(name: String, value: String)] = []
+    private var tables: [DatabaseContent.Table] = []
+
+    init(_ report: FileReport, program: String) {
+        add("File", report.path.printable)
+        add("Link to", report.linkTarget?.printable)
+        add("Size", bytes(report.size))
+        let owner = report.owner?.printable ?? "user \(report.ownerID)"
+        add("Mode", "\(report.modeText), owner \(owner)")
+        add("Kind", Self.kind(report))
+        add("Salt", report.saltText)
+        if !report.possiblePageSizes.isEmpty {
+            let sizes = report.possiblePageSizes.map(String.init).joined(separator: ", ")
+            add("Page size", "one of \(sizes)")
+        } else if report.content == nil {
+            add("Page size", report.pageSize.map(bytes))
+        }
+        for journal in report.journals { add("Beside it", Self.describe(journal)) }
+        add("Key", Self.key(report))
+        if let cipher = report.cipher {
+            add("Settings", Self.describe(cipher))
+            add("", cipher.description)
+            if cipher.hmacAlgorithm == .off {
+                add("Page check", "impossible: without HMAC damage can't be told from content")
+            }
+            add("Read with", EncryptedDatabase.cipherVersion.map { "SQLCipher \($0)" })
+            if cipher.compatibility < CipherSettings.current.compatibility {
+                add("To convert", "\(program) upgrade")
+            }
+        }
+        add(report.content)
+        add(report.damage)
+    }
+
+    var text: String {
+        let column = (rows.map(\.name.count).max() ?? 0) + 2
+        var lines = rows.flatMap { row in
+            row.value[...].wrapped(to: Self.width - column).enumerated().map { index, part in
+                (index == 0 ? row.name : "").padded(to: column) + part
+            }
+        }
+        if !tables.isEmpty {
+            lines.append("")
+            let counts = tables.map { [$0.rowCount.map(String.init) ?? "?", $0.name.printable] }
+            lines.append(table(["ROWS", "TABLE"], counts))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    // MARK: -
+
+    private mutating func add(_ name: String, _ value: String?) {
+        if let value { rows.append((name, value)) }
+    }
+
+    private mutating func add(_ content: DatabaseContent?) {
+        guard let content else { return }
+        add(
+            "Pages",
+            "\(content.pageCount) of \(bytes(content.pageSize)), \(content.freePageCount) free"
+        )
+        add("User version", "\(content.userVersion)")
+        add("Application", "\(content.applicationID)")
+        add("Journal mode", content.journalMode.rawValue)
+        add("Auto-vacuum", content.autoVacuum.rawValue)
+        add("Encoding", content.encoding)
+        if let ledger = content.ledger {
+            let latest = ledger.latest.map { ", latest \($0.printable)" } ?? ""
+            add("Migrations", "\(ledger.appliedCount) applied\(latest)")
+        } else {
+            add("Migrations", "no ledger that can be read")
+        }
+        if let tables = content.tables {
+            if tables.isEmpty { add("Tables", "none") }
+            self.tables = tables
+        }
+    }
+
+    private mutating func add(_ damage: FileDamage?) {
+        guard let damage else { return }
+        if damage.isSaltDamaged {
+            add("Damage", "the salt, the file's first 16 bytes; the key is right")
+        }
+        if !damage.pages.isEmpty {
+            let shown = damage.pages.prefix(50).map(String.init).joined(separator: ", ")
+            let more = damage.pages.count > 50 ? " and \(damage.pages.count - 50) more" : ""
+            let noun = damage.pages.count == 1 ? "page" : "\(damage.pages.count) pages:"
+            add("Damage", "\(noun) \(shown)\(more)")
+        }
+        if damage.missingPageCount > 0 {
+            let noun = damage.missingPageCount == 1 ? "page" : "pages"
+            add("Damage", "cut short: the last \(damage.missingPageCount) \(noun) missing")
+        }
+        if let frame = damage.logFrame {
+            add("Damage", "frame \(frame) of the write-ahead log; what came after it is lost")
+        }
+        if let detail = damage.detail { add("Damage", "SQLite says: \(detail.printable)") }
+    }
+
+    private static func kind(_ report: FileReport) -> String {
+        switch (report.kind, report.key) {
+        case (.plaintext, _): "a SQLite database that is not encrypted"
+        case (.empty, _): "empty: a new database to SQLite"
+        case (.notADatabase, _): "no database, or one that was cut short"
+        case (.encrypted, .opens): "an encrypted database"
+        case (.encrypted, _): "encrypted, or no database"
+        }
+    }
+
+    private static func key(_ report: FileReport) -> String {
+        switch report.key {
+        case .notGiven: "none given"
+        case .unneeded: "not needed"
+        case .opens: "opens the file"
+        case .wrong: "opens nothing: another key, other settings, or a damaged salt"
+        }
+    }
+
+    private static func describe(_ cipher: CipherSettings) -> String {
+        "SQLCipher \(cipher.compatibility)" + (cipher.isVersion ? "" : " with changes")
+    }
+
+    private static func describe(_ journal: JournalFile) -> String {
+        var text = "\(journal.suffix), \(journal.size) bytes"
+        if let log = journal.log {
+            text += ", \(log.committedFrameCount) of \(log.frameCount) frames committed"
+        }
+        return text
+    }
+}
+
+private func bytes(_ count: Int) -> String { "\(count) bytes" }

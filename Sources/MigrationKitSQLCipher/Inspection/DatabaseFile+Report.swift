@@ -1,0 +1,43 @@
+import Foundation
+
+extension DatabaseFile {
+    /// What the system says of the file; all zero if there is none.
+    var status: stat { Self.status(absolutePath) }
+
+    private static func status(_ path: String) -> stat {
+        var status = stat()
+        return stat(path, &status) == 0 ? status : stat()
+    }
+
+    /// Where the path leads, if it isn't there itself.
+    var linkTarget: String? {
+        let resolved = resolvedPath
+        let plain = URL(fileURLWithPath: absolutePath).standardized.path
+        return resolved == plain ? nil : resolved
+    }
+
+    /// The files that SQLite keeps beside it.
+    var journals: [JournalFile] {
+        ["-wal", "-shm", "-journal"].compactMap { suffix in
+            let path = resolvedPath + suffix
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            return JournalFile(
+                suffix: suffix,
+                size: Int(status.st_size),
+                log: suffix == "-wal" ? WriteAheadLog(path: path) : nil
+            )
+        }
+    }
+
+    /// Changes when another program writes the file or its log.
+    var stamp: [Int] {
+        [absolutePath, resolvedPath + "-wal"].flatMap { path in
+            let status = Self.status(path)
+            return [
+                Int(status.st_ino), Int(status.st_size),
+                status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+            ]
+        }
+    }
+}
