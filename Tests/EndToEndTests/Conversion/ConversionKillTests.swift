@@ -38,10 +38,14 @@ import Testing
     func storeIsWholeWithOneOfTheKeys(_ kind: Kind, _ journal: Journal) throws {
         try makeStart(kind, journal)
         let (trace, begin) = try self.trace(kind)
-        // The last calls are those of the replacement: each of them, and the rest evenly.
-        let last = min(Self.pointCount / 8, 24)
-        let (early, end) = (Self.pointCount / 4 - last, trace.count - last)
-        let points = (0..<early).map { begin + $0 * (end - begin) / early } + (end..<trace.count)
+        // Each of the calls around the replacement, and the others evenly.
+        let rename = try #require(trace.lastIndex(of: "rename"))
+        let closeCount = min(Self.pointCount / 8, 24)
+        let evenCount = Self.pointCount / 4 - closeCount
+        let close = (rename - closeCount * 3 / 4)..<(rename + closeCount - closeCount * 3 / 4)
+        let points =
+            (0..<evenCount).map { begin + $0 * (trace.count - begin) / evenCount }
+            + close.map { min($0, trace.count - 1) }
         var (old, new, unharmed) = (0, 0, 0)
         for point in points {
             let call = trace[point]
@@ -117,7 +121,7 @@ import Testing
         try restore()
         return try TestSupport.run(
             "strace",
-            ["-f", "--seccomp-bpf", "-qq", "-o", tool.folder.path("migrations/trace")] + options
+            ["-f", "-qq", "-o", tool.folder.path("migrations/trace")] + options
                 + [builtExecutable("migrationkit-cli")] + arguments(kind),
             environment: tool.environment,
             newSession: true

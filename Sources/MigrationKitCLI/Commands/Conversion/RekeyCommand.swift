@@ -9,8 +9,8 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
             commandName: "rekey",
             abstract: "Give an encrypted database another key.",
             usage: """
-                \(Migrations.programName) rekey --db-path <path> \
-                [--new-password-file <path>] [<options>]
+                \(Migrations.programName) rekey --db-path <path>
+                  [--new-password-file <path>] [<options>]
                 """,
             discussion: """
                 The new key comes from an option of 'New key'; without one it is asked for twice. \
