@@ -25,6 +25,13 @@ struct Failure {
                 "interrupted",
                 hint: "What was not committed is undone. The next run goes on from there."
             )
+        case let error as ConversionInterruption:
+            self.init(
+                "interrupted",
+                128 + error.signal,
+                "interrupted",
+                hint: "The database is as it was, and nothing is left of the new file."
+            )
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
         case let error as MigrationVerificationFailure:
@@ -255,6 +262,7 @@ extension MigrationCLIError: Classified {
         case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey: ("noKey", 64)
+        case .noNewKey: ("noNewKey", 64)
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)
         case .accountWithoutService: ("accountWithoutService", 64)

@@ -31,7 +31,7 @@ final class RunProgress: @unchecked Sendable {
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> Result
     ) throws -> Result {
         defer { show(nil) }
-        let signals = endsOnSignals ? EndingSignals(cancellation) : nil
+        let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
         defer { signals?.stop() }
         do {
             return try run { options in

@@ -22,6 +22,14 @@ enum Terminal {
         return isTold ? Int(size.ws_col) : 80
     }
 
+    /// Whether there is one to ask on.
+    static var canAsk: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
+    }
+
     /// Asks a question that is answered by yes or no. Ctrl-C ends the process, as anywhere.
     ///
     /// - Returns: Whether the answer was yes; `nil` where there is no terminal to ask on.

@@ -25,7 +25,7 @@ enum MigrationLock {
         }
         guard let path, !path.isEmpty else { return try body() }
 
-        let lock = FileLock(beside: path, suffix: "-migration.lock")
+        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
         var isWaiting = false
         do {
             return try lock.withLock(
