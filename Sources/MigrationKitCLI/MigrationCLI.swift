@@ -67,18 +67,20 @@ public enum MigrationCLI {
         host: MigrationCLIHost
     ) -> Never {
         _ = ckeystore_forbid_dumps()
+        Terminal.keepClosedOutputsClosed()
         let password = ProcessArguments.takePassword()
         let environment = ProcessEnvironment(wipesPasswords: true)
 
         let words =
             arguments.map { withoutProgramName($0, host: host) }
             ?? Array(CommandLine.arguments.dropFirst())
+        let output = StandardOutput()
         let context = CommandContext(
             host: host,
             environment: environment,
             // Arguments of a caller's own need not be those of the process.
             passwordArgument: arguments == nil ? password : nil,
-            output: { print($0) },
+            output: { output.write($0) },
             errorOutput: { [style = Style(on: STDERR_FILENO)] in
                 StandardError.write(style.message($0))
             },
@@ -86,13 +88,25 @@ public enum MigrationCLI {
             ownsDescriptors: true,
             outputIsTerminal: Terminal.isOutput,
             style: Style(on: STDOUT_FILENO),
-            reveal: Terminal.reveal,
+            reveal: { output.reveal($0) },
             showsProgress: StandardError.isTerminal,
             endsOnSignals: true
         )
         do {
-            try run(arguments: words, context: context)
+            do {
+                try run(arguments: words, context: context)
+            } catch {
+                // A result that is lost is worth a word, and what went wrong before is the error.
+                do { try output.flush() } catch let lost where !lost.isBrokenPipe {
+                    context.errorOutput("warning: \(lost.localizedDescription)")
+                } catch {}
+                throw error
+            }
+            try output.flush()
             exit(0)
+        } catch let error as StandardOutputError where error.isBrokenPipe {
+            // As if the signal had ended the process, which whoever started it has turned off.
+            exit(128 + SIGPIPE)
         } catch {
             let failure = Failure(error, parser: parser(for: host))
             let keySource = context.keySource.noted

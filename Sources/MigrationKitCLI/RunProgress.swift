@@ -104,8 +104,6 @@ final class RunProgress: @unchecked Sendable {
     /// Replaces the line of progress; `nil` takes it away.
     private func show(_ line: String?) {
         guard showsLine else { return }
-        // A line that goes on in the next one could not be taken away.
-        let line = line.map { String($0.printable.prefix(Terminal.width(STDERR_FILENO) - 1)) }
-        FileHandle.standardError.write(Data("\r\u{1B}[2K\(line ?? "")".utf8))
+        StandardError.showProgress(line)
     }
 }

@@ -2,13 +2,25 @@ import Foundation
 
 /// The standard error stream, by lines.
 public enum StandardError {
-    /// Writes a line.
+    /// Writes a line. Where nobody listens, nothing happens: the exit code tells as well.
     ///
     /// - Parameter text: The line, without its end.
     public static func write(_ text: String) {
-        FileHandle.standardError.write(Data("\(text)\n".utf8))
+        send("\(text)\n")
+    }
+
+    /// Writes a text as it is.
+    static func send(_ text: String) {
+        _ = Data(text.utf8).withUnsafeBytes { writeAll($0, to: STDERR_FILENO) }
     }
 
     /// Whether it is a terminal that shows progress, a line that is replaced.
     static var isTerminal: Bool { Terminal.isRich(STDERR_FILENO) }
+
+    /// Replaces the line of progress on a terminal; `nil` takes it away. One that would go on in the
+    /// next line could not be taken away, and is cut.
+    static func showProgress(_ line: String?) {
+        let shown = line.map { $0.printable.prefix(Terminal.width(STDERR_FILENO) - 1) } ?? ""
+        send("\r\u{1B}[2K\(shown)")
+    }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import KeyStore
 
 /// The terminal that the process was started from.
 enum Terminal {
@@ -37,7 +36,7 @@ enum Terminal {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
-        Data("\(question) [y/N] ".utf8).withUnsafeBytes { writeAll($0, to: terminal) }
+        Data("\(question) [y/N] ".utf8).withUnsafeBytes { _ = writeAll($0, to: terminal) }
         // A terminal gives a line at a time; one that doesn't fit is no answer.
         var line = [UInt8](repeating: 0, count: 256)
         var count = read(terminal, &line, line.count)
@@ -47,20 +46,15 @@ enum Terminal {
         return ["y", "yes"].contains(answer.lowercased())
     }
 
-    /// Writes a secret and a newline to standard output, past every buffer.
-    static func reveal(_ secret: Secret) {
-        fflush(nil)
-        secret.withUnsafeBytes { writeAll($0, to: STDOUT_FILENO) }
-        withUnsafeBytes(of: UInt8(ascii: "\n")) { writeAll($0, to: STDOUT_FILENO) }
-    }
-
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = write(descriptor, rest.baseAddress, rest.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    /// Occupies the numbers of standard output and standard error where they are closed: the next
+    /// file to be opened would be taken for them, and results would be written into it. Writing
+    /// still fails, as it does on a closed one.
+    static func keepClosedOutputsClosed() {
+        for number in [STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+            let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard nothing >= 0, nothing != number else { continue }
+            dup2(nothing, number)
+            close(nothing)
         }
     }
 }

@@ -67,7 +67,7 @@ final class ConversionProgress: @unchecked Sendable {
     /// Replaces the line of progress; `nil` takes it away.
     private func show(_ line: String?) {
         guard showsLine else { return }
-        FileHandle.standardError.write(Data("\r\u{1B}[2K\(line?.printable ?? "")".utf8))
+        StandardError.showProgress(line)
     }
 }
 
