@@ -6,10 +6,13 @@ import MigrationKit
 enum StepTransaction {
     /// Runs a step's closure inside the transaction that is open on the connection.
     ///
-    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`.
+    /// - Parameter mayFillLedger: Whether recording steps is part of it.
+    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
+    ///   `MigrationKitError.stepChangedLedger(_:)`.
     static func run(
         _ identifier: String,
         in db: Database,
+        mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
     ) throws {
         // Once the temporary database is open, SQLite refuses to move it while a transaction is
@@ -36,7 +39,8 @@ enum StepTransaction {
         guard db.isInsideTransaction else {
             throw MigrationKitError.stepEndedTransaction(identifier)
         }
-        guard try !guardian.sawLedgerChange && !hasTemporaryLedger(db) else {
+        let isUntouched = mayFillLedger || !guardian.sawLedgerChange
+        guard isUntouched, try !hasTemporaryLedger(db) else {
             throw MigrationKitError.stepChangedLedger(identifier)
         }
     }
