@@ -181,11 +181,14 @@ struct ConversionRun {
             )
             try originals.place(bytes, at: original.absolutePath)
         }
+        let losesItsName: Bool
         do {
             try source.waitUntilUnused()
-            guard FileIdentity(file.absolutePath)?.isSameFile(as: source.identity) == true else {
-                throw DatabaseConversionError.replacedMeanwhile(path: file.path)
-            }
+            guard let identity = FileIdentity(file.absolutePath),
+                identity.isSameFile(as: source.identity)
+            else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
+            // By another name, such as a backup's that shares its files, it stays as it is.
+            losesItsName = identity.linkCount == 1
             try source.removeJournals(in: folder)
             try monitor.checkCancellation()
             guard rename(temporary, file.absolutePath) == 0 else {
@@ -196,7 +199,7 @@ struct ConversionRun {
             throw error
         }
         try folder.synchronize()
-        source.retire()
+        if losesItsName { source.retire() }
         try source.queue.close()
     }
 }

@@ -7,6 +7,8 @@ struct FileIdentity: Equatable {
     let owner: uid_t
     let group: gid_t
     let mode: mode_t
+    /// How many names the file has.
+    let linkCount: nlink_t
 
     /// - Parameter path: Links are followed.
     init?(_ path: String) {
@@ -17,6 +19,7 @@ struct FileIdentity: Equatable {
         owner = status.st_uid
         group = status.st_gid
         mode = status.st_mode
+        linkCount = status.st_nlink
     }
 
     func isSameFile(as other: FileIdentity) -> Bool {

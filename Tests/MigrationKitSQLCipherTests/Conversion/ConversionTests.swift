@@ -176,6 +176,16 @@ import Testing
         try EncryptedDatabase.open(link, key: key.key).close()
     }
 
+    @Test func otherNameOfTheFileKeepsTheOldContent() throws {
+        let key = try TestKey.raw()
+        try Fixtures.plaintext(folder.database)
+        let bytes = try folder.databaseData()
+        #expect(link(folder.database, folder.path("backup.db")) == 0)
+        try DatabaseConversion.encrypt(folder.database, key: key.key).run()
+        #expect(try folder.data("backup.db") == bytes)
+        try EncryptedDatabase.open(folder.database, key: key.key).close()
+    }
+
     @Test(
         arguments: [
             "with space.db", "quote's.db", "a\"b.db", "new\nline.db", "ünï✓.db", "100%.db",
