@@ -127,13 +127,14 @@ private final class CommitGuard: TransactionObserver {
         self.identifier = identifier
     }
 
+    /// GRDB asks before every statement that changes a table. What it changes isn't waited for:
+    /// inside a savepoint, that is told too late.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
-        eventKind.tableName.lowercased() == MigrationLedger.table
+        if eventKind.tableName.lowercased() == MigrationLedger.table { sawLedgerChange = true }
+        return false
     }
 
-    func databaseDidChange(with event: DatabaseEvent) {
-        sawLedgerChange = true
-    }
+    func databaseDidChange(with event: DatabaseEvent) {}
 
     func databaseWillCommit() throws {
         refusedCommit = true
