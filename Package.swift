@@ -84,6 +84,7 @@ let package = Package(
         .target(
             name: "MigrationKitCLI",
             dependencies: [
+                "FileLock",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQL",

@@ -43,15 +43,11 @@ package struct FileLock: Sendable {
         _ body: () throws -> Value
     ) throws -> Value {
         // Of a timeout without an end, a century is enough.
-        let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
+        let deadline = ContinuousClock.now + .seconds(timeout > 0 ? min(timeout, 3e9) : 0)
         var pause: useconds_t = 1_000
         while true {
-            if let descriptor = try acquire() {
-                // Removed before it is freed: whoever waits for it finds out, and makes a new one.
-                defer {
-                    unlink(path)
-                    close(descriptor)
-                }
+            if let held = try hold() {
+                defer { held.release() }
                 return try body()
             }
             guard ContinuousClock.now < deadline else {
@@ -62,6 +58,27 @@ package struct FileLock: Sendable {
             usleep(pause)
             pause = min(pause * 2, 20_000)
         }
+    }
+
+    /// A lock that is held until it is released, or until the process ends.
+    package struct Held: Sendable {
+        fileprivate let path: String
+        fileprivate let descriptor: Int32
+
+        /// Removes the file and frees the lock, which is to be done once.
+        package func release() {
+            // Removed before it is freed: whoever waits for it finds out, and makes a new one.
+            unlink(path)
+            close(descriptor)
+        }
+    }
+
+    /// Takes the lock, without waiting for it.
+    ///
+    /// - Returns: `nil` if somebody else holds it.
+    /// - Throws: ``Failure/refused(code:)``.
+    package func hold() throws(Failure) -> Held? {
+        try acquire().map { Held(path: path, descriptor: $0) }
     }
 
     /// Removes the file if a holder was killed and left it behind. Best effort: it locks nothing.

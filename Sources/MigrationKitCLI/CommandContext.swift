@@ -120,10 +120,15 @@ struct CommandContext: Sendable {
 
     /// Warns about variables of the environment that look like ours and mean nothing.
     func warnAboutUnknownVariables() {
-        for name in environment.names(beginningWith: "MIGRATIONKIT_")
+        let prefix = "MIGRATIONKIT_"
+        for name in environment.names(beginningWith: prefix)
         where !SettingsKey.variables.contains(name) {
-            let meant = nearest(to: name, among: SettingsKey.variables)
-            let question = meant.map { "; did you mean \($0)?" } ?? ""
+            // What all of them begin with makes none of them any nearer.
+            let meant = nearest(
+                to: String(name.dropFirst(prefix.count)),
+                among: SettingsKey.variables.map { String($0.dropFirst(prefix.count)) }
+            )
+            let question = meant.map { "; did you mean \(prefix)\($0)?" } ?? ""
             errorOutput(
                 "warning: the environment variable \(name.printable) means nothing here\(question)"
             )

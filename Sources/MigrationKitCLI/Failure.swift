@@ -365,6 +365,7 @@ extension MigrationFolderError: Classified {
         switch self {
         case .noSuchFolder, .notAFolder: ("noSuchFolder", 66)
         case .empty: ("emptyFolder", 66)
+        case .missing: ("missingMigration", 66)
         case .unreadable: ("unreadableMigrations", 77)
         default: ("unusableMigrations", 65)
         }

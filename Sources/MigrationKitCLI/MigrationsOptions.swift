@@ -18,6 +18,9 @@ protocol MigrationsOptions: ParsableArguments {
     /// The settings file that is named.
     var config: String? { get }
 
+    /// What the command line says, for one that is to do something with the same migrations.
+    var given: [(option: String, value: String)] { get }
+
     /// Takes the steps of the host, or reads the folder. The settings file is known from then on.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
@@ -39,6 +42,8 @@ struct HostMigrations: MigrationsOptions {
 
     @Option(help: .settingsFile)
     var config: String?
+
+    var given: [(option: String, value: String)] { config.map { [("--config", $0)] } ?? [] }
 
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
@@ -75,6 +80,12 @@ struct FolderMigrations: MigrationsOptions {
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
             folder: folder
         )
+    }
+
+    var given: [(option: String, value: String)] {
+        [("--migrations", migrations), ("--config", config)].compactMap { option, value in
+            value.map { (option, $0) }
+        }
     }
 
     /// The folder that is named by the option, the environment or the settings file.

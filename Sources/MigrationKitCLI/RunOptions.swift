@@ -16,8 +16,12 @@ struct RunOptions: ParsableArguments {
     var givenLockTimeout: Double?
 
     func validate() throws {
-        guard let givenLockTimeout, !(givenLockTimeout >= 0) else { return }
-        throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
+        // A day is as good as for ever, and a number that can still be counted with.
+        guard givenLockTimeout.map({ $0 >= 0 && $0 <= 86400 }) ?? true else {
+            throw ValidationError(
+                "The value for '--lock-timeout' must be at least 0 and at most 86400 seconds."
+            )
+        }
     }
 
     static let defaultLockTimeout = 30.0

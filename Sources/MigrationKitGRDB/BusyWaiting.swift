@@ -32,7 +32,7 @@ final class BusyWaiting {
             // > Setting a new busy handler clears any previously set handler.
             // <https://www.sqlite.org/c3ref/busy_handler.html>
             writer.writeWithoutTransaction { db in
-                let milliseconds = Int32(min(ownTimeout * 1000, Double(Int32.max)))
+                let milliseconds = Int32(ownTimeout > 0 ? min(ownTimeout, 2_000_000) * 1000 : 0)
                 _ = sqlite3_busy_timeout(db.sqliteConnection, milliseconds)
             }
             withExtendedLifetime(waiting) {}
@@ -48,7 +48,8 @@ final class BusyWaiting {
     private init(options: MigrationOptions, ownTimeout: TimeInterval) {
         self.options = options
         // Of a timeout without an end, a century is enough.
-        limit = .seconds(min(max(options.lockTimeout, ownTimeout), 3e9))
+        let seconds = max(ownTimeout, options.lockTimeout)
+        limit = .seconds(seconds > 0 ? min(seconds, 3e9) : 0)
     }
 
     private func start(on db: Database) {

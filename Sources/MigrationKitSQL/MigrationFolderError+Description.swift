@@ -21,6 +21,8 @@ extension MigrationFolderError: LocalizedError {
             "the version \(version) is there more than once: \(files.joined(separator: ", "))"
         case .downWithoutUp(let file):
             "\(file): there is nothing that it takes back"
+        case .missing(let file):
+            "\(file): there is no such file"
         case .unreadable(let file, let reason):
             "\(file): can't be read: \(reason)"
         case .notUTF8(let place):
@@ -71,7 +73,7 @@ extension MigrationFolderError: LocalizedError {
     public var place: SQLPlace? {
         switch self {
         case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName, .unsupportedFile,
-            .duplicateVersion, .downWithoutUp, .unreadable:
+            .duplicateVersion, .downWithoutUp, .missing, .unreadable:
             nil
         case .notUTF8(let place), .nulCharacter(let place), .unterminatedStatement(_, let place),
             .refusedStatement(_, _, let place), .emptyUpPart(let place),
@@ -121,6 +123,8 @@ extension MigrationFolderError: LocalizedError {
             """
         case .downWithoutUp:
             "Name the two files alike, up to '.up.sql' and '.down.sql'."
+        case .missing:
+            "A link by that name leads nowhere. Have it lead to the file, or remove it."
         case .unreadable:
             "Check the file and its permissions."
         case .notUTF8:

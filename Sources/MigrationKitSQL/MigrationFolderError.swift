@@ -33,6 +33,9 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
 
     // MARK: The files' text
 
+    /// A file isn't there: the folder has a link to it, or it went while it was about to be read.
+    case missing(file: String)
+
     /// A file, or the folder, can't be read.
     case unreadable(file: String, reason: String)
 

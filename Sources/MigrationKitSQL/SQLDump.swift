@@ -6,18 +6,32 @@ import GRDB
 /// The file is read and checked when the value is made: running it reads nothing. It may hold what
 /// a migration may hold, and `VACUUM` neither.
 public struct SQLDump: Sendable {
-    /// The file's path, as it was given.
+    /// The file's path, as it was given, or the descriptor's name.
     public let path: String
 
     private let script: SQLScript
 
     /// Reads and checks a file.
     ///
-    /// - Parameter path: The file's path.
+    /// - Parameter path: The path of a file, or of a pipe, which is read to its end.
     /// - Throws: ``SQLDumpError``; a ``MigrationFolderError`` for text that can't be cut into
     ///   statements.
     public init(path: String) throws {
-        let file = try SQLFile(name: path, contents: Self.contents(of: path))
+        try self.init(name: path) { try FileContents.of(path) }
+    }
+
+    /// Reads an open descriptor, such as standard input, to its end, and checks what came.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor. It stays open.
+    ///   - name: What errors call it.
+    /// - Throws: As for a file.
+    public init(descriptor: Int32, name: String) throws {
+        try self.init(name: name) { try FileContents.of(descriptor) }
+    }
+
+    private init(name path: String, read: () throws -> [UInt8]) throws {
+        let file = try SQLFile(name: path, contents: Self.contents(of: path, read))
         for statement in try SQLOutline(of: file).statements {
             guard let refused = RefusedStatement(words: statement.words) else { continue }
             throw SQLDumpError.refusedStatement(
@@ -37,19 +51,18 @@ public struct SQLDump: Sendable {
         try script.run(in: db)
     }
 
-    private static func contents(of path: String) throws -> [UInt8] {
+    private static func contents(
+        of path: String,
+        _ read: () throws -> [UInt8]
+    ) throws -> [UInt8] {
         do {
-            return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-        } catch {
-            let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code
-            guard code != .ENOENT, code != .ENOTDIR else {
-                throw SQLDumpError.noSuchFile(path: path)
+            return try read()
+        } catch let error as POSIXError {
+            switch error.code {
+            case .ENOENT, .ENOTDIR: throw SQLDumpError.noSuchFile(path: path)
+            case .EISDIR: throw SQLDumpError.isFolder(path: path)
+            default: throw SQLDumpError.unreadable(path: path, reason: error.reason)
             }
-            throw SQLDumpError.unreadable(
-                path: path,
-                reason: code.map { String(cString: strerror($0.rawValue)).lowercased() }
-                    ?? error.localizedDescription
-            )
         }
     }
 }
@@ -58,6 +71,9 @@ public struct SQLDump: Sendable {
 public enum SQLDumpError: Error, Equatable, Sendable {
     /// There is no file at the path.
     case noSuchFile(path: String)
+
+    /// What was named is a folder.
+    case isFolder(path: String)
 
     /// The file can't be read.
     case unreadable(path: String, reason: String)
@@ -71,6 +87,7 @@ extension SQLDumpError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .noSuchFile(let path): "there is no file \(path)"
+        case .isFolder(let path): "\(path) is a folder, not a dump"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .refusedStatement(let kind, let place):
             "\(place): a dump can't contain \(kind.name)"
@@ -81,6 +98,7 @@ extension SQLDumpError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile: "Check the path. 'schema-dump' writes such a file."
+        case .isFolder: "Give the path of the file in it."
         case .unreadable: "Check the file and its permissions."
         case .refusedStatement(_, let place):
             """

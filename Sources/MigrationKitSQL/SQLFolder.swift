@@ -59,6 +59,8 @@ struct SQLFolder {
         let contents: Data
         do {
             contents = try Data(contentsOf: url)
+        } catch  where Self.systemError(in: error)?.code == .ENOENT {
+            throw MigrationFolderError.missing(file: name)
         } catch {
             throw MigrationFolderError.unreadable(file: name, reason: Self.reason(of: error))
         }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import KeyStore
 import Synchronization
@@ -18,10 +19,15 @@ final class ConnectionSetup: Sendable {
     /// Whether the host's own preparation threw, whose errors are not ours to explain.
     var didHostThrow: Bool { hostThrew.load(ordering: .relaxed) }
 
+    /// SQLite counts milliseconds in 32 bits, which are good for 24 days.
+    private var busyTimeout: TimeInterval {
+        options.busyTimeout > 0 ? min(options.busyTimeout, 2_000_000) : 0
+    }
+
     var configuration: Configuration {
         var configuration = Configuration()
         configuration.readonly = options.isReadOnly
-        configuration.busyMode = .timeout(options.busyTimeout)
+        configuration.busyMode = .timeout(busyTimeout)
         configuration.maximumReaderCount = options.maximumReaderCount
         configuration.label = options.label
         configuration.prepareDatabase { try self.prepare($0) }

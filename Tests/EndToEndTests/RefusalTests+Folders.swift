@@ -34,7 +34,7 @@ extension RefusalTests {
         RefusalCase("folder-by-the-name-of-a-file", [:]).with { tool in
             try tool.folder.makeFolder("migrations/0001_a.sql")
         },
-        RefusalCase("unreadable", [:]).with { tool in
+        RefusalCase("dangling-link", [:]).with { tool in
             try FileManager.default.createSymbolicLink(
                 atPath: tool.folder.path("migrations/0001_a.sql"),
                 withDestinationPath: "nowhere.sql"

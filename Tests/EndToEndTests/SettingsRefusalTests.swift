@@ -97,6 +97,52 @@ import Testing
         )
     }
 
+    @Test(arguments: ["-1", "nan", "inf", "1e30", "86401", "3000000"])
+    func lockTimeoutThatIsTooLongOrNoneIsRefused(_ seconds: String) throws {
+        try here.write("lock-timeout = \(seconds.contains("e") ? "1.0e30" : seconds)")
+        try expectRefusal(
+            64,
+            "wrongSetting",
+            """
+            error: migrationkit.toml:1: 'lock-timeout' must be a number of seconds, at least 0 and \
+            at most 86400
+            """
+        )
+        unlink(here.folder.path("migrationkit.toml"))
+        let tool = here.tool
+        let result = try tool.onStore("migrate", "--lock-timeout=\(seconds)")
+        #expect(result.status == 64, "\(result)")
+        #expect(
+            result.stderr.hasPrefix(
+                """
+                error: the value for '--lock-timeout' must be at least 0 and at most 86400 seconds
+                """
+            )
+        )
+        #expect(!here.exists("store.db"))
+    }
+
+    @Test func longestLockTimeoutIsTaken() throws {
+        let result = try here.tool.onStore("migrate", "--lock-timeout", "86400")
+        #expect(result.status == 0, "\(result)")
+    }
+
+    @Test func linkThatLeadsNowhereIsNoSettings() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: here.folder.path("migrationkit.toml"),
+            withDestinationPath: "nowhere.toml"
+        )
+        try expectRefusal(
+            66,
+            "noSuchSettingsFile",
+            """
+            error: the settings file migrationkit.toml is a link to a file that isn't there
+              Have it lead to the file, or remove it. Without any settings: --config
+              /dev/null.
+            """
+        )
+    }
+
     @Test func brokenTextHasItsPlace() throws {
         try here.write("lock-timeout = 5", "db-path = hush")
         try expectRefusal(

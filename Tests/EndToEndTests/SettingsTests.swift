@@ -302,6 +302,7 @@ import Testing
         var here = here
         here.tool.environment["MIGRATIONKIT_DBPATH"] = "hush-hush"
         here.tool.environment["MIGRATIONKIT_COLOUR_OF_NOTHING"] = "hush-hush"
+        here.tool.environment["MIGRATIONKIT_NIX"] = "hush-hush"
         let result = try here.run("status", "--show-settings")
         #expect(result.status == 0)
         #expect(
@@ -309,6 +310,7 @@ import Testing
                 warning: the environment variable MIGRATIONKIT_COLOUR_OF_NOTHING means nothing here
                 warning: the environment variable MIGRATIONKIT_DBPATH means nothing here; \
                 did you mean MIGRATIONKIT_DB_PATH?
+                warning: the environment variable MIGRATIONKIT_NIX means nothing here
 
                 """
         )

@@ -57,10 +57,10 @@ import Testing
     }
 
     @Test func theErrorOfTheCommandCountsMoreThanALostResult() throws {
-        let result = try run(onStore("status", "--exit-code") + ["--db-path", "/nowhere"], ">&-")
+        let result = try run(onStore("status") + ["--exit-code"] + ["--db-path", "/nowhere"], ">&-")
         #expect(result.status == 66, "\(result)")
         #expect(try tool.onStore("migrate", "--to", "0002").status == 0)
-        let pending = try run(onStore("status", "--exit-code"), ">/dev/full")
+        let pending = try run(onStore("status") + ["--exit-code"], ">/dev/full")
         #expect(pending.status == 3, "\(pending)")
         #expect(pending.stderr.contains("warning: standard output can't be written"))
     }

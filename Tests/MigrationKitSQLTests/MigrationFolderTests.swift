@@ -153,10 +153,7 @@ import Testing
             withDestinationPath: "nowhere"
         )
         #expect(
-            throws: MigrationFolderError.unreadable(
-                file: "0001_a.sql",
-                reason: "no such file or directory"
-            )
+            throws: MigrationFolderError.missing(file: "0001_a.sql")
         ) { try folder.migrations() }
     }
 }

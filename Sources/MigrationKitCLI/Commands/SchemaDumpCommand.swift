@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitSQL
 
 struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -70,11 +71,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
             }
             return context.output(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: output), options: .atomic)
-        } catch {
-            throw MigrationCLIError.cannotWrite(path: output, reason: Self.reason(error))
-        }
+        try OutputFile(path: output).write(text)
         if json {
             return try context.printJSON(Document(format: format, output: output))
         }
@@ -89,7 +86,8 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         format: SchemaFormat,
         in context: CommandContext
     ) throws {
-        let found = try contents(of: path)
+        let command = command(writing: path)
+        let found = Data(try contents(of: path, command: command))
         let matches = found == Data(text.utf8)
         let difference = UnifiedDifference(
             from: (path, String(decoding: found, as: UTF8.self)),
@@ -108,31 +106,30 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
             context.output(matches ? "\(path) is what the migrations give." : difference)
         }
         guard matches else {
-            throw SchemaCommandError.differs(path: path, command: command(writing: path))
+            throw SchemaCommandError.differs(path: path, command: command)
         }
     }
 
-    private func contents(of path: String) throws -> Data {
+    private func contents(of path: String, command: String) throws -> [UInt8] {
         do {
-            return try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-            throw SchemaCommandError.noSuchFile(path: path, command: command(writing: path))
-        } catch {
-            throw SchemaCommandError.unreadable(path: path, reason: Self.reason(error))
+            return try FileContents.of(path)
+        } catch let error as POSIXError {
+            switch error.code {
+            case .ENOENT, .ENOTDIR:
+                throw SchemaCommandError.noSuchFile(path: path, command: command)
+            case .EISDIR:
+                throw SchemaCommandError.isFolder(path: path)
+            default:
+                throw SchemaCommandError.unreadable(path: path, reason: error.reason)
+            }
         }
     }
 
     private func command(writing path: String) -> String {
         let format = format.map { " --format \($0.rawValue)" } ?? ""
-        return "\(Migrations.programName) schema-dump\(format) --output \(path)"
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error
-        guard let posix = (underlying ?? error) as? POSIXError else {
-            return error.localizedDescription
-        }
-        return String(cString: strerror(posix.code.rawValue)).lowercased()
+        let options = migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
+        return
+            "\(Migrations.programName) schema-dump\(format)\(options) --output \(path.shellWord)"
     }
 
     private struct Document: Encodable {

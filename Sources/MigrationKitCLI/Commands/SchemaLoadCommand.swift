@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
@@ -21,7 +22,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     @Argument(
-        help: ArgumentHelp("The dump, in SQL.", valueName: "file"),
+        help: ArgumentHelp("The dump, in SQL ('-': standard input).", valueName: "file"),
         completion: .file(extensions: ["sql"])
     )
     var file: String
@@ -33,8 +34,20 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    private var readsStandardInput: Bool { file == "-" }
+
+    func validate() throws {
+        let secret = database.secret
+        if readsStandardInput, secret.passwordFile == "-" || secret.passwordFd == STDIN_FILENO {
+            throw ValidationError("Standard input can't give both the dump and the key.")
+        }
+    }
+
     func run(in context: CommandContext) throws {
-        let dump = try SQLDump(path: file)
+        let dump =
+            readsStandardInput
+            ? try SQLDump(descriptor: STDIN_FILENO, name: "standard input")
+            : try SQLDump(path: file)
         var place: NewDatabase?
         defer { place?.discard() }
         let store = try openStore(
@@ -64,7 +77,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
                 RecordedDocument(database: store.path, recorded: recorded, pending: pending)
             )
         }
-        context.output("Made \(store.path ?? "the database") from \(file), and verified it.")
+        context.output("Made \(store.path ?? "the database") from \(dump.path), and verified it.")
         context.output(recorded.baselineSummary)
         context.output(pending.pendingSummary)
     }

@@ -1,14 +1,18 @@
+import FileLock
 import Foundation
 import GRDB
 import MigrationKitSQLCipher
 
 /// A database that is made beside its place, and put there once it is whole: nobody meets it before,
-/// and what fails leaves nothing.
+/// and what fails leaves nothing. What a process that was killed has left, the next one removes.
 final class NewDatabase {
     private let path: String
 
     /// Where it is made.
     let draft: String
+
+    /// Held as long as the draft is somebody's.
+    private var claim: FileLock.Held?
 
     /// - Parameter path: Where the database is to be.
     /// - Throws: ``SchemaCommandError/databaseExists(path:)``; an `EncryptedDatabaseError` if
@@ -18,12 +22,14 @@ final class NewDatabase {
         guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
             throw Self.cannotCreate(path, errno)
         }
-        var status = stat()
-        guard lstat(path, &status) != 0 else {
-            throw SchemaCommandError.databaseExists(path: path)
-        }
+        Self.removeLeftovers(of: path)
+        guard !Self.exists(path) else { throw SchemaCommandError.databaseExists(path: path) }
         self.path = path
-        draft = "\(path)-loading-\(String(UInt32.random(in: .min ... .max), radix: 16))"
+        do {
+            (draft, claim) = try Self.claim(path)
+        } catch FileLock.Failure.refused(let code) {
+            throw Self.cannotCreate(path, code)
+        }
     }
 
     /// Checks that the file was made where it was to be.
@@ -53,7 +59,60 @@ final class NewDatabase {
 
     /// Removes the draft, and what SQLite has kept beside it.
     func discard() {
-        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(draft + suffix) }
+        guard let claim else { return }
+        for ending in Self.endings { unlink(draft + ending) }
+        claim.release()
+        self.claim = nil
+    }
+
+    // MARK: - Drafts
+
+    private static let infix = "-loading-"
+    private static let lockSuffix = ".lock"
+
+    /// The draft, and what stands beside it while it is worked on.
+    private static let endings = ["", "-journal", "-wal", "-shm", "-migration.lock"]
+
+    private static func lock(of draft: String) -> FileLock {
+        FileLock(beside: draft, suffix: lockSuffix)
+    }
+
+    /// Finds a name for a draft that nobody else has.
+    private static func claim(_ path: String) throws -> (draft: String, claim: FileLock.Held) {
+        while true {
+            let number = String(UInt32.random(in: .min ... .max), radix: 16)
+            let draft = path + infix + number
+            guard !exists(draft), let claim = try lock(of: draft).hold() else { continue }
+            return (draft, claim)
+        }
+    }
+
+    /// Removes the drafts of this database whose processes are gone. Best effort: they are in
+    /// nobody's way.
+    private static func removeLeftovers(of path: String) {
+        let url = URL(fileURLWithPath: path)
+        let folder = url.deletingLastPathComponent()
+        let prefix = url.lastPathComponent + infix
+        let names = try? FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let drafts = (names ?? []).compactMap { name -> String? in
+            guard name.hasPrefix(prefix) else { return nil }
+            let number = name.dropFirst(prefix.count).prefix { $0.isHexDigit }
+            let rest = name.dropFirst(prefix.count + number.count)
+            guard !number.isEmpty, (endings + [lockSuffix]).contains(String(rest)) else {
+                return nil
+            }
+            return folder.appendingPathComponent(prefix + number).path
+        }
+        for draft in Set(drafts) {
+            guard let claim = try? lock(of: draft).hold() else { continue }
+            for ending in endings { unlink(draft + ending) }
+            claim.release()
+        }
+    }
+
+    private static func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
     }
 
     private static func cannotCreate(_ path: String, _ code: Int32) -> EncryptedDatabaseError {

@@ -10,6 +10,9 @@ enum SchemaCommandError: Error, Equatable {
     /// There is no file to compare with.
     case noSuchFile(path: String, command: String)
 
+    /// What was named as the file to compare with is a folder.
+    case isFolder(path: String)
+
     /// The file to compare with can't be read.
     case unreadable(path: String, reason: String)
 
@@ -25,6 +28,7 @@ extension SchemaCommandError: LocalizedError {
         switch self {
         case .differs(let path, _): "\(path) is not what the migrations give"
         case .noSuchFile(let path, _): "there is no file \(path)"
+        case .isFolder(let path): "\(path) is a folder, not a file"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .databaseExists(let path): "\(path) exists already"
         case .opensAnotherFile: "this program doesn't open the database that --db-path names"
@@ -41,6 +45,8 @@ extension SchemaCommandError: LocalizedError {
             """
         case .noSuchFile(_, let command):
             "Check the path, or write the file:\n  \(command)"
+        case .isFolder:
+            "Give the path of the file in it."
         case .unreadable:
             "Check the file and its permissions."
         case .databaseExists:
@@ -56,6 +62,7 @@ extension SchemaCommandError: Classified {
         switch self {
         case .differs: ("schemaDiffers", 3)
         case .noSuchFile: ("noSuchFile", 66)
+        case .isFolder: ("isDirectory", 66)
         case .unreadable: ("unreadableFile", 77)
         case .databaseExists: ("databaseExists", 73)
         case .opensAnotherFile: ("opensAnotherFile", 73)
@@ -67,6 +74,7 @@ extension SQLDumpError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .noSuchFile: ("noSuchFile", 66)
+        case .isFolder: ("isDirectory", 66)
         case .unreadable: ("unreadableFile", 77)
         case .refusedStatement: ("unusableDump", 65)
         }

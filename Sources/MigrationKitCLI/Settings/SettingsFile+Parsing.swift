@@ -86,7 +86,7 @@ extension SettingsFile {
             guard let seconds = number(value), seconds > 0, seconds <= 86400 else { return nil }
             return .seconds(seconds)
         case .lockTimeout:
-            guard let seconds = number(value), seconds >= 0 else { return nil }
+            guard let seconds = number(value), seconds >= 0, seconds <= 86400 else { return nil }
             return .seconds(seconds)
         case .requireIndex:
             guard value.type == .array, let array = value.array else { return nil }

@@ -28,8 +28,12 @@ extension SettingsFile {
         // Without waiting: a pipe of that name is nobody's settings.
         let descriptor = open(defaultName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw failure(errno, defaultName)
+            guard errno == ENOENT else { throw failure(errno, defaultName) }
+            var link = stat()
+            guard lstat(defaultName, &link) != 0 else {
+                throw SettingsFileError.danglingLink(path: defaultName)
+            }
+            return nil
         }
         defer { close(descriptor) }
         var status = stat()

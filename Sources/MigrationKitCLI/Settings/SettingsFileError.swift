@@ -5,6 +5,9 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// The file that was named does not exist.
     case noSuchFile(path: String)
 
+    /// What was found in the working folder is a link to a file that isn't there.
+    case danglingLink(path: String)
+
     /// What was named, or found, is a folder or a device.
     case notAFile(path: String)
 
@@ -47,6 +50,8 @@ extension SettingsFileError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .noSuchFile(let path): "there is no settings file \(path)"
+        case .danglingLink(let path):
+            "the settings file \(path) is a link to a file that isn't there"
         case .notAFile(let path): "the settings file \(path) is no file"
         case .permissionDenied(let path): "the settings file \(path) may not be read"
         case .unreadable(let path, let reason):
@@ -73,6 +78,8 @@ extension SettingsFileError: LocalizedError {
         switch self {
         case .noSuchFile, .notAFile:
             "Check the path of --config, or of the environment variable MIGRATIONKIT_CONFIG."
+        case .danglingLink:
+            "Have it lead to the file, or remove it. Without any settings: --config /dev/null."
         case .permissionDenied:
             "Make it readable, or name another file with --config (/dev/null: no settings)."
         case .unreadable:
@@ -115,7 +122,7 @@ extension SettingsFileError: LocalizedError {
 extension SettingsFileError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
-        case .noSuchFile, .notAFile: ("noSuchSettingsFile", 66)
+        case .noSuchFile, .danglingLink, .notAFile: ("noSuchSettingsFile", 66)
         case .permissionDenied: ("settingsPermissionDenied", 77)
         case .unreadable: ("settingsUnreadable", 74)
         case .ofAnother: ("settingsOfAnother", 77)

@@ -33,7 +33,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
         case .dbPath, .migrations, .passwordFile: "a path: a text that is not empty"
         case .keychainService, .keychainAccount, .keychainCollection: "a text that is not empty"
         case .keychainTimeout: "a number of seconds above 0 and at most 86400"
-        case .lockTimeout: "a number of seconds, 0 or more"
+        case .lockTimeout: "a number of seconds, at least 0 and at most 86400"
         case .requireIndex: "an array of texts of the form \"table.index\""
         case .allowOutOfOrder: "true or false"
         }

@@ -138,7 +138,7 @@ import Testing
                 error: \(file) is not what the migrations give
                   The difference is on standard output: '-' is in the file, '+' in what the
                   migrations give. If the migrations are right, write the file anew:
-                    migrationkit-cli schema-dump --output \(file)
+                    migrationkit-cli schema-dump --migrations \(tool.migrations) --output \(file)
 
                 """
         )
@@ -183,7 +183,7 @@ import Testing
         let result = try dump("--check", tool.folder.path("none.sql"), "--format", "dot")
         #expect(result.status == 66)
         #expect(result.stdout.isEmpty)
-        #expect(result.stderr.contains("schema-dump --format dot --output"))
+        #expect(result.stderr.contains("schema-dump --format dot --migrations "))
         #expect(try dump("--check", "x", "--output", "y").status == 64)
     }
 }

@@ -1,0 +1,98 @@
+import Foundation
+
+/// A file that a command writes.
+struct OutputFile {
+    /// Where it is, as it was given.
+    let path: String
+
+    /// Writes a text in place of what is there.
+    ///
+    /// A regular file is replaced as a whole or not at all, and keeps its mode; a symbolic link
+    /// stays one, and what it points to is written. Into a pipe, a device or an open descriptor
+    /// (`/dev/stdout`) the text is written.
+    ///
+    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``.
+    func write(_ text: String) throws {
+        let place = try place()
+        switch place {
+        case .descriptor(let number):
+            try send(text, to: number)
+        case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
+            try replace(path, mode: status.map { $0.st_mode & 0o7777 }, with: text)
+        case .file(let path, _):
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw failure(errno) }
+            defer { close(descriptor) }
+            try send(text, to: descriptor)
+        }
+    }
+
+    // MARK: -
+
+    private enum Place {
+        /// A descriptor that the process has open.
+        case descriptor(Int32)
+        /// No link; what there is, if there is anything.
+        case file(String, stat?)
+    }
+
+    /// Follows links by hand: of one that leads nowhere, and of a descriptor's, realpath(3) tells
+    /// nothing.
+    private func place() throws -> Place {
+        var current = path
+        // As many as the kernel follows.
+        for _ in 0...40 {
+            let folder = (current as NSString).deletingLastPathComponent
+            let name = (current as NSString).lastPathComponent
+            if let number = descriptor(name, in: folder.isEmpty ? "." : folder) {
+                return .descriptor(number)
+            }
+            var status = stat()
+            guard lstat(current, &status) == 0 else {
+                guard errno == ENOENT else { throw failure(errno) }
+                return .file(current, nil)
+            }
+            guard status.st_mode & S_IFMT == S_IFLNK else { return .file(current, status) }
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+            guard readlink(current, &target, Int(PATH_MAX)) > 0 else { throw failure(errno) }
+            let next = target.withUnsafeBufferPointer { $0.baseAddress.map(String.init(cString:)) }
+            guard let next else { break }
+            current = next.hasPrefix("/") || folder.isEmpty ? next : "\(folder)/\(next)"
+        }
+        throw failure(ELOOP)
+    }
+
+    /// The descriptor that a name of `/proc/self/fd` or `/dev/fd` stands for. Its file has a place
+    /// in it and perhaps no name, so it is not opened again.
+    private func descriptor(_ name: String, in folder: String) -> Int32? {
+        guard let number = Int32(name), let real = realpath(folder, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real) == "/proc/\(getpid())/fd" ? number : nil
+    }
+
+    private func replace(_ path: String, mode: mode_t?, with text: String) throws {
+        let draft = "\(path)-writing-\(String(UInt32.random(in: .min ... .max), radix: 16))"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw failure(errno) }
+        do {
+            defer { close(descriptor) }
+            if let mode, fchmod(descriptor, mode) != 0 { throw failure(errno) }
+            try send(text, to: descriptor)
+            // Or a crash could leave the name with nothing behind it.
+            guard fsync(descriptor) == 0 else { throw failure(errno) }
+            guard rename(draft, path) == 0 else { throw failure(errno) }
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    private func send(_ text: String, to descriptor: Int32) throws {
+        let code = Data(text.utf8).withUnsafeBytes { writeAll($0, to: descriptor) }
+        if let code { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> MigrationCLIError {
+        .cannotWrite(path: path, reason: String(cString: strerror(code)).lowercased())
+    }
+}

@@ -1,0 +1,14 @@
+extension String {
+    /// The text as a word of a command line that a person copies into a shell.
+    var shellWord: String {
+        let isPlain =
+            !isEmpty
+            && unicodeScalars.allSatisfy { scalar in
+                !scalar.isASCII || scalar.properties.isAlphabetic
+                    || "0123456789/._-+:=@%,".unicodeScalars.contains(scalar)
+            }
+        return isPlain
+            ? self
+            : "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+}

@@ -1,0 +1,211 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `schema-dump` writes to and compares with, and `schema-load` reads: not all of it is a
+/// regular file.
+@Suite struct SchemaFileTests {
+    let tool: Tool
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        try tool.writeItems()
+    }
+
+    private func dump(_ arguments: String...) throws -> ProcessResult {
+        try tool.run(["schema-dump", "--migrations", tool.migrations] + arguments)
+    }
+
+    private func isLink(_ name: String) -> Bool {
+        let destination = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: tool.folder.path(name)
+        )
+        return destination != nil
+    }
+
+    private func link(_ name: String, to destination: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.folder.path(name),
+            withDestinationPath: destination
+        )
+    }
+
+    /// Runs the tool with what a shell makes of its words.
+    private func shell(_ words: String, _ arguments: [String], input: String = "") throws
+        -> ProcessResult
+    {
+        try TestSupport.run(
+            "/bin/bash",
+            ["-c", words, "bash", builtExecutable("migrationkit-cli")] + arguments,
+            environment: tool.environment,
+            input: input.utf8,
+            newSession: true
+        )
+    }
+
+    // MARK: Writing
+
+    @Test func aFileThatIsReplacedKeepsItsMode() throws {
+        try tool.folder.write("schema.sql", "old".utf8, mode: 0o640)
+        #expect(try dump("--output", tool.folder.path("schema.sql")).status == 0)
+        #expect(tool.folder.mode("schema.sql") == 0o640)
+        #expect(try dump("--check", tool.folder.path("schema.sql")).status == 0)
+        #expect(try tool.folder.names == ["migrations", "password", "schema.sql"])
+    }
+
+    @Test func aLinkStaysOneAndItsTargetIsWritten() throws {
+        try tool.folder.makeFolder("other")
+        try tool.folder.write("other/schema.sql", "old".utf8, mode: 0o640)
+        try link("other/second", to: "schema.sql")
+        try link("first", to: "other/second")
+        #expect(try dump("--output", tool.folder.path("first")).status == 0)
+        #expect(isLink("first") && isLink("other/second") && !isLink("other/schema.sql"))
+        #expect(tool.folder.mode("other/schema.sql") == 0o640)
+        #expect(try dump("--check", tool.folder.path("other/schema.sql")).status == 0)
+    }
+
+    @Test func aLinkThatLeadsNowhereGetsItsTarget() throws {
+        try link("first", to: "schema.sql")
+        #expect(try dump("--output", tool.folder.path("first")).status == 0)
+        #expect(isLink("first") && !isLink("schema.sql"))
+        #expect(try dump("--check", tool.folder.path("schema.sql")).status == 0)
+
+        try link("circle", to: "circle")
+        let refused = try dump("--output", tool.folder.path("circle"))
+        #expect(refused.status == 73, "\(refused)")
+        #expect(refused.stderr.contains("too many levels of symbolic links"))
+    }
+
+    @Test func aPipeIsWrittenInto() throws {
+        let text = try dump().stdout
+        let pipe = tool.folder.path("pipe")
+        try #require(mkfifo(pipe, 0o600) == 0)
+        try link("link", to: "pipe")
+        for path in [pipe, tool.folder.path("link")] {
+            let result = try shell(
+                "timeout 60 \"$@\" --output \(path) >/dev/null & timeout 60 cat \(path); wait $!",
+                ["schema-dump", "--migrations", tool.migrations]
+            )
+            #expect(result.status == 0, "\(result)")
+            #expect(result.stdout == text)
+        }
+        var status = stat()
+        #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+    func anOpenDescriptorIsWrittenInto(_ path: String) throws {
+        let text = try dump().stdout
+        let written = text + "Schema snapshot written to \(path)\n"
+        #expect(try dump("--output", path).stdout == written)
+
+        // What is in the file already stays, as after '>>'.
+        let file = try tool.folder.write("all.txt", "before\n".utf8)
+        let result = try shell(
+            "\"$@\" >>\(file)",
+            ["schema-dump", "--migrations", tool.migrations, "--output", path]
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(try tool.folder.data("all.txt") == Data(("before\n" + written).utf8))
+    }
+
+    @Test func aFullDeviceAndAFolderAreRefused() throws {
+        let full = try dump("--output", "/dev/full")
+        #expect(full.status == 73, "\(full)")
+        #expect(full.stderr.hasPrefix("error: /dev/full can't be written: no space left on device"))
+        var status = stat()
+        #expect(lstat("/dev/full", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
+
+        let folder = try dump("--output", tool.migrations)
+        #expect(folder.status == 73, "\(folder)")
+        #expect(folder.stderr.contains("can't be written: is a directory"))
+    }
+
+    // MARK: Reading
+
+    @Test func aFolderIsNoFileToRead() throws {
+        let compared = try dump("--check", tool.migrations)
+        #expect(compared.status == 66, "\(compared)")
+        #expect(compared.stderr.hasPrefix("error: \(tool.migrations) is a folder, not a file"))
+        let loaded = try tool.run(["schema-load", tool.migrations] + tool.opening)
+        #expect(loaded.status == 66, "\(loaded)")
+        #expect(loaded.stderr.hasPrefix("error: \(tool.migrations) is a folder, not a dump"))
+    }
+
+    @Test func aDumpComesThroughAPipe() throws {
+        #expect(try dump("--output", tool.folder.path("schema.sql")).status == 0)
+        let options = tool.opening + ["--migrations", tool.migrations]
+        let substituted = try shell(
+            "\"$1\" schema-load <(cat \(tool.folder.path("schema.sql"))) \"${@:2}\"",
+            options
+        )
+        #expect(substituted.status == 0, "\(substituted)")
+        #expect(try tool.onStore("verify").status == 0)
+        unlink(tool.database)
+
+        let text = try dump().stdout
+        let piped = try tool.run(["schema-load", "-"] + options, input: text)
+        #expect(piped.status == 0, "\(piped)")
+        #expect(piped.stdout.hasPrefix("Made \(tool.database) from standard input, and verified"))
+        #expect(try tool.onStore("verify").status == 0)
+    }
+
+    @Test(arguments: [["--password-file", "-"], ["--password-fd", "0"]])
+    func standardInputGivesEitherTheDumpOrTheKey(_ key: [String]) throws {
+        let result = try tool.run(["schema-load", "-", "--db-path", tool.database] + key)
+        #expect(result.status == 64, "\(result)")
+        #expect(result.stderr.contains("standard input can't give both the dump and the key"))
+    }
+
+    @Test func theHintNamesTheSameMigrations() throws {
+        let missing = try dump("--check", tool.folder.path("my schema.sql"))
+        #expect(missing.status == 66)
+        let command =
+            "schema-dump --migrations \(tool.migrations) --output '\(tool.folder.path("my schema.sql"))'"
+        #expect(missing.stderr.contains(command), "\(missing)")
+    }
+
+    // MARK: What a killed process leaves
+
+    @Test func theNextOneRemovesWhatAKilledOneLeft() throws {
+        let dump = tool.folder.path("schema.sql")
+        #expect(try self.dump("--output", dump).status == 0)
+        let endless = """
+            CREATE TABLE slow (x);
+            INSERT INTO slow WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+            SELECT count(*) FROM n;
+            """
+        let slow = try tool.folder.write("slow.sql", endless.utf8)
+        let options = tool.opening + ["--migrations", tool.migrations]
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            ["schema-load", slow] + options,
+            environment: tool.environment,
+            newSession: true
+        )
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try !tool.folder.names.contains(where: { $0.hasSuffix("-journal") }) {
+            try #require(ContinuousClock.now < deadline)
+            usleep(1000)
+        }
+        let drafts = try tool.folder.names.filter { $0.hasPrefix("store.db-loading-") }
+        // Of another name, and of a file that only looks like one.
+        let others = ["other.db-loading-1a", "store.db-loading-1a.txt", "store.db-loading-"]
+        for other in others { try tool.folder.write(other, []) }
+
+        // As long as it lives, nobody takes its files away.
+        #expect(try tool.run(["schema-load", dump] + options).status == 0)
+        #expect(try Set(tool.folder.names).isSuperset(of: drafts))
+        unlink(tool.database)
+
+        child.send(SIGKILL)
+        #expect(try child.finish().signal == SIGKILL)
+        #expect(try Set(tool.folder.names).isSuperset(of: drafts))
+        #expect(try tool.run(["schema-load", dump] + options).status == 0)
+        #expect(
+            try tool.folder.names
+                == (others + ["migrations", "password", "schema.sql", "slow.sql", "store.db"])
+                .sorted()
+        )
+    }
+}
