@@ -17,6 +17,9 @@ package struct FileLock: Sendable {
         case refused(code: Int32)
     }
 
+    /// What the file is called of the lock under which a database is migrated, or written anew.
+    package static let migrationSuffix = "-migration.lock"
+
     /// The file's path.
     package let path: String
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// A reason for which steps can't be registered, applied or rolled back.
 ///
-/// All but ``stepEndedTransaction(_:)`` are found before the database is changed.
+/// All but ``stepEndedTransaction(_:)`` and ``stepChangedLedger(_:)`` are found before the database
+/// is changed.
 public enum MigrationKitError: Error, Equatable, Sendable {
     /// Several steps have the same identifier. The repeated identifiers, sorted.
     case duplicateIdentifiers([String])
@@ -43,8 +44,12 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// missing identifiers, sorted.
     case appliedMigrationsMissing([String])
 
-    /// The ledger has rows that are no identifiers.
-    case unusableLedger
+    /// A table in which the applied steps are remembered has other columns or rows than it should
+    /// have. Its name.
+    case unusableTable(String)
+
+    /// The step changes the ledger. What it did is undone.
+    case stepChangedLedger(String)
 
     /// Steps were changed after they were applied. Their identifiers, in order.
     case changedAfterApplied([String])
@@ -113,8 +118,10 @@ extension MigrationKitError: LocalizedError {
         case .appliedMigrationsMissing(let missing):
             "\(missing.joined(separator: ", ")) \(missing.count == 1 ? "was" : "were") applied, "
                 + "and \(missing.count == 1 ? "is" : "are") no longer there"
-        case .unusableLedger:
-            "the ledger 'grdb_migrations' has rows that are no identifiers"
+        case .unusableTable(let name):
+            "the table '\(name)' is not as GRDB and MigrationKit make it"
+        case .stepChangedLedger(let identifier):
+            "the migration '\(identifier)' changes the ledger of migrations"
         case .changedAfterApplied(let changed):
             "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
                 + "after \(changed.count == 1 ? "it was" : "they were") applied"
@@ -167,8 +174,14 @@ extension MigrationKitError: LocalizedError {
             Bring the file back: a migration that was applied is never deleted. Or did it come from \
             another branch? 'status' lists all.
             """
-        case .unusableLedger:
-            "Something else has written into it. Look at the table, and remove what is not a name."
+        case .unusableTable(let name):
+            """
+            Something else has made it, or has written into it: look at '\(name)'. A column \
+            'identifier' with the names of the applied migrations is what matters; a table that \
+            remembers times and checksums can be dropped.
+            """
+        case .stepChangedLedger:
+            "Take out of it what makes or changes 'grdb_migrations': the runner does the recording."
         case .changedAfterApplied(let changed):
             """
             Undo the change, and write a further migration that does what is missing: databases \

@@ -22,18 +22,28 @@ struct KeyedDatabaseOptions: ParsableArguments {
     )
     var cipherCompatibility: Int?
 
-    @Option(help: ArgumentHelp("The encrypted file's page size, if its own.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp(
+            "The encrypted file's page size, if not that version's.",
+            valueName: "bytes"
+        )
+    )
     var cipherPageSize: Int?
 
-    @Option(help: ArgumentHelp("The key derivation's iterations.", valueName: "count"))
+    @Option(
+        help: ArgumentHelp(
+            "The key derivation's iterations, if not that version's.",
+            valueName: "count"
+        )
+    )
     var kdfIterations: Int?
 
-    @Option(help: ArgumentHelp("Its hash function: sha1, sha256 or sha512.", valueName: "name"))
+    @Option(help: ArgumentHelp("The key derivation's hash function.", valueName: "name"))
     var kdfAlgorithm: CipherSettings.KDFAlgorithm?
 
     @Option(
         help: ArgumentHelp(
-            "The pages' authentication: sha1, sha256, sha512 or off.",
+            "The hash function of the pages' HMAC.",
             valueName: "name"
         )
     )

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import MigrationKitGRDB
 
 /// Ctrl-C, and the other signals that ask a program to end, during a run: what isn't committed is
 /// undone first.
@@ -17,7 +16,9 @@ final class EndingSignals: @unchecked Sendable {
 
     /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
     /// this: a step that isn't SQL can't be interrupted.
-    init(_ cancellation: MigrationCancellation) {
+    ///
+    /// - Parameter cancel: Asks for the end, at the first signal.
+    init(_ cancel: @escaping @Sendable () -> Void) {
         let listening = DispatchSemaphore(value: 0)
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // Ignored is someone else's wish, such as nohup's. It is not ignored here: Dispatch puts
@@ -28,7 +29,7 @@ final class EndingSignals: @unchecked Sendable {
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { [self] in
                 lock.withLock { first = first ?? number }
-                cancellation.cancel()
+                cancel()
                 signal(number, SIG_DFL)
             }
             source.setRegistrationHandler { listening.signal() }

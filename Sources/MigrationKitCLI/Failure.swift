@@ -25,6 +25,13 @@ struct Failure {
                 "interrupted",
                 hint: "What was not committed is undone. The next run goes on from there."
             )
+        case let error as ConversionInterruption:
+            self.init(
+                "interrupted",
+                128 + error.signal,
+                "interrupted",
+                hint: "The database is as it was, and nothing is left of the new file."
+            )
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
         case let error as MigrationVerificationFailure:
@@ -80,6 +87,9 @@ struct Failure {
         if code == "wrongKey", let keySource {
             lines.append("Key from: \(keySource).")
         }
+        // The parser's own messages may have several lines.
+        let message = message.split(separator: "\n").map { String($0).printable }
+            .joined(separator: "\n")
         return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 
@@ -252,6 +262,7 @@ extension MigrationCLIError: Classified {
         case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey: ("noKey", 64)
+        case .noNewKey: ("noNewKey", 64)
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)
         case .accountWithoutService: ("accountWithoutService", 64)
@@ -311,7 +322,8 @@ extension MigrationKitError: Classified {
             ("negativeSteps", 64)
         case .rollbackTargetNotApplied: ("notApplied", 64)
         case .appliedMigrationsMissing: ("migrationsMissing", 65)
-        case .unusableLedger: ("unusableLedger", 65)
+        case .unusableTable: ("unusableLedger", 65)
+        case .stepChangedLedger: ("failed", 1)
         case .changedAfterApplied: ("migrationsChanged", 65)
         case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
         case .targetBehindDatabase: ("targetBehindDatabase", 64)

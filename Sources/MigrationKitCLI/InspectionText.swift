@@ -25,6 +25,9 @@ struct InspectionText {
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))
             add("", cipher.description)
+            if cipher.hmacAlgorithm == .off {
+                add("Page check", "impossible: without HMAC damage can't be told from content")
+            }
             add("Read with", EncryptedDatabase.cipherVersion.map { "SQLCipher \($0)" })
             if cipher.compatibility < CipherSettings.current.compatibility {
                 add("To convert", "\(program) upgrade")
@@ -94,7 +97,7 @@ struct InspectionText {
             add("Damage", "cut short: the last \(damage.missingPageCount) \(noun) missing")
         }
         if let frame = damage.logFrame {
-            add("Damage", "frame \(frame) of the log, and what came after it, or never finished")
+            add("Damage", "frame \(frame) of the write-ahead log; what came after it is lost")
         }
         if let detail = damage.detail { add("Damage", "SQLite says: \(detail.printable)") }
     }

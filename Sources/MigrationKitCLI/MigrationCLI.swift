@@ -156,6 +156,15 @@ public enum MigrationCLI {
         }
     }
 
+    /// What the commands are called in other tools.
+    private static let namesElsewhere = [
+        "up": "migrate", "apply": "migrate", "run": "migrate", "down": "rollback",
+        "revert": "rollback", "undo": "rollback", "reset": "rollback", "new": "create",
+        "add": "create", "generate": "create", "info": "status", "version": "status",
+        "validate": "verify", "force": "baseline", "dump": "schema-dump", "load": "schema-load",
+        "completion": "completions",
+    ]
+
     /// Refuses a command that there is not, where the parser would complain of its options.
     private static func checkCommands(
         in words: [String],
@@ -166,9 +175,11 @@ public enum MigrationCLI {
             guard !word.hasPrefix("-"), !command.subcommandNames.isEmpty else { return }
             guard let next = command.subcommand(named: word) else {
                 if word == "help" { return }
+                let names = command.subcommandNames
+                let meant = namesElsewhere[word].flatMap { names.contains($0) ? $0 : nil }
                 throw MigrationCLIError.unknownCommand(
                     word,
-                    nearest: nearest(to: word, among: command.subcommandNames)
+                    nearest: meant ?? nearest(to: word, among: names)
                 )
             }
             command = next

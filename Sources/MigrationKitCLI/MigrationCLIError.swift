@@ -14,6 +14,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// No source of the key was named, and there is no terminal to ask at.
     case noKey
 
+    /// No source of the key that the database is to get was named, and there is no terminal.
+    case noNewKey
+
     /// More than one source of the key was named. The options that name them.
     case severalKeySources([String])
 
@@ -54,6 +57,8 @@ extension MigrationCLIError: LocalizedError {
             "no database was named"
         case .noKey:
             "no key was given for the database"
+        case .noNewKey:
+            "no new key was given for the database"
         case .severalKeySources(let options):
             "the key is given more than once: \(options.joined(separator: ", "))"
         case .keyForPlaintext(let option):
@@ -94,6 +99,12 @@ extension MigrationCLIError: LocalizedError {
             Name its source: --keychain-service for the desktop's secret store, --password-file for a \
             file or (as '-') standard input, --password-command for a program that prints it. For a \
             database in the clear, say --no-encryption.
+            """
+        case .noNewKey:
+            """
+            Name its source: --new-password-file for a file or (as '-') standard input, \
+            --new-keychain-service for the desktop's secret store, --new-password-command for a \
+            program that prints it.
             """
         case .severalKeySources:
             "Keep one of them. The environment counts where no option names a source."

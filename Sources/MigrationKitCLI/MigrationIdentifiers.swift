@@ -14,6 +14,11 @@ extension GRDBMigrationRunner {
         else unknown: (String) -> MigrationKitError = MigrationKitError.unknownMigrationIdentifier
     ) throws -> String {
         if migrationIdentifiers.contains(text) { return text }
+        // A number is meant as a whole: 1 is 0001, and not the beginning of 10.
+        if text.allSatisfy({ ("0"..."9").contains($0) }), let number = text.number {
+            let numbered = migrationIdentifiers.filter { $0.number == number }
+            if numbered.count == 1 { return numbered[0] }
+        }
         let candidates = text.isEmpty ? [] : migrationIdentifiers.filter { $0.hasPrefix(text) }
         guard candidates.count <= 1 else {
             throw MigrationCLIError.ambiguousMigration(text, candidates: candidates)
@@ -25,6 +30,14 @@ extension GRDBMigrationRunner {
             )
         }
         return candidate
+    }
+}
+
+extension String {
+    /// The number that a name begins with, without zeros in front.
+    fileprivate var number: Substring? {
+        let digits = drop { $0 == "V" }.prefix { ("0"..."9").contains($0) }
+        return digits.isEmpty ? nil : digits.drop { $0 == "0" }
     }
 }
 

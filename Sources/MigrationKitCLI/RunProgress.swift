@@ -31,7 +31,7 @@ final class RunProgress: @unchecked Sendable {
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> Result
     ) throws -> Result {
         defer { show(nil) }
-        let signals = endsOnSignals ? EndingSignals(cancellation) : nil
+        let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
         defer { signals?.stop() }
         do {
             return try run { options in
@@ -104,6 +104,6 @@ final class RunProgress: @unchecked Sendable {
     /// Replaces the line of progress; `nil` takes it away.
     private func show(_ line: String?) {
         guard showsLine else { return }
-        StandardError.send("\r\u{1B}[2K\(line ?? "")")
+        StandardError.showProgress(line)
     }
 }

@@ -115,7 +115,8 @@ extension [MigrationReport.Step] {
     /// How many, how long, and each with its time.
     var summary: String {
         let total = reduce(0) { $0 + $1.seconds }
-        let width = map(\.identifier.count).max() ?? 0
+        // One long name is no reason to push all times out of sight.
+        let width = Swift.min(map(\.identifier.count).max() ?? 0, 60)
         let lines = map { "  \($0.identifier.padded(to: width))  \(duration($0.seconds))" }
         let count = "\(count) \(count == 1 ? "migration" : "migrations")"
         return (["\(count) in \(duration(total)):"] + lines).joined(separator: "\n")

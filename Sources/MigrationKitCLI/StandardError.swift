@@ -16,4 +16,11 @@ public enum StandardError {
 
     /// Whether it is a terminal that shows progress, a line that is replaced.
     static var isTerminal: Bool { Terminal.isRich(STDERR_FILENO) }
+
+    /// Replaces the line of progress on a terminal; `nil` takes it away. One that would go on in the
+    /// next line could not be taken away, and is cut.
+    static func showProgress(_ line: String?) {
+        let shown = line.map { $0.printable.prefix(Terminal.width(STDERR_FILENO) - 1) } ?? ""
+        send("\r\u{1B}[2K\(shown)")
+    }
 }

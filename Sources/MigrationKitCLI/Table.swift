@@ -3,7 +3,7 @@ import Foundation
 /// Columns for people, as wide as their widest cell. What may be long belongs in the last one, which
 /// goes on past the edge instead of being cut.
 func table(_ heading: [String], _ rows: [[String]]) -> String {
-    let lines = [heading] + rows
+    let lines = ([heading] + rows).map { $0.map(\.printable) }
     let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     return lines.map { cells in
         zip(cells, widths).map { $0.padded(to: $1) }.joined(separator: "  ")

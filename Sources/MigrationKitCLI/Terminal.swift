@@ -14,6 +14,21 @@ enum Terminal {
         return !isDumb && !isUnwanted
     }
 
+    /// How many columns a terminal has; 80 where it doesn't tell.
+    static func width(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        let isTold = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return isTold ? Int(size.ws_col) : 80
+    }
+
+    /// Whether there is one to ask on.
+    static var canAsk: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
+    }
+
     /// Asks a question that is answered by yes or no. Ctrl-C ends the process, as anywhere.
     ///
     /// - Returns: Whether the answer was yes; `nil` where there is no terminal to ask on.

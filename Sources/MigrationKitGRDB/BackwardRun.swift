@@ -65,8 +65,10 @@ struct BackwardRun {
         db.clearSchemaCache()
         let applied = try MigrationLedger.read(db)
         try runner.registry.checkKnows(applied)
-        try runner.registry.checkUnchanged(applied, db)
-        return try choose(applied).map { step in
+        let chosen = try choose(applied)
+        // One that goes anyway may have been edited: that is what a redo is for.
+        try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
+        return try chosen.map { step in
             // A step of an earlier release that another one stands for: its rollback is gone.
             if let merged = runner.registry.merged(behind: step, among: applied) {
                 throw MigrationKitError.rollbackNotDefined(merged)

@@ -147,7 +147,10 @@ struct ForwardRun {
                 // Whoever gets in between does so because a step is applied or taken back, which
                 // comes to an end. A ledger that never has as many rows as identifiers doesn't.
                 fruitlessPlans = monitor.steps.count > done ? 0 : fruitlessPlans + 1
-                guard fruitlessPlans < 100 else { throw MigrationKitError.unusableLedger }
+                guard fruitlessPlans < 100 else {
+                    throw MigrationKitError.unusableTable(MigrationLedger.table)
+                }
+                try monitor.checkCancellation()
                 continue
             } catch {
                 monitor.failStep()

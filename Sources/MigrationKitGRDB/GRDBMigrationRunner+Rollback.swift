@@ -74,6 +74,34 @@ extension GRDBMigrationRunner {
         }.run()
     }
 
+    /// Rolls back the steps that were applied last, and applies them again.
+    ///
+    /// For development. The two runs have the transactions that ``MigrationOptions/transaction``
+    /// says, and one lock: no other process that knows it gets in between.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - count: How many steps, from 0 upwards.
+    ///   - options: How the runs go.
+    /// - Returns: What was rolled back, and what was applied again.
+    /// - Throws: What ``rollbackMigrations(in:steps:options:)`` and ``migrate(in:upTo:options:)``
+    ///   throw. Where it is the latter, the database stays rolled back.
+    @discardableResult
+    public func redoMigrations(
+        in writer: any DatabaseWriter,
+        steps count: Int = 1,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> (undone: MigrationReport, redone: MigrationReport) {
+        try MigrationLock.hold(for: writer, options: options) {
+            var options = options
+            options.isUnderLock = true
+            let undone = try rollbackMigrations(in: writer, steps: count, options: options)
+            // Nothing to undo is nothing to apply again.
+            guard let latest = undone.steps.first?.identifier else { return (undone, undone) }
+            return (undone, try migrate(in: writer, upTo: latest, options: options))
+        }
+    }
+
     /// Rolls back one step, which must be the one that was applied last, then verifies the
     /// database. Does nothing where the step is not applied.
     ///

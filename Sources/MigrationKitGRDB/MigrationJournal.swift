@@ -10,7 +10,7 @@ import MigrationKit
 /// The name begins with `grdb_`, since GRDB takes every other table for one of the user's: its
 /// `eraseDatabaseOnSchemaChange` would see a change of the schema in it.
 enum MigrationJournal {
-    private static let table = "grdb_migrationkit_journal"
+    static let table = "grdb_migrationkit_journal"
 
     /// Adds a row, and makes the table if it is not there.
     ///
@@ -21,9 +21,18 @@ enum MigrationJournal {
         seconds: Double? = nil,
         _ db: Database
     ) throws {
+        try db.reading(table) { try insert(event, step, seconds, db) }
+    }
+
+    private static func insert(
+        _ event: MigrationHistoryEntry.Event,
+        _ step: MigrationStep<Database>,
+        _ seconds: Double?,
+        _ db: Database
+    ) throws {
         try db.execute(
             sql: """
-                CREATE TABLE IF NOT EXISTS \(table) (
+                CREATE TABLE IF NOT EXISTS main.\(table) (
                     id INTEGER PRIMARY KEY,
                     identifier TEXT NOT NULL,
                     event TEXT NOT NULL,
@@ -36,7 +45,7 @@ enum MigrationJournal {
         // The form of the time is the one in which GRDB stores dates, in UTC.
         try db.execute(
             sql: """
-                INSERT INTO \(table) (identifier, event, checksum, time, seconds)
+                INSERT INTO main.\(table) (identifier, event, checksum, time, seconds)
                 VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'), ?)
                 """,
             arguments: [
@@ -50,10 +59,14 @@ enum MigrationJournal {
     /// Everything that was noted, oldest first.
     static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
         guard try db.hasTable(table) else { return [] }
-        return try Row.fetchAll(
-            db,
-            sql: "SELECT identifier, event, checksum, time, seconds FROM \(table) ORDER BY id"
-        ).compactMap { row in
+        let rows = try db.reading(table) {
+            try Row.fetchAll(
+                db,
+                sql:
+                    "SELECT identifier, event, checksum, time, seconds FROM main.\(table) ORDER BY id"
+            )
+        }
+        return rows.compactMap { row in
             // What a later release notes is not for this one to tell.
             guard let identifier = String.fromDatabaseValue(row["identifier"]),
                 let event = MigrationHistoryEntry.Event.fromDatabaseValue(row["event"]),
@@ -63,7 +76,8 @@ enum MigrationJournal {
                 identifier: identifier,
                 event: event,
                 time: time,
-                seconds: Double.fromDatabaseValue(row["seconds"]),
+                seconds: Double.fromDatabaseValue(row["seconds"])
+                    .flatMap { $0 >= 0 && $0 < 1e9 ? $0 : nil },
                 checksum: String.fromDatabaseValue(row["checksum"])
             )
         }

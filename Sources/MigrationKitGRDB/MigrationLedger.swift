@@ -7,6 +7,8 @@ import MigrationKit
 /// It is the table of GRDB's own `DatabaseMigrator`, so that a database can go from one to the
 /// other and back.
 enum MigrationLedger {
+    static let table = "grdb_migrations"
+
     /// Makes the table, as GRDB does, if it is not there.
     static func create(_ db: Database) throws {
         try db.execute(
@@ -15,9 +17,19 @@ enum MigrationLedger {
     }
 
     /// The identifiers of all applied steps, also of those that no registry knows.
+    ///
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has made the table.
     static func read(_ db: Database) throws -> Set<String> {
-        guard try db.hasTable("grdb_migrations") else { return [] }
-        return try String.fetchSet(db, sql: "SELECT identifier FROM grdb_migrations")
+        guard try db.hasTable(table) else { return [] }
+        return try db.reading(table) {
+            try DatabaseValue.fetchAll(db, sql: "SELECT identifier FROM main.grdb_migrations")
+                .reduce(into: []) { identifiers, value in
+                    guard case .string(let identifier) = value.storage, !identifier.isEmpty else {
+                        throw MigrationKitError.unusableTable(table)
+                    }
+                    identifiers.insert(identifier)
+                }
+        }
     }
 
     /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.
@@ -118,6 +130,17 @@ extension MigrationRegistry<Database> {
 }
 
 extension Database {
+    /// Does something with a table of ours, which others may have made otherwise.
+    ///
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if the SQL doesn't fit it.
+    func reading<Value>(_ table: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            throw MigrationKitError.unusableTable(table)
+        }
+    }
+
     /// Whether a table is there. GRDB's own answer comes from a cache, which knows neither what
     /// another process has done to the schema nor what was rolled back.
     func hasTable(_ name: String) throws -> Bool {

@@ -14,6 +14,7 @@ enum MigrationLock {
         options: MigrationOptions,
         _ body: () throws -> Value
     ) throws -> Value {
+        guard !options.isUnderLock else { return try body() }
         // The path as SQLite has resolved it, so that all programs come to the same one; empty for
         // a database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>
         let path = try writer.writeWithoutTransaction { db in
@@ -24,7 +25,7 @@ enum MigrationLock {
         }
         guard let path, !path.isEmpty else { return try body() }
 
-        let lock = FileLock(beside: path, suffix: "-migration.lock")
+        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
         var isWaiting = false
         do {
             return try lock.withLock(

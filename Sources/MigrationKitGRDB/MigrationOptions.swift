@@ -31,6 +31,9 @@ public struct MigrationOptions: Sendable {
     /// use the database.
     public var observer: (@Sendable (MigrationEvent) -> Void)?
 
+    /// Whether the run is part of one that holds the lock between processes already.
+    var isUnderLock = false
+
     /// Creates options.
     ///
     /// - Parameters:

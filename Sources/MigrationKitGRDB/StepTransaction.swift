@@ -6,10 +6,13 @@ import MigrationKit
 enum StepTransaction {
     /// Runs a step's closure inside the transaction that is open on the connection.
     ///
-    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`.
+    /// - Parameter mayFillLedger: Whether recording steps is part of it.
+    /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
+    ///   `MigrationKitError.stepChangedLedger(_:)`.
     static func run(
         _ identifier: String,
         in db: Database,
+        mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
     ) throws {
         // Once the temporary database is open, SQLite refuses to move it while a transaction is
@@ -36,6 +39,23 @@ enum StepTransaction {
         guard db.isInsideTransaction else {
             throw MigrationKitError.stepEndedTransaction(identifier)
         }
+        let isUntouched = mayFillLedger || !guardian.sawLedgerChange
+        guard isUntouched, try !hasTemporaryLedger(db) else {
+            throw MigrationKitError.stepChangedLedger(identifier)
+        }
+    }
+
+    /// Whether there is a temporary table that would get what belongs into the ledger.
+    private static func hasTemporaryLedger(_ db: Database) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM sqlite_temp_schema WHERE lower(name) IN (?, ?)
+                )
+                """,
+            arguments: [MigrationLedger.table, MigrationJournal.table]
+        ) ?? false
     }
 
     /// Runs the closure of a step that can't be in a transaction.
@@ -97,16 +117,23 @@ enum StepTransaction {
     }
 }
 
-/// Turns a `COMMIT` of the step's own into a rollback.
+/// Turns a `COMMIT` of the step's own into a rollback, and looks out for changes of the ledger.
 private final class CommitGuard: TransactionObserver {
     private let identifier: String
     private(set) var refusedCommit = false
+    private(set) var sawLedgerChange = false
 
     init(identifier: String) {
         self.identifier = identifier
     }
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
+    /// GRDB asks before every statement that changes a table. What it changes isn't waited for:
+    /// inside a savepoint, that is told too late.
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        if eventKind.tableName.lowercased() == MigrationLedger.table { sawLedgerChange = true }
+        return false
+    }
+
     func databaseDidChange(with event: DatabaseEvent) {}
 
     func databaseWillCommit() throws {

@@ -12,6 +12,18 @@ public enum MigrationCreationError: Error, Equatable, Sendable {
     case cannotWrite(path: String, reason: String)
 }
 
+extension MigrationCreationError {
+    /// An error of Foundation's, in the system's own words.
+    static func cannotWrite(path: String, _ error: any Error) -> MigrationCreationError {
+        let underlying = (error as? CocoaError)?.underlying as? POSIXError
+        return .cannotWrite(
+            path: path,
+            reason: underlying.map { String(cString: strerror($0.code.rawValue)).lowercased() }
+                ?? error.localizedDescription
+        )
+    }
+}
+
 extension MigrationCreationError: LocalizedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
@@ -30,7 +42,7 @@ extension MigrationCreationError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .unusableName:
-            "Say in a few words what it does: letters, digits, spaces, '-', '+', '.' and '_'."
+            "Say in a few words what it does: letters, digits, spaces, '-', '+' and '_'."
         case .otherFormat:
             "All migrations of a folder have one form: leave the format out."
         case .cannotWrite:

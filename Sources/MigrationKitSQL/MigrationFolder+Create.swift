@@ -33,18 +33,47 @@ extension MigrationFolder {
         now: Date = Date()
     ) throws -> (identifier: String, files: [String]) {
         let words = name.split { $0 == " " || $0 == "_" }.joined(separator: "_")
-        let isUsable = words.allSatisfy { $0.isLetter || $0.isNumber || "_-+.".contains($0) }
-        guard !words.isEmpty, isUsable, !words.hasPrefix(".") else {
+        // A dot would make another ending of it: .up.sql is one of a pair.
+        let isUsable = words.allSatisfy { $0.isLetter || $0.isNumber || "_-+".contains($0) }
+        guard !words.isEmpty, isUsable else {
             throw MigrationCreationError.unusableName(name)
         }
-
-        let folder = SQLFolder(path: path)
-        var existing: [MigrationFiles] = []
-        do {
-            existing = try MigrationFiles.group(folder.migrationFiles())
-        } catch MigrationFolderError.noSuchFolder {
-            // It is about to be created.
+        return try alone(in: path) {
+            try write(words, in: path, format: format, numbering: numbering, now: now)
         }
+    }
+
+    /// Keeps others from creating a migration in the folder at the same moment, with the same
+    /// number. The folder is made if it is not there.
+    private static func alone<Value>(in path: String, _ body: () throws -> Value) throws -> Value {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+            throw MigrationFolderError.notAFolder(path: path)
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: true
+            )
+        } catch {
+            throw MigrationCreationError.cannotWrite(path: path, error)
+        }
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // Where the folder can't be locked, nobody can write into it either, or there is one writer.
+        if descriptor >= 0 { flock(descriptor, LOCK_EX) }
+        defer { if descriptor >= 0 { close(descriptor) } }
+        return try body()
+    }
+
+    private static func write(
+        _ words: String,
+        in path: String,
+        format: MigrationFormat?,
+        numbering: MigrationNumbering,
+        now: Date
+    ) throws -> (identifier: String, files: [String]) {
+        let folder = SQLFolder(path: path)
+        let existing = try MigrationFiles.group(folder.migrationFiles())
         let latest = existing.last
         let known = try latest.map { try MigrationSource($0, in: folder).format }
         if let format, let known, format != known, let latest {
@@ -70,7 +99,9 @@ extension MigrationFolder {
             latest.map { latest in
                 String(
                     latest.identifier.drop { $0 == "V" }
-                        .prefix { $0.isASCII && ($0.isNumber || $0 == "-") }
+                        .prefix {
+                            ("0"..."9").contains($0) || latest.layout == .folder && $0 == "-"
+                        }
                 )
             } ?? (format == .diesel ? "0000-00-00-000000" : "0000")
         let isTime = digits.count { $0.isNumber } >= 12
@@ -140,7 +171,8 @@ private struct MigrationTemplate {
 
     /// - Returns: The paths of the files.
     func write(in folder: String) throws -> [String] {
-        try files.map { file in
+        var written: [URL] = []
+        return try files.map { file in
             let url = URL(fileURLWithPath: folder).appendingPathComponent(file.path)
             do {
                 try FileManager.default.createDirectory(
@@ -148,13 +180,11 @@ private struct MigrationTemplate {
                     withIntermediateDirectories: true
                 )
                 try Data(file.text.utf8).write(to: url, options: .withoutOverwriting)
+                written.append(url)
             } catch {
-                let underlying = (error as? CocoaError)?.underlying as? POSIXError
-                throw MigrationCreationError.cannotWrite(
-                    path: "\(folder)/\(file.path)",
-                    reason: underlying.map { String(cString: strerror($0.code.rawValue)) }?
-                        .lowercased() ?? error.localizedDescription
-                )
+                // One of a pair alone would be in the way of the next try.
+                written.forEach { try? FileManager.default.removeItem(at: $0) }
+                throw MigrationCreationError.cannotWrite(path: "\(folder)/\(file.path)", error)
             }
             return "\(folder)/\(file.path)"
         }

@@ -44,6 +44,11 @@ final class ConnectionSetup: Sendable {
         }
         // Temporary tables and sorter data never reach the disk, where they would be in the clear.
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        if options.isExclusive {
+            // Before the first read: a write-ahead log is then opened without shared memory, for
+            // which SQLite has to be alone. <https://www.sqlite.org/wal.html#noshm>
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
+        }
         // `sqlite3_key` accepts anything; reading a page is what proves the key.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
         _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")

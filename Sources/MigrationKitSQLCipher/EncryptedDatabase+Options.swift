@@ -36,6 +36,9 @@ extension EncryptedDatabase {
         /// A name for the connections in GRDB's descriptions and queues.
         public var label: String?
 
+        /// Whether the connection keeps everybody else out, from its first transaction to its end.
+        var isExclusive = false
+
         /// Options that differ from the defaults where a parameter is given.
         ///
         /// - Parameters:

@@ -132,7 +132,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .wrongKey:
             """
             It is another database's key, or the file is no SQLCipher database, or its first bytes are damaged: these can't be told apart.
-            Tried: the settings that were given, and those of SQLCipher 4, 3, 2 and 1.
+            Tried: the settings of SQLCipher 4, 3, 2 and 1, and any that were given.
             """
         case .olderFormat(_, let version):
             version == CipherSettings.current.compatibility

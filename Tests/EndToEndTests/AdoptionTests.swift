@@ -110,6 +110,11 @@ import Testing
         #expect(try tool.onStore("status", "--exit-code").status == 0)
     }
 
+    @Test func databaseThatIsNotThereIsNotMadeToBeAdopted() throws {
+        #expect(try onPlain("migrate", "--adopt", "dbmate").status == 66)
+        #expect(!FileManager.default.fileExists(atPath: tool.database))
+    }
+
     @Test func whatCanNotBeAdoptedChangesNothing() throws {
         _ = try rows("CREATE TABLE schema_migrations (version, dirty); CREATE TABLE item (id)")
         let before = try tool.folder.data("store.db")

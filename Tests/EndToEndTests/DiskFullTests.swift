@@ -77,7 +77,10 @@ import Testing
             )
             let said = try #require(shown.stdout.components(separatedBy: "\r\u{1B}[2K").last)
             #expect(shown.status == 74, "\(shown)")
-            #expect(said.hasPrefix("\u{1B}[31merror:\u{1B}[0m the migration 0002_more failed: "), "\(said)")
+            #expect(
+                said.hasPrefix("\u{1B}[31merror:\u{1B}[0m the migration 0002_more failed: "),
+                "\(said)"
+            )
             #expect(said.contains("rolled back: nothing has changed"), "\(said)")
             #expect(
                 said.contains(limit == .diskSize ? "disk is full" : "disk I/O error"),

@@ -162,7 +162,16 @@ import Testing
             key: nil,
             "PRAGMA journal_mode = WAL; CREATE TABLE t(a);"
         )
+        // A log with a transaction in it, as a program leaves it that was killed.
+        let left = try TestSupport.run(
+            "sqlcipher",
+            ["-batch", tool.database],
+            input: ".dbconfig no_ckpt_on_close on\nPRAGMA user_version = 5;\n".utf8
+        )
+        try #require(left.status == 0)
+        try FileManager.default.removeItem(atPath: tool.database + "-shm")
         chmod(tool.folder.path, 0o755)
+        chmod(tool.database + "-wal", 0o644)
         chmod(tool.database, 0o644)
         let before = try tool.folder.snapshot()
         let words = [
@@ -174,6 +183,7 @@ import Testing
         #expect(mayRead.status == 0, "\(mayRead)")
         #expect(try mayRead.json()["owner"] as? String == "root")
         #expect(try mayRead.json()["journalMode"] as? String == "wal")
+        #expect(try mayRead.json()["userVersion"] as? Int == 5)
         #expect(try tool.folder.snapshot() == before)
         chmod(tool.database, 0o600)
         let mayNot = try TestSupport.run("setpriv", words)

@@ -30,6 +30,70 @@ import Testing
         #expect(try tool.folder.data("store.db") == before)
     }
 
+    @Test func theLatestMayBeEditedAndRedone() throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag (name);", down: "DROP TABLE tag;")
+        #expect(try tool.onStore("migrate").status == 65)
+        #expect(try tool.onStore("status", "--exit-code").status == 65)
+        #expect(try tool.onStore("redo").status == 0)
+        #expect(try tool.onStore("status", "--exit-code").status == 0)
+        #expect(try tool.shell("SELECT name FROM pragma_table_info('tag')").contains("name"))
+    }
+
+    @Test func redosAtOneMomentUndoOnlyTheLatest() throws {
+        let tool = tool
+        let runs = try (1...4).map { _ in
+            try ChildProcess(
+                builtExecutable("migrationkit-cli"),
+                ["redo"] + tool.opening + ["--migrations", tool.migrations],
+                environment: tool.environment
+            )
+        }
+        for run in runs {
+            #expect(try run.finish().status == 0)
+        }
+        let history = try tool.run(["history"] + tool.opening).stdout
+        #expect(history.matches(of: /rolled back +\d+ ms +0003_tags/).count == 4)
+        #expect(!history.contains(/rolled back +\d+ ms +0002_row/))
+    }
+
+    @Test func repairOfWhatIsNotAppliedSaysSo() throws {
+        #expect(try tool.onStore("rollback").status == 0)
+        let repair = try tool.onStore("repair", "3", "--yes")
+        #expect(repair.stdout == "Nothing to accept: 0003_tags is not applied.\n")
+    }
+
+    @Test(arguments: [
+        "CREATE TABLE grdb_migrationkit_journal (other)",
+        "CREATE VIEW grdb_migrationkit_journal AS SELECT 1",
+    ])
+    func tableOfOthersInThePlaceOfTheJournalIsNamed(_ sql: String) throws {
+        _ = try tool.shell("DROP TABLE grdb_migrationkit_journal; \(sql)")
+        try tool.write("0004_more", up: "CREATE TABLE more (id);")
+        let failed = try tool.onStore("migrate", "--json")
+        #expect(failed.status == 65)
+        let message = try #require(try failed.jsonError()["message"] as? String)
+        #expect(message.contains("'grdb_migrationkit_journal' is not as"))
+    }
+
+    @Test func oddTimesAndNamesInTheTablesAreShownSafely() throws {
+        _ = try tool.shell("UPDATE grdb_migrationkit_journal SET seconds = 9e999 WHERE id = 1")
+        _ = try tool.shell("UPDATE grdb_migrationkit_journal SET seconds = -5 WHERE id = 2")
+        _ = try tool.shell(
+            """
+            INSERT INTO grdb_migrationkit_journal (identifier, event, time)
+            VALUES ('a' || char(27) || '[2J' || char(10) || 'b', 'applied', '2024-01-01 00:00:00.000')
+            """
+        )
+        for command in ["status", "history"] {
+            let human = try tool.run(
+                [command] + tool.opening + ["--migrations", tool.migrations]
+            )
+            #expect(human.status == 0)
+            #expect(!human.stdout.contains("\u{1B}"))
+        }
+        #expect(try tool.run(["history", "--json"] + tool.opening).status == 0)
+    }
+
     @Test func commentsSpaceAndTheWayBackMayChange() throws {
         try tool.write(
             "0002_row",

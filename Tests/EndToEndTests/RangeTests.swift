@@ -41,6 +41,23 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: tool.database))
     }
 
+    @Test func numberIsMeantAsAWhole() throws {
+        for number in 4...10 {
+            try tool.write("\(number)_m", up: "CREATE TABLE m\(number) (id);")
+        }
+        try tool.write("100_m", up: "CREATE TABLE m100 (id);")
+        #expect(try tool.onStore("migrate", "--to", "2").status == 0)
+        #expect(try pending()?.first == "0003_tags")
+        #expect(try tool.onStore("migrate", "--to", "10").status == 0)
+        #expect(try pending() == ["100_m"])
+    }
+
+    @Test func otherToolsNamesLeadToOurs() throws {
+        let up = try tool.run("up")
+        #expect(up.status == 64)
+        #expect(up.stderr.contains("Did you mean 'migrate'?"))
+    }
+
     @Test func mistypedIdentifierGetsTheNearest() throws {
         let refused = try tool.onStore("migrate", "--to", "0002_rwo")
         #expect(refused.status == 64)
@@ -160,6 +177,8 @@ import Testing
         #expect(refused.stderr.contains("0004_add_colours.sql:1:1: there is no statement to apply"))
         try tool.write("0004_add_colours", up: "CREATE TABLE colour (id);")
         #expect(try tool.onStore("migrate").status == 0)
+        let pair = try tool.run("create", "sign.up", "--migrations", tool.migrations)
+        #expect(pair.status == 64)
         let taken = try tool.run(
             ["create", "a/b", "--migrations", tool.migrations, "--json"]
         )

@@ -22,9 +22,8 @@ import Testing
         )
     }
 
-    private func onStore(_ command: String) -> [String] {
-        [command] + tool.opening
-            + (command == "history" ? [] : ["--migrations", tool.migrations])
+    private func onStore(_ command: String, _ arguments: String...) -> [String] {
+        [command] + tool.opening + ["--migrations", tool.migrations] + arguments
     }
 
     @Test(arguments: [

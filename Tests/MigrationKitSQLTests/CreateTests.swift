@@ -36,6 +36,7 @@ import Testing
         (["20240101000000_a.sql"], ["20240305060708_add_tags.sql"]),
         (["20990101000000_a.sql"], ["20990101000001_add_tags.sql"]),
         (["0001_a.up.sql"], ["0002_add_tags.up.sql", "0002_add_tags.down.sql"]),
+        (["0001-a.sql", "0002-2fa.sql"], ["0003_add_tags.sql"]),
         (["V1__a.sql", "V2.1__b.sql"], ["V3__add_tags.sql"]),
         (["V1__a.sql", "U1__a.sql"], ["V2__add_tags.sql", "U2__add_tags.sql"]),
         (
@@ -96,7 +97,7 @@ import Testing
         #expect(try create("d") == ["20240305060709_d.sql"])
     }
 
-    @Test(arguments: ["", "  ", "a/b", "../a", ".a", "a\nb", "a'b"])
+    @Test(arguments: ["", "  ", "a/b", "../a", ".a", "a\nb", "a'b", "sign.up"])
     func nameThatIsNoFilesIsRefused(_ name: String) throws {
         #expect(throws: MigrationCreationError.unusableName(name)) { try create(name) }
         #expect(try folder.names.isEmpty)
@@ -107,6 +108,19 @@ import Testing
         #expect(
             throws: MigrationCreationError.otherFormat(.goose, .dbmate, file: "0001_a.sql")
         ) { try create("b", format: .goose) }
+    }
+
+    @Test func manyAtOnceGetANumberEach() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...8 {
+                group.addTask {
+                    _ = try MigrationFolder.create("m\(number)", in: folder.path)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let numbers = try folder.names.map { $0.prefix(4) }
+        #expect(numbers.sorted() == (1...8).map { "000\($0)" })
     }
 
     @Test func folderThatIsNotThereIsMade() throws {
@@ -120,7 +134,7 @@ import Testing
         #expect(throws: MigrationFolderError.notAFolder(path: folder.path("file"))) {
             try MigrationFolder.create("a", in: folder.path("file"))
         }
-        #expect(throws: MigrationFolderError.notAFolder(path: folder.path("file/under"))) {
+        #expect(throws: MigrationCreationError.self) {
             try MigrationFolder.create("a", in: folder.path("file/under"))
         }
         #expect(try folder.data("file") == Data("kept".utf8))

@@ -3,7 +3,7 @@ import Foundation
 /// Python with sqlcipher3 from PyPI, whose SQLCipher is another one than ours and the shell's.
 public enum Python {
     /// Where `Scripts/bootstrap --tests` puts it.
-    static let executable = PackageFolder.path(".build/python/bin/python")
+    public static let executable = PackageFolder.path(".build/python/bin/python")
 
     /// Runs a program to its end.
     ///

@@ -21,8 +21,11 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    /// Not needed, and taken all the same: it is among the options that one gives to every command.
+    @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
+        context.settingsSource.use(migrations.config)
         let (writer, path) = try context.open(
             database,
             createsFile: false,

@@ -79,7 +79,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         var target: String?
         let store = try openStore(
             in: context,
-            createsFile: !dryRun,
+            createsFile: !dryRun && adopt == nil,
             run: run,
             allowsOutOfOrder: range.allowOutOfOrder
         ) { target = try range.target(in: $0) }

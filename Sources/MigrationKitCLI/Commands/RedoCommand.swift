@@ -34,20 +34,11 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         let options = try run.options(in: context)
         try context.reportRedo(on: store, json: json) { watched in
-            let options = watched(options)
-            let undone = try store.runner.rollbackMigrations(
+            try store.runner.redoMigrations(
                 in: store.writer,
                 steps: steps,
-                options: options
+                options: watched(options)
             )
-            // Nothing to undo is nothing to apply again.
-            guard let latest = undone.steps.first else { return (undone, undone) }
-            let redone = try store.runner.migrate(
-                in: store.writer,
-                upTo: latest.identifier,
-                options: options
-            )
-            return (undone, redone)
         }
     }
 }

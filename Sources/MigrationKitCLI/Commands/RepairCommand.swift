@@ -52,7 +52,11 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         if json {
             return try context.printJSON(Document(database: store.path, repaired: repaired))
         }
-        guard !repaired.isEmpty else {
+        let applied = try store.runner.appliedMigrationIdentifiers(in: store.writer)
+        for identifier in named where !applied.contains(identifier) {
+            context.output("Nothing to accept: \(identifier) is not applied.")
+        }
+        guard !repaired.isEmpty || !applied.isSuperset(of: named) else {
             return context.output("Nothing to accept: the text is the one that was applied.")
         }
         for identifier in repaired {

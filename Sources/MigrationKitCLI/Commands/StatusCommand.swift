@@ -39,8 +39,10 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
         } else {
             context.output(report.text(context.style))
         }
-        if exitCode, !report.pending.isEmpty {
-            throw MigrationCLIError.pending(report.pending)
+        if exitCode {
+            // What 'migrate' would refuse is no less worth an exit code.
+            _ = try store.runner.plannedSteps(in: store.writer)
+            guard report.pending.isEmpty else { throw MigrationCLIError.pending(report.pending) }
         }
     }
 }

@@ -77,9 +77,14 @@ struct ManualSections {
         """,
         "migrations": "The folder of SQL files, where nothing names another.",
         "DATABASE-migration.lock":
-            "Held while a process migrates the database. Left over, it locks nothing.",
+            "Held while a process migrates the database, or writes it anew. Left over, it locks nothing.",
         "DATABASE-wal, DATABASE-shm, DATABASE-journal":
             "SQLite's own, encrypted as the database is. They belong to it: never remove them.",
+        ".DATABASE-converting-*":
+            """
+        What encrypt, decrypt, rekey or upgrade has begun and was killed in. The next one removes \
+        it.
+        """,
         "DATABASE-loading-*":
             "What schema-load has begun and was killed in. It can be removed.",
     ]

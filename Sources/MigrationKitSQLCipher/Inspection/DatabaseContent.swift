@@ -46,6 +46,7 @@ public struct DatabaseContent: Equatable, Sendable {
 
     /// A table.
     public struct Table: Equatable, Sendable {
+        /// Its name.
         public let name: String
         /// The number of rows; `nil` if they can't be counted.
         public let rowCount: Int?

@@ -49,7 +49,7 @@ public struct FileReport: Equatable, Sendable {
     /// tells it.
     public let pageSize: Int?
 
-    /// The page sizes of which the file holds a whole number, for a file whose own isn't known.
+    /// The page sizes of SQLCipher of which the file holds a whole number, for a file whose own isn't known.
     public let possiblePageSizes: [Int]
 
     /// The 16 bytes at the beginning of an encrypted file, which are in the clear.
@@ -97,7 +97,7 @@ public struct FileDamage: Equatable, Sendable {
     public var isSaltDamaged = false
 
     /// The first frame of the write-ahead log that is not as it was written, counted from 1. All
-    /// after it are lost. The last one of a log may also be one that was never finished.
+    /// after it are lost. A loss of power in the middle of a transaction looks the same.
     public var logFrame: Int?
 
     /// What SQLite says of a database whose pages are whole and whose content is not.

@@ -55,7 +55,7 @@ struct ReportWriter {
             kind: kind,
             pageSize: pageSize,
             possiblePageSizes: pageSize == nil && kind == .encrypted
-                ? (9...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
+                ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
             salt: kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil,
             journals: journals,
             key: finding.check,

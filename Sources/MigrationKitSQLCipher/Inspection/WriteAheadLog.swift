@@ -12,7 +12,8 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// The frames that belong to finished transactions: what a reader sees.
     public let committedFrameCount: Int
 
-    /// The first frame, counted from 1, that is not as it was written.
+    /// The first frame, counted from 1, that is not as it was written, if a finished transaction is
+    /// lost by it.
     public let damagedFrame: Int?
 
     private static let headerCount = 32
@@ -49,13 +50,13 @@ public struct WriteAheadLog: Equatable, Sendable {
             if Self.word(frame, 4) != 0 { committed = whole }
         }
         (frameCount, committedFrameCount) = (whole, committed)
-        // What an earlier use left behind has other salts.
-        let isDamaged = Self.hasCurrentFrame(file, header, pageSize, from: whole)
+        let isDamaged = Self.losesTransaction(file, header, pageSize, from: whole)
         damagedFrame = isDamaged ? whole + 1 : nil
     }
 
-    /// Whether a frame behind the whole ones bears the salts of the header.
-    private static func hasCurrentFrame(
+    /// Whether a transaction of this use of the log was finished behind the whole frames. What an
+    /// earlier use left behind has other salts, and what was rolled back was never finished.
+    private static func losesTransaction(
         _ file: FileHandle,
         _ header: [UInt8],
         _ pageSize: Int,
@@ -66,7 +67,7 @@ public struct WriteAheadLog: Equatable, Sendable {
             return false
         }
         while let frame = read(file, count) {
-            if frame[8..<16] == header[16..<24] { return true }
+            if frame[8..<16] == header[16..<24], word(frame, 4) != 0 { return true }
         }
         return false
     }

@@ -95,7 +95,25 @@ import Testing
         #expect(try Everything(of: writer).schema.isEmpty)
     }
 
-    @Test(arguments: ["'0001_items'", "x'00ff'"])
+    @Test(arguments: [
+        "DELETE FROM grdb_migrations", "INSERT INTO grdb_migrations VALUES ('0009_later')",
+        "CREATE TEMP TABLE grdb_migrations (identifier)",
+    ])
+    func stepThatChangesTheLedgerIsUndone(_ sql: String) throws {
+        try GRDBMigrationRunner(steps: itemSteps()).migrate(in: writer)
+        let before = try Everything(of: writer)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004_odd", "CREATE TABLE odd (id); \(sql)")]
+        )
+        for transaction in [MigrationTransaction.perStep, .allOrNothing] {
+            #expect(throws: MigrationKitError.stepChangedLedger("0004_odd")) {
+                try runner.migrate(in: writer, options: .init(transaction: transaction))
+            }
+            #expect(try Everything(of: writer) == before)
+        }
+    }
+
+    @Test(arguments: ["'0001_items'", "x'00ff'", "NULL", "''"])
     func ledgerThatOthersHaveMadeLeadsToNoEndlessRun(_ row: String) throws {
         try writer.write { db in
             try db.execute(
@@ -110,7 +128,9 @@ import Testing
         if row == "'0001_items'" {
             #expect(try runner.migrate(in: writer).steps.count == 2)
         } else {
-            #expect(throws: (any Error).self) { try runner.migrate(in: writer) }
+            #expect(throws: MigrationKitError.unusableTable("grdb_migrations")) {
+                try runner.migrate(in: writer)
+            }
         }
     }
 }

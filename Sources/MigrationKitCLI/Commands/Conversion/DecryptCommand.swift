@@ -1,0 +1,48 @@
+import ArgumentParser
+import MigrationKitSQLCipher
+
+struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "decrypt",
+            abstract: "Write an encrypted database in the clear.",
+            usage: "\(Migrations.programName) decrypt --db-path <path> [--yes] [<options>]",
+            discussion: """
+                Asks first: whoever can read the file, the disk or a backup can read the content \
+                from then on, also after it is encrypted again.
+                """
+        )
+    }
+
+    @Flag(help: "Decrypt without asking.")
+    var yes = false
+
+    @OptionGroup var conversion: ConversionOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func run(in context: CommandContext) throws {
+        let (path, key, cipher) = try namedDatabase(in: context)
+        try context.confirm(
+            """
+            Write \(path) in the clear? Whoever can read the file, the disk or a backup can then \
+            read all of it, also after it is encrypted again.
+            """,
+            isAnswered: yes,
+            noPrompt: database.keychain.noPrompt,
+            else: MigrationCLIError.needsConfirmation(deed: "the database is written in the clear")
+        )
+        try convert(path, in: context, deed: "Decrypted") {
+            .decrypt(
+                path,
+                key: key,
+                cipher: cipher,
+                pageSize: conversion.pageSize,
+                options: $0
+            )
+        }
+    }
+}

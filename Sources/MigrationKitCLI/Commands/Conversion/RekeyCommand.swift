@@ -1,0 +1,68 @@
+import ArgumentParser
+import KeyStore
+import MigrationKitSQLCipher
+import SecretService
+
+struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rekey",
+            abstract: "Give an encrypted database another key.",
+            usage: """
+                \(Migrations.programName) rekey --db-path <path>
+                  [--new-password-file <path>] [<options>]
+                """,
+            discussion: """
+                The new key comes from an option of 'New key'; without one it is asked for twice. \
+                A passphrase can be followed by a raw key, and the other way round. At every \
+                instant one of the two keys opens the whole file. Backups keep the old key.
+                """
+        )
+    }
+
+    @OptionGroup var conversion: ConversionOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "New key") var newKey: NewKeyOptions
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        if database.secret.passwordFile == "-", newKey.newPasswordFile == "-" {
+            throw ValidationError("Standard input can give one of the two keys only.")
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        let (path, key, cipher) = try namedDatabase(in: context)
+        let new = try readNewKey(for: path, in: context)
+        let newCipher = try newCipher(cipher)
+        try convert(path, in: context, deed: "Gave another key to") {
+            .rekey(
+                path,
+                from: key,
+                to: new,
+                cipher: cipher,
+                newCipher: newCipher,
+                options: $0
+            )
+        }
+    }
+
+    private func readNewKey(for path: String, in context: CommandContext) throws -> DatabaseKey {
+        let source = try newKey.source(for: path, beside: database, in: context)
+        defer { context.release(source) }
+        let timeout = try database.keychain.timeout(in: context)
+        let resolver = KeyResolver {
+            SecretServiceKeyStore(
+                collection: database.keychain.keychainCollection,
+                timeout: timeout,
+                allowsPrompt: !database.keychain.noPrompt
+            )
+        }
+        let key = try resolver.key(from: source, form: newKey.form)
+        if case .prompt = source { try askAgain(key, in: context) }
+        return key
+    }
+}

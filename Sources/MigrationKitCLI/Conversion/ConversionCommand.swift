@@ -1,0 +1,116 @@
+import ArgumentParser
+import KeyStore
+import MigrationKitSQLCipher
+
+/// A command that writes a database anew. It needs no migrations.
+protocol ConversionCommand: ContextCommand {
+    var conversion: ConversionOptions { get }
+    var database: KeyedDatabaseOptions { get }
+    var settings: SettingsOptions { get }
+    var json: Bool { get }
+}
+
+extension ConversionCommand {
+    /// The database that is named, its key, or the one that it is to get, and its settings.
+    ///
+    /// - Parameter isNew: Whether the key is one that the database is to get.
+    func namedDatabase(
+        in context: CommandContext,
+        keyIsNew isNew: Bool = false
+    ) throws -> (path: String, key: DatabaseKey, cipher: CipherSettings) {
+        context.settingsSource.use(settings.config)
+        context.warn(about: database.secret)
+        let options = try database.resolved(in: context)
+        guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        context.keySource.note(options.keySource)
+        defer { context.release(options.keySource) }
+        guard let key = try options.key() else { throw MigrationCLIError.noKey }
+        if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
+        return (path, key, options.cipher)
+    }
+
+    /// Has a new passphrase typed once more: nobody sees what is typed, and one with a slip in it
+    /// is lost.
+    func askAgain(_ key: DatabaseKey, in context: CommandContext) throws {
+        let store = try database.keychain.keyStore(in: context)
+        let again = try KeyResolver { store }.key(from: .prompt("Once more: "), form: key.form)
+        guard key == again else { throw KeyCommandError.passphrasesDiffer }
+    }
+
+    /// Converts, shows how far it is, and tells what was done.
+    ///
+    /// - Parameters:
+    ///   - deed: What was done, for people: `Encrypted`.
+    ///   - note: What is worth knowing about it.
+    ///   - make: Makes the conversion from its options.
+    func convert(
+        _ path: String,
+        in context: CommandContext,
+        deed: String,
+        note: String? = nil,
+        _ make: (DatabaseConversion.Options) -> DatabaseConversion
+    ) throws {
+        var options = DatabaseConversion.Options(
+            outputPath: conversion.output,
+            keptOriginalPath: conversion.keepOriginal,
+            timeout: try conversion.lockTimeout(in: context)
+        )
+        let report = try ConversionProgress(context: context).watch { watched in
+            watched(&options)
+            return try make(options).run()
+        }
+        if json {
+            return try context.printJSON(
+                ConversionDocument(database: path, output: conversion.output, report: report)
+            )
+        }
+        let target = conversion.output.map { " into \($0)" } ?? ""
+        context.output(
+            """
+            \(deed) \(path)\(target): \(report.tableCount) tables with \(report.rowCount) rows, \
+            \(report.bytesAfter.megabytes) MB, compared and verified, in \(duration(report.seconds)).
+            """
+        )
+        if let original = conversion.keepOriginal {
+            context.output("The original is kept in \(original).")
+        }
+        if let note { context.errorOutput(note) }
+    }
+
+    /// The settings of a new encrypted file: these, with the page size that is asked for.
+    func newCipher(_ cipher: CipherSettings) throws -> CipherSettings {
+        guard let pageSize = conversion.pageSize else { return cipher }
+        return try CipherSettings(
+            compatibility: cipher.compatibility,
+            pageSize: pageSize,
+            kdfIterations: cipher.kdfIterations,
+            kdfAlgorithm: cipher.kdfAlgorithm,
+            hmacAlgorithm: cipher.hmacAlgorithm
+        )
+    }
+}
+
+/// What a conversion prints as JSON.
+struct ConversionDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String
+    let output: String?
+    let original: String?
+    let tables: Int
+    let rows: Int
+    let bytesBefore: Int
+    let bytesAfter: Int
+    let seconds: Double
+    let verified = true
+
+    init(database: String, output: String?, report: ConversionReport) {
+        self.database = database
+        self.output = output
+        original = report.originalPath
+        tables = report.tableCount
+        rows = report.rowCount
+        bytesBefore = report.bytesBefore
+        bytesAfter = report.bytesAfter
+        seconds = report.seconds
+    }
+}

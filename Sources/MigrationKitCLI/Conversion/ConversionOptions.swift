@@ -1,0 +1,61 @@
+import ArgumentParser
+import MigrationKitSQLCipher
+
+/// The options of every command that writes a database anew.
+struct ConversionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write this new file, and leave the database as it is.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var output: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Copy the database, as it was, to this new file before it is replaced.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var keepOriginal: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Bytes a page of the new file: a power of two from 512 to 65536.",
+            valueName: "number"
+        )
+    )
+    var pageSize: Int?
+
+    @Option(
+        name: .customLong("lock-timeout"),
+        help: ArgumentHelp(
+            "How long to wait for others who have the database open; default: 30.",
+            valueName: "seconds"
+        )
+    )
+    var givenLockTimeout: Double?
+
+    func validate() throws {
+        if output != nil, keepOriginal != nil {
+            throw ValidationError("With --output the database stays: leave out --keep-original.")
+        }
+        // As SQLite and SQLCipher have it. <https://www.sqlite.org/fileformat.html#page_size>
+        if let pageSize, !(512...65536).contains(pageSize) || pageSize.nonzeroBitCount != 1 {
+            throw ValidationError(
+                "The page size is no power of two from 512 to 65536: \(pageSize)."
+            )
+        }
+        if let givenLockTimeout, !(givenLockTimeout >= 0) {
+            throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
+        }
+    }
+
+    /// How long to wait, in seconds, by the option or the settings file.
+    func lockTimeout(in context: CommandContext) throws -> Double {
+        try givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
+            ?? RunOptions.defaultLockTimeout
+    }
+}

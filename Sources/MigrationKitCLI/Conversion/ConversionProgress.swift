@@ -1,0 +1,85 @@
+import Foundation
+import MigrationKitSQLCipher
+
+/// Shows on a terminal how far a conversion is, and ends it by Ctrl-C.
+final class ConversionProgress: @unchecked Sendable {
+    // `@unchecked`: every access to the state holds the lock.
+    private let lock = NSLock()
+    private var phase: ConversionEvent.Phase?
+    private var start = ContinuousClock.now
+
+    private let showsLine: Bool
+    private let endsOnSignals: Bool
+    private let cancellation = ConversionCancellation()
+
+    init(context: CommandContext) {
+        showsLine = context.showsProgress
+        endsOnSignals = context.endsOnSignals
+    }
+
+    /// Runs a conversion.
+    ///
+    /// - Parameter run: Gets a function that puts this watching into its options.
+    func watch<Result>(
+        _ run: (_ watched: (inout DatabaseConversion.Options) -> Void) throws -> Result
+    ) throws -> Result {
+        defer { show(nil) }
+        let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
+        defer { signals?.stop() }
+        do {
+            return try run { options in
+                options.cancellation = cancellation
+                options.observer = { [self] in note($0) }
+            }
+        } catch let error as CancellationError {
+            throw signals?.received.map { ConversionInterruption(signal: $0) } ?? error
+        }
+    }
+
+    private func note(_ event: ConversionEvent) {
+        switch event {
+        case .waiting(let processes):
+            let names = processes.map(\.description).joined(separator: ", ")
+            show("waiting for \(names.isEmpty ? "another process" : names)")
+        case .progress(let phase, let done, let total):
+            let seconds = lock.withLock {
+                if self.phase != phase { (self.phase, start) = (phase, .now) }
+                return (ContinuousClock.now - start) / .seconds(1)
+            }
+            show(Self.line(phase, done: done, total: total, seconds: seconds))
+        }
+    }
+
+    /// `copying: 123.4 of 512.0 MB, 85.1 MB/s, 5 s left`
+    static func line(
+        _ phase: ConversionEvent.Phase,
+        done: Int,
+        total: Int,
+        seconds: Double
+    ) -> String {
+        let parts = "\(phase.rawValue): \(done.megabytes) of \(total.megabytes) MB"
+        guard seconds >= 0.5, done > 0 else { return parts }
+        let rate = Double(done) / seconds
+        let left = Double(max(0, total - done)) / rate
+        return parts + ", \(Int(rate).megabytes) MB/s, \(Int(left.rounded(.up))) s left"
+    }
+
+    /// Replaces the line of progress; `nil` takes it away.
+    private func show(_ line: String?) {
+        guard showsLine else { return }
+        StandardError.showProgress(line)
+    }
+}
+
+/// A conversion that a signal has ended.
+struct ConversionInterruption: Error {
+    let signal: Int32
+}
+
+extension Int {
+    /// So many bytes, in millions, with one decimal.
+    var megabytes: String {
+        let tenths = (self + 50_000) / 100_000
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}

@@ -1,0 +1,20 @@
+import MigrationKitSQLCipher
+
+extension DatabaseConversionError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .notPlaintext: ("notPlaintext", 77)
+        case .alreadyCurrent: ("alreadyCurrent", 64)
+        case .inUse: ("inUse", 75)
+        case .openHere: ("inUse", 75)
+        case .busy: ("locked", 75)
+        case .cannotLock: ("cannotLock", 77)
+        case .otherOwner: ("otherOwner", 77)
+        case .replacedMeanwhile: ("replacedMeanwhile", 75)
+        case .exists: ("exists", 73)
+        case .cannotWrite: ("cannotWrite", 73)
+        case .copyDiffers: ("copyDiffers", 2)
+        case .copyIsDamaged: ("copyIsDamaged", 2)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import KeyStore
+
+/// The options that name the source of a key that a database is to get.
+struct NewKeyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The new key is in this file ('-': standard input).",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var newPasswordFile: String?
+
+    @Option(
+        help: ArgumentHelp("The new key comes from this open descriptor.", valueName: "number")
+    )
+    var newPasswordFd: Int32?
+
+    @Option(
+        help: ArgumentHelp("The new key is what this command prints.", valueName: "command")
+    )
+    var newPasswordCommand: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The new key's service in the desktop's secret store.",
+            valueName: "service"
+        )
+    )
+    var newKeychainService: String?
+
+    @Option(
+        help: ArgumentHelp("The account under that service.", valueName: "account")
+    )
+    var newKeychainAccount: String?
+
+    @Flag(help: "The new key is 64 hexadecimal digits (96 with the salt), not a passphrase.")
+    var newRawKey = false
+
+    func validate() throws {
+        if let newPasswordFd, newPasswordFd < 0 {
+            throw ValidationError("The value for '--new-password-fd' must not be negative.")
+        }
+        if newKeychainAccount != nil, newKeychainService == nil {
+            throw ValidationError("--new-keychain-account is given without --new-keychain-service.")
+        }
+    }
+
+    /// The source that an option names; on a terminal, a question.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``; ``MigrationCLIError/noNewKey``.
+    func source(
+        for path: String,
+        beside database: KeyedDatabaseOptions,
+        in context: CommandContext
+    ) throws -> KeySource {
+        let named: [(option: String, source: KeySource)] = [
+            newPasswordFile.map {
+                ("--new-password-file", $0 == "-" ? .standardInput : .file(path: $0))
+            },
+            newPasswordFd.map { ("--new-password-fd", .fileDescriptor($0)) },
+            newPasswordCommand.map { ("--new-password-command", .command($0)) },
+            newKeychainService.map {
+                ("--new-keychain-service", .keyStore(service: $0, account: newKeychainAccount))
+            },
+        ].compactMap { $0 }
+        guard named.count <= 1 else {
+            throw MigrationCLIError.severalKeySources(named.map(\.option))
+        }
+        if let source = named.first?.source { return source }
+        guard context.canPrompt, !database.keychain.noPrompt, Terminal.canAsk else {
+            throw MigrationCLIError.noNewKey
+        }
+        return .prompt("New passphrase for \(path.printable): ")
+    }
+
+    var form: DatabaseKey.Form { newRawKey ? .rawKey : .passphrase }
+}

@@ -1,0 +1,22 @@
+/// A sign of life of a ``DatabaseConversion``.
+public enum ConversionEvent: Equatable, Sendable {
+    /// Others have the database open, or locked, and it is waited for them. Empty where the system
+    /// doesn't tell who they are.
+    case waiting(for: [OpenProcess])
+
+    /// A phase goes on; told about ten times a second, and at its beginning and end.
+    ///
+    /// The bytes of the copy's and the source's files: while copying those written, then those
+    /// read. They are measured from outside, and so are no more than nearly right.
+    case progress(Phase, bytesDone: Int, bytesTotal: Int)
+
+    /// What a conversion does one after the other.
+    public enum Phase: String, Sendable, CaseIterable {
+        /// Every row goes into the new file.
+        case copying
+        /// Source and copy are compared, row by row.
+        case comparing
+        /// The copy is looked through as a file of its own.
+        case verifying
+    }
+}

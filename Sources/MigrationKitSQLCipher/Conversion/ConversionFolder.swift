@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+
+/// The files that a conversion makes in a folder, until they have their final names.
+///
+/// They are named after the database, `.NAME-converting-` and random digits, so that those of a
+/// killed run are found: whoever holds the database's lock knows that none of them is in use.
+struct ConversionFolder {
+    /// The folder's absolute path.
+    let path: String
+    private let prefix: String
+
+    /// - Parameters:
+    ///   - path: A file in the folder.
+    ///   - database: The database's path, whose name the files have in theirs.
+    init(of path: String, for database: String) {
+        self.path = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        prefix = ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
+    }
+
+    /// Creates an empty file for its owner alone.
+    func makeFile() throws -> String {
+        var generator = SystemRandomNumberGenerator()
+        let number = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
+        let file = "\(path)/\(prefix)\(number)"
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.cannotWrite(file, errno) }
+        // The umask may have taken bits away that SQLite needs.
+        fchmod(descriptor, 0o600)
+        close(descriptor)
+        return file
+    }
+
+    /// Removes a file, and what SQLite may have put beside it.
+    func remove(_ file: String) {
+        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(file + suffix) }
+    }
+
+    /// Removes the files of runs that were killed.
+    func removeLeftovers() {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            let rest = name.dropFirst(prefix.count)
+            let digits = rest.prefix { $0.isHexDigit }
+            guard !digits.isEmpty,
+                ["", "-journal", "-wal", "-shm"].contains(rest.dropFirst(digits.count))
+            else { continue }
+            unlink("\(path)/\(name)")
+        }
+    }
+
+    /// Has a file's content, mode and owner reach the disk. No connection may be open to it.
+    func finish(_ file: String, mode: mode_t, owner: FileIdentity) throws {
+        let descriptor = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw Self.cannotWrite(file, errno) }
+        defer { close(descriptor) }
+        if geteuid() == 0 || getegid() != owner.group {
+            // Only root can give a file to another user; to a group of one's own, anybody.
+            let code = fchown(descriptor, geteuid() == 0 ? owner.owner : uid_t.max, owner.group)
+            guard code == 0 || geteuid() != 0 else { throw Self.cannotWrite(file, errno) }
+        }
+        guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
+            throw Self.cannotWrite(file, errno)
+        }
+    }
+
+    /// Gives a file its final name, which must be free.
+    func place(_ file: String, at path: String) throws {
+        guard link(file, path) == 0 else {
+            throw errno == EEXIST
+                ? DatabaseConversionError.exists(path: path) : Self.cannotWrite(path, errno)
+        }
+        unlink(file)
+        try synchronize()
+    }
+
+    /// Has the names in the folder reach the disk.
+    func synchronize() throws {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.cannotWrite(path, errno) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw Self.cannotWrite(path, errno) }
+    }
+
+    static func cannotWrite(_ path: String, _ code: Int32) -> any Error {
+        code == ENOSPC || code == EDQUOT
+            ? EncryptedDatabaseError.diskFull(path: path)
+            : DatabaseConversionError.cannotWrite(path: path, code: code)
+    }
+}

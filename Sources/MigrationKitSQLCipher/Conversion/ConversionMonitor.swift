@@ -1,0 +1,149 @@
+import CSQLCipher
+import Foundation
+import GRDB
+import Synchronization
+
+/// Follows one conversion: tells how far it is, waits for others, and ends it when it is asked to.
+final class ConversionMonitor: Sendable {
+    private struct State {
+        var phase = ConversionEvent.Phase.copying
+        var total = 0
+        var done = 0
+        var lastSign = ContinuousClock.now
+    }
+
+    private let options: DatabaseConversion.Options
+    private let state = Mutex(State())
+
+    init(_ options: DatabaseConversion.Options) {
+        self.options = options
+    }
+
+    func checkCancellation() throws {
+        try options.cancellation?.check()
+    }
+
+    // MARK: - Progress
+
+    /// Tells the beginning of a phase.
+    func begin(_ phase: ConversionEvent.Phase, total: Int) {
+        state.withLock { $0 = State(phase: phase, total: total) }
+        options.observer?(.progress(phase, bytesDone: 0, bytesTotal: total))
+    }
+
+    /// Tells the end of the phase.
+    func finish() {
+        let state = state.withLock { $0 }
+        options.observer?(
+            .progress(state.phase, bytesDone: state.total, bytesTotal: state.total)
+        )
+    }
+
+    /// The phase has come that much further.
+    func advance(by count: Int) {
+        state.withLock { $0.done += count }
+    }
+
+    /// Runs SQL during which SQLite calls back every few thousand instructions: to tell how far it
+    /// is, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    ///
+    /// - Parameter measure: How many bytes of the phase are done, where ``advance(by:)`` doesn't
+    ///   tell.
+    func watching<Value>(
+        _ db: Database,
+        measure: (() -> Int)? = nil,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        try checkCancellation()
+        return try withoutActuallyEscaping(measure ?? { 0 }) { escaping in
+            let sign = Sign(monitor: self, measure: measure == nil ? nil : escaping)
+            sqlite3_progress_handler(
+                db.sqliteConnection,
+                5_000,
+                { context in
+                    guard let context else { return 0 }
+                    let sign = Unmanaged<Sign>.fromOpaque(context).takeUnretainedValue()
+                    return sign.monitor.continues(sign.measure) ? 0 : 1
+                },
+                Unmanaged.passUnretained(sign).toOpaque()
+            )
+            defer {
+                sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil)
+                withExtendedLifetime(sign) {}
+            }
+            do {
+                return try body()
+            } catch {
+                // What the interrupted statement throws says nothing about why it was.
+                try checkCancellation()
+                throw error
+            }
+        }
+    }
+
+    private final class Sign {
+        let monitor: ConversionMonitor
+        let measure: (() -> Int)?
+
+        init(monitor: ConversionMonitor, measure: (() -> Int)?) {
+            self.monitor = monitor
+            self.measure = measure
+        }
+    }
+
+    private func continues(_ measure: (() -> Int)?) -> Bool {
+        let event: ConversionEvent? = state.withLock { state in
+            let now = ContinuousClock.now
+            guard now - state.lastSign > .milliseconds(100) else { return nil }
+            state.lastSign = now
+            if let measure { state.done = measure() }
+            let done = min(state.done, state.total)
+            return .progress(state.phase, bytesDone: done, bytesTotal: state.total)
+        }
+        if let event { options.observer?(event) }
+        return options.cancellation?.isCancelled != true
+    }
+
+    // MARK: - Waiting for Others
+
+    /// Tries again and again, until it works or the timeout is over.
+    ///
+    /// - Parameters:
+    ///   - others: Who has the file open, for the one who watches.
+    ///   - attempt: Answers `nil` as long as others are in the way.
+    /// - Returns: `nil` if others were in the way to the end.
+    func waiting<Value>(
+        for others: () -> [OpenProcess],
+        _ attempt: () throws -> Value?
+    ) throws -> Value? {
+        let deadline = ContinuousClock.now + timeout
+        var told: [OpenProcess]?
+        while true {
+            try checkCancellation()
+            if let value = try attempt() { return value }
+            guard ContinuousClock.now < deadline else { return nil }
+            let processes = others()
+            if told != processes {
+                options.observer?(.waiting(for: processes))
+                told = processes
+            }
+            usleep(20_000)
+        }
+    }
+
+    /// Tells that it is waited for a process that migrates or converts the same database.
+    func waits(for process: Int32?) throws {
+        try checkCancellation()
+        let isNew = state.withLock { state in
+            guard ContinuousClock.now - state.lastSign > .milliseconds(100) else { return false }
+            state.lastSign = .now
+            return true
+        }
+        if isNew {
+            options.observer?(.waiting(for: process.map { [OpenProcess($0)] } ?? []))
+        }
+    }
+
+    /// Of a timeout without an end, a century is enough.
+    private var timeout: Duration { .seconds(min(max(options.timeout, 0), 3e9)) }
+}

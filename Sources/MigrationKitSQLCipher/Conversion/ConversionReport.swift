@@ -1,0 +1,23 @@
+/// What a ``DatabaseConversion`` has done.
+public struct ConversionReport: Equatable, Sendable {
+    /// The new file's path: the database's own with its links resolved, or the output's.
+    public let path: String
+
+    /// Where the original is kept, if it was asked for.
+    public let originalPath: String?
+
+    /// The size of the source's file, in bytes.
+    public let bytesBefore: Int
+
+    /// The size of the new file, in bytes.
+    public let bytesAfter: Int
+
+    /// How many tables were compared, those that SQLite keeps for itself and for FTS5 included.
+    public let tableCount: Int
+
+    /// How many rows they have.
+    public let rowCount: Int
+
+    /// How long it took, in seconds, the waiting for others included.
+    public let seconds: Double
+}

@@ -1,0 +1,205 @@
+import FileLock
+import Foundation
+import GRDB
+
+/// One run of a ``DatabaseConversion``.
+struct ConversionRun {
+    private let conversion: DatabaseConversion
+    private let options: DatabaseConversion.Options
+    private let monitor: ConversionMonitor
+    private let file: DatabaseFile
+    /// Where the new file goes; `nil` for the database's own place.
+    private let output: DatabaseFile?
+    private let original: DatabaseFile?
+    private let start = ContinuousClock.now
+
+    init(_ conversion: DatabaseConversion) throws {
+        self.conversion = conversion
+        options = conversion.options
+        monitor = ConversionMonitor(options)
+        let named = DatabaseFile(conversion.path)
+        guard try named.size() != nil else {
+            throw EncryptedDatabaseError.noSuchFile(path: conversion.path)
+        }
+        // Resolved once: a link that is turned to another file meanwhile changes nothing.
+        file = DatabaseFile(named.resolvedPath)
+        output = try options.outputPath.map(Self.freePlace)
+        original = try output == nil ? options.keptOriginalPath.map(Self.freePlace) : nil
+    }
+
+    func run() throws -> ConversionReport {
+        try file.checkAccess(forWriting: true)
+        if output == nil, geteuid() != 0, let identity = FileIdentity(file.absolutePath),
+            identity.owner != geteuid()
+        {
+            throw DatabaseConversionError.otherOwner(path: file.path, owner: identity.owner)
+        }
+        do {
+            return try locked(file) {
+                guard let output else { return try convert() }
+                return try locked(output) { try convert() }
+            }
+        } catch let error as DatabaseError {
+            throw EncryptedDatabaseError(error, path: file.path) ?? error
+        } catch let code as CipherCode {
+            throw EncryptedDatabaseError(
+                DatabaseError(resultCode: ResultCode(rawValue: code.rawValue)),
+                path: file.path
+            ) ?? .inputOutput(path: file.path, detail: "SQLite \(code.rawValue)")
+        }
+    }
+
+    // MARK: - Before
+
+    private static func freePlace(_ path: String) throws -> DatabaseFile {
+        let file = DatabaseFile(path)
+        var status = stat()
+        guard file.isNamed else {
+            throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT)
+        }
+        guard lstat(file.absolutePath, &status) != 0 else {
+            throw DatabaseConversionError.exists(path: path)
+        }
+        return file
+    }
+
+    /// The lock under which a database is migrated, too.
+    private func locked<Value>(_ file: DatabaseFile, _ body: () throws -> Value) throws -> Value {
+        let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
+        do {
+            return try lock.withLock(
+                timeout: options.timeout,
+                whileWaiting: { try monitor.waits(for: $0) },
+                body
+            )
+        } catch FileLock.Failure.held(let holder) {
+            throw DatabaseConversionError.busy(path: file.path, processIdentifier: holder)
+        } catch FileLock.Failure.refused(let code) {
+            throw DatabaseConversionError.cannotLock(path: lock.path, code: code)
+        }
+    }
+
+    private func openingOptions(of form: DatabaseForm) -> EncryptedDatabase.Options {
+        var opening = EncryptedDatabase.Options(
+            cipher: form.cipher,
+            // What is waited for is waited for outside, where it can be cancelled.
+            busyTimeout: 0.1,
+            functions: options.functions,
+            collations: options.collations
+        )
+        opening.isExclusive = true
+        return opening
+    }
+
+    private func openSource() throws -> ConversionSource {
+        do {
+            return try openSource(conversion.source)
+        } catch EncryptedDatabaseError.encrypted where !conversion.source.isEncrypted {
+            throw DatabaseConversionError.notPlaintext(path: file.path)
+        } catch EncryptedDatabaseError.olderFormat(let path, let version) {
+            guard conversion.isUpgrade, let key = conversion.source.key else {
+                throw EncryptedDatabaseError.olderFormat(path: path, cipherCompatibility: version)
+            }
+            return try openSource(.encrypted(key, cipher: .sqlCipher(version)))
+        }
+    }
+
+    private func openSource(_ form: DatabaseForm) throws -> ConversionSource {
+        let source = try ConversionSource(
+            file,
+            form: form,
+            options: openingOptions(of: form),
+            monitor: monitor
+        )
+        guard conversion.isUpgrade, form == conversion.target else { return source }
+        try source.queue.close()
+        throw DatabaseConversionError.alreadyCurrent(path: file.path)
+    }
+
+    // MARK: - The Conversion
+
+    private func convert() throws -> ConversionReport {
+        let place = output ?? file
+        let folder = ConversionFolder(of: place.absolutePath, for: file.absolutePath)
+        let originals = original.map {
+            ConversionFolder(of: $0.absolutePath, for: file.absolutePath)
+        }
+        // Those of the runs that were killed, before anything that may fail.
+        ConversionFolder(of: file.absolutePath, for: file.absolutePath).removeLeftovers()
+        folder.removeLeftovers()
+        originals?.removeLeftovers()
+
+        let source = try openSource()
+        let temporary = try folder.makeFile()
+        defer { folder.remove(temporary) }
+        let copy = ConversionCopy(
+            path: temporary,
+            form: conversion.target,
+            options: openingOptions(of: conversion.target),
+            monitor: monitor
+        )
+        try copy.fill(from: source)
+        let content = try copy.check(against: source)
+        let mode = source.identity.mode & 0o600
+        try folder.finish(temporary, mode: mode, owner: source.identity)
+        let bytesAfter = FileManager.default.size(of: temporary)
+        try monitor.checkCancellation()
+
+        if output != nil {
+            try folder.place(temporary, at: place.absolutePath)
+            try source.queue.close()
+        } else {
+            try replace(source, by: temporary, in: folder, originals)
+        }
+        return ConversionReport(
+            path: place.path,
+            originalPath: original?.path,
+            bytesBefore: source.byteCount,
+            bytesAfter: bytesAfter,
+            tableCount: content.tables.count,
+            rowCount: content.rowCount,
+            seconds: (.now - start) / .seconds(1)
+        )
+    }
+
+    /// Puts the new file in the place of the old one. A process that ends anywhere in here leaves
+    /// one or the other at the path, each without a journal.
+    private func replace(
+        _ source: ConversionSource,
+        by temporary: String,
+        in folder: ConversionFolder,
+        _ originals: ConversionFolder?
+    ) throws {
+        if let original, let originals {
+            let bytes = try originals.makeFile()
+            defer { originals.remove(bytes) }
+            try source.copyBytes(to: bytes)
+            try originals.finish(
+                bytes,
+                mode: source.identity.mode & 0o7777,
+                owner: source.identity
+            )
+            try originals.place(bytes, at: original.absolutePath)
+        }
+        let losesItsName: Bool
+        do {
+            try source.waitUntilUnused()
+            guard let identity = FileIdentity(file.absolutePath),
+                identity.isSameFile(as: source.identity)
+            else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
+            // By another name, such as a backup's that shares its files, it stays as it is.
+            losesItsName = identity.linkCount == 1
+            try source.removeJournals(in: folder)
+            try monitor.checkCancellation()
+            guard rename(temporary, file.absolutePath) == 0 else {
+                throw ConversionFolder.cannotWrite(file.path, errno)
+            }
+        } catch {
+            if let original { unlink(original.absolutePath) }
+            throw error
+        }
+        try folder.synchronize()
+        if losesItsName { source.retire() }
+        try source.queue.close()
+    }
+}

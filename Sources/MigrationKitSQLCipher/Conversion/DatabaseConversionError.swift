@@ -1,0 +1,107 @@
+import Foundation
+
+/// A reason for which a ``DatabaseConversion`` doesn't come about that lies neither in the source's
+/// file nor in its key (``EncryptedDatabaseError``). The source is as it was.
+public enum DatabaseConversionError: Error, Equatable, Sendable {
+    /// The database to be encrypted is no plaintext one.
+    case notPlaintext(path: String)
+
+    /// The database has the settings already that it was to get.
+    case alreadyCurrent(path: String)
+
+    /// Others have the database open, or locked, for longer than the timeout. Empty where the
+    /// system doesn't tell who they are.
+    case inUse(path: String, by: [OpenProcess])
+
+    /// This process itself has the database open.
+    case openHere(path: String)
+
+    /// Another process has been migrating or converting the database for longer than the timeout.
+    case busy(path: String, processIdentifier: Int32?)
+
+    /// The file of the lock between processes can't be made, with this errno.
+    case cannotLock(path: String, code: Int32)
+
+    /// The file belongs to another user, who would lose it to the one who replaces it.
+    case otherOwner(path: String, owner: UInt32)
+
+    /// While it was converted, somebody put another file in the database's place, which was left.
+    case replacedMeanwhile(path: String)
+
+    /// What was to be made is there already.
+    case exists(path: String)
+
+    /// A file can't be created, written or put in its place, with this errno.
+    case cannotWrite(path: String, code: Int32)
+
+    /// The copy is not equal to the source, and was thrown away; in what it differs.
+    case copyDiffers(path: String, difference: String)
+
+    /// The copy is not sound, although the source is, and was thrown away; what was found.
+    case copyIsDamaged(path: String, finding: String)
+}
+
+extension DatabaseConversionError: LocalizedError {
+    /// What went wrong, in one line that stands alone.
+    public var errorDescription: String? {
+        switch self {
+        case .notPlaintext(let path):
+            "\(path) is encrypted already, or no database"
+        case .alreadyCurrent(let path):
+            "\(path) has these settings already"
+        case .inUse(let path, let processes):
+            "\(path) is open in \(processes.listed)"
+        case .openHere(let path):
+            "\(path) is open in this program itself"
+        case .busy(let path, let processIdentifier):
+            "\(path) is being migrated or converted by "
+                + (processIdentifier.map { "process \($0)" } ?? "another process")
+        case .cannotLock(let path, let code):
+            "\(path) can't be locked: \(Self.reason(code))"
+        case .otherOwner(let path, let owner):
+            "\(path) belongs to another user (\(owner))"
+        case .replacedMeanwhile(let path):
+            "\(path) was replaced by another file while it was converted"
+        case .exists(let path):
+            "\(path) is there already"
+        case .cannotWrite(let path, let code):
+            "\(path) can't be written: \(Self.reason(code))"
+        case .copyDiffers(let path, let difference):
+            "the copy of \(path) is not equal to it: \(difference)"
+        case .copyIsDamaged(let path, let finding):
+            "the copy of \(path) is damaged: \(finding)"
+        }
+    }
+
+    /// What can be done about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .notPlaintext:
+            "To give an encrypted database another key, use 'rekey'."
+        case .alreadyCurrent:
+            "There is nothing to do."
+        case .inUse:
+            "Close the program, and try again. What it wrote after the conversion would be lost, so nothing was changed."
+        case .openHere:
+            "Close every connection to it before it is converted."
+        case .busy:
+            "Wait until it is done, and try again."
+        case .cannotLock:
+            "The lock is a file in the database's folder. Check the owner and the mode of the folder."
+        case .otherOwner:
+            "Convert it as that user or as root, or into another file."
+        case .replacedMeanwhile:
+            "Find out which program did it. The file that is there now was left alone."
+        case .exists:
+            "Nothing is ever replaced but the database itself. Choose another path."
+        case .cannotWrite:
+            "Choose a path in a folder that exists and can be written, on a disk with room."
+        case .copyDiffers, .copyIsDamaged:
+            "It was thrown away, and nothing was changed. Verify the database and the disk."
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        String(cString: strerror(code)).lowercased()
+    }
+}

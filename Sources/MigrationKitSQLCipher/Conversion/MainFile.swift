@@ -1,0 +1,43 @@
+import CSQLCipher
+
+/// The file under an open connection, as SQLite's own file system layer has it.
+///
+/// A descriptor of our own is no way to read it: closing that would drop the locks of every
+/// connection that this process has to the file.
+/// <https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_>
+struct MainFile {
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let methods: sqlite3_io_methods
+
+    /// - Parameter connection: Must stay open as long as this is used.
+    init(of connection: OpaquePointer?) throws(CipherCode) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
+            throw CipherCode(code == SQLITE_OK ? SQLITE_MISUSE : code)
+        }
+        self.file = file
+        self.methods = methods.pointee
+    }
+
+    func size() throws(CipherCode) -> Int {
+        var size: sqlite3_int64 = 0
+        try check(methods.xFileSize?(file, &size))
+        return Int(size)
+    }
+
+    /// Fills a buffer from the file, which must have as much at that place.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CipherCode) {
+        try check(
+            methods.xRead?(file, buffer.baseAddress, Int32(buffer.count), sqlite3_int64(offset))
+        )
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int) throws(CipherCode) {
+        try check(methods.xWrite?(file, bytes, Int32(bytes.count), sqlite3_int64(offset)))
+    }
+
+    private func check(_ code: Int32?) throws(CipherCode) {
+        guard code == SQLITE_OK else { throw CipherCode(code ?? SQLITE_MISUSE) }
+    }
+}

@@ -1,0 +1,282 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ConversionCommandTests {
+    private let tool: Tool
+    private let newKey: String
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        newKey = Tool.randomDigits(count: 64)
+        try tool.folder.write("new", newKey.utf8)
+    }
+
+    private func makePlaintext(_ path: String? = nil) throws {
+        _ = try SQLiteShell.run(
+            path ?? tool.database,
+            "CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');"
+        )
+    }
+
+    private func makeEncrypted() throws {
+        _ = try tool.shell("CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');")
+    }
+
+    private func row(key: String?) throws -> String {
+        try SQLCipherShell.run(tool.database, key: key, "SELECT a FROM t;")
+    }
+
+    private var spelled: String { "x'\(tool.password)'" }
+
+    private func run(_ arguments: String...) throws -> ProcessResult {
+        try tool.run([arguments[0]] + tool.opening + arguments.dropFirst())
+    }
+
+    // MARK: - What They Do
+
+    @Test func encryptGivesTheKeyAndIsHonestAboutTheOldText() throws {
+        try makePlaintext()
+        let result = try run("encrypt")
+        #expect(result.status == 0, "\(result)")
+        #expect(result.stdout.hasPrefix("Encrypted \(tool.database): 1 tables with 1 rows, "))
+        #expect(result.stderr.hasPrefix("note: backups and snapshots of the database are still"))
+        #expect(result.stderr.contains("free, not overwritten"))
+        #expect(try row(key: spelled) == "zettel")
+
+        let again = try run("encrypt", "--json")
+        #expect(again.status == 77)
+        #expect(try again.jsonError()["code"] as? String == "notPlaintext")
+    }
+
+    @Test func rekeyTakesTheNewKeyFromEverySource() throws {
+        try makeEncrypted()
+        let file = try run(
+            "rekey",
+            "--new-password-file",
+            tool.folder.path("new"),
+            "--new-raw-key",
+            "--json"
+        )
+        #expect(file.status == 0, "\(file)")
+        let document = try file.json()
+        #expect(document["schemaVersion"] as? Int == 1)
+        #expect(document["database"] as? String == tool.database)
+        #expect(document["rows"] as? Int == 1)
+        #expect(try row(key: "x'\(newKey)'") == "zettel")
+
+        let opening = [
+            "--db-path", tool.database, "--password-file", tool.folder.path("new"), "--raw-key",
+        ]
+        let command = try tool.run(
+            ["rekey", "--new-password-command", "echo a passphrase"] + opening
+        )
+        #expect(command.status == 0, "\(command)")
+        #expect(try row(key: "a passphrase") == "zettel")
+
+        let input = try tool.run(
+            [
+                "rekey", "--db-path", tool.database, "--password-command", "echo a passphrase",
+                "--new-password-file", "-",
+            ],
+            input: "another one\n"
+        )
+        #expect(input.status == 0, "\(input)")
+        #expect(try row(key: "another one") == "zettel")
+    }
+
+    @Test func newPassphraseIsAskedForTwice() throws {
+        try makeEncrypted()
+        for (second, status) in [("a slip", Int32(64)), ("new one", 0)] {
+            let process = try TerminalProcess(
+                builtExecutable("migrationkit-cli"),
+                ["rekey"] + tool.opening,
+                environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+            )
+            #expect(process.wait(for: "New passphrase for \(tool.database): "))
+            process.type(Array("new one\n".utf8))
+            #expect(process.wait(for: "Once more: "))
+            process.type(Array("\(second)\n".utf8))
+            #expect(process.finish().status == status)
+        }
+        #expect(try row(key: "new one") == "zettel")
+    }
+
+    @Test func decryptAsksFirst() throws {
+        try makeEncrypted()
+        let before = try tool.folder.data("store.db")
+        let unanswered = try run("decrypt", "--json")
+        #expect(unanswered.status == 64)
+        #expect(try unanswered.jsonError()["code"] as? String == "needsConfirmation")
+        #expect(try tool.folder.data("store.db") == before)
+
+        let process = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            ["decrypt"] + tool.opening,
+            environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+        )
+        #expect(process.wait(for: "in the clear? Whoever can read the file"))
+        #expect(process.wait(for: "[y/N] "))
+        process.type(Array("n\n".utf8))
+        #expect(process.finish().status == 77)
+        #expect(try tool.folder.data("store.db") == before)
+
+        #expect(try run("decrypt", "--yes").status == 0)
+        #expect(try row(key: nil) == "zettel")
+    }
+
+    @Test func upgradeFindsTheOldFormat() throws {
+        _ = try SQLCipherShell.run(
+            tool.database,
+            key: spelled,
+            compatibility: 3,
+            "CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');"
+        )
+        let result = try run("upgrade")
+        #expect(result.status == 0, "\(result)")
+        #expect(try row(key: spelled) == "zettel")
+        let again = try run("upgrade", "--json")
+        #expect(again.status == 64)
+        #expect(try again.jsonError()["code"] as? String == "alreadyCurrent")
+    }
+
+    @Test func outputAndOriginalGoWhereTheyAreTold() throws {
+        try makePlaintext()
+        let before = try tool.folder.data("store.db")
+        #expect(try run("encrypt", "--output", tool.folder.path("out.db")).status == 0)
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(try run("encrypt", "--keep-original", tool.folder.path("old.db")).status == 0)
+        #expect(try tool.folder.data("old.db") == before)
+        #expect(try row(key: spelled) == "zettel")
+        #expect(
+            try tool.folder.names
+                == ["migrations", "new", "old.db", "out.db", "password", "store.db"]
+        )
+        let refused = try run("decrypt", "--yes", "--output", tool.folder.path("old.db"), "--json")
+        #expect(refused.status == 73)
+        #expect(try refused.jsonError()["code"] as? String == "exists")
+    }
+
+    // MARK: - What They Refuse
+
+    @Test func usageErrorsAreToldBeforeAnythingIsOpened() throws {
+        let cases: [[String]] = [
+            ["rekey"],
+            ["rekey", "--new-password-file", "a", "--new-password-command", "b"],
+            ["rekey", "--new-keychain-account", "a"],
+            ["rekey", "--new-password-fd", "-1"],
+            ["encrypt", "--page-size", "1000"],
+            ["encrypt", "--page-size", "512"],
+            ["encrypt", "--output", "a", "--keep-original", "b"],
+            ["encrypt", "--lock-timeout", "-1"],
+        ]
+        try makeEncrypted()
+        let before = try tool.folder.snapshot()
+        for arguments in cases {
+            let result = try tool.run([arguments[0]] + tool.opening + arguments.dropFirst())
+            #expect(result.status == 64, "\(arguments): \(result)")
+        }
+        let twice = try tool.run(
+            [
+                "rekey", "--db-path", tool.database, "--password-file", "-",
+                "--new-password-file", "-",
+            ]
+        )
+        #expect(twice.status == 64)
+        #expect(try tool.folder.snapshot() == before)
+    }
+
+    @Test func otherProcessIsNamed() throws {
+        try makeEncrypted()
+        let holder = try LockHolder(tool.database, key: spelled)
+        let result = try run("decrypt", "--yes", "--lock-timeout", "0.2")
+        #expect(result.status == 75)
+        #expect(result.stderr.contains("is open in process "), "\(result)")
+        #expect(result.stderr.contains("(python"))
+        try holder.release()
+        #expect(try run("decrypt", "--yes", "--lock-timeout", "0.2").status == 0)
+    }
+
+    @Test func controlCLeavesTheStoreAsItWas() throws {
+        try makeEncrypted()
+        let holder = try LockHolder(tool.database, key: spelled)
+        let before = try tool.folder.data("store.db")
+        let process = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            ["decrypt", "--yes"] + tool.opening,
+            environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+        )
+        #expect(process.wait(for: "\r\u{1B}[2Kwaiting for process "))
+        process.type([3])
+        let result = process.finish()
+        #expect(result.status == 130)
+        #expect(result.stdout.contains("\r\u{1B}[2Kerror: interrupted"), "\(result)")
+        try holder.release()
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(try tool.folder.names == ["migrations", "new", "password", "store.db"])
+    }
+
+    @Test func folderThatCantBeWrittenIsTold() throws {
+        try tool.folder.makeFolder("closed")
+        let path = tool.folder.path("closed/store.db")
+        try makePlaintext(path)
+        let before = try tool.folder.snapshot()
+        #expect(chmod(tool.folder.path("closed"), 0o500) == 0)
+        let command = [
+            try builtExecutable("migrationkit-cli"), "encrypt", "--db-path", path,
+            "--password-file", tool.folder.path("password"), "--raw-key", "--json",
+        ]
+        let asOwner = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+        let words = (geteuid() == 0 ? asOwner : []) + command
+        let result = try TestSupport.run(
+            words[0],
+            Array(words.dropFirst()),
+            environment: tool.environment,
+            newSession: true
+        )
+        #expect(chmod(tool.folder.path("closed"), 0o700) == 0)
+        #expect(result.status == 77)
+        #expect(try result.jsonError()["code"] as? String == "readOnlyFolder")
+        #expect(try tool.folder.snapshot() == before)
+    }
+
+    @Test(arguments: ["rekey", "decrypt"])
+    func fullDiskLeavesTheStoreAsItWas(_ command: String) throws {
+        _ = try tool.shell(
+            """
+            CREATE TABLE t (a);
+            WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 200)
+            INSERT INTO t SELECT hex(randomblob(1900)) FROM n;
+            """
+        )
+        let before = try tool.folder.data("store.db")
+        #expect(before.count > 800_000)
+        let extra =
+            command == "rekey"
+            ? ["--new-password-file", tool.folder.path("new"), "--new-raw-key"] : ["--yes"]
+        // A file system that nobody else sees; the store goes into it and comes out again.
+        let script = #"""
+            folder=$1 copy=$(mktemp -d); shift
+            trap "rm -rf $copy" EXIT
+            cp -a "$folder/." $copy && mount -t tmpfs -o size=1200k,mode=700 none "$folder" &&
+                cp -a $copy/. "$folder" || exit 99
+            "$@"; status=$?
+            rm -rf $copy && cp -a "$folder" $copy && umount "$folder" &&
+                find "$folder" -mindepth 1 -delete && cp -a $copy/. "$folder" || exit 98
+            exit $status
+            """#
+        let result = try TestSupport.run(
+            "unshare",
+            [
+                "--mount", "--map-root-user", "bash", "-c", script, "bash", tool.folder.path,
+                try builtExecutable("migrationkit-cli"), command, "--json",
+            ] + tool.opening + extra,
+            environment: tool.environment,
+            newSession: true
+        )
+        #expect(result.status == 74, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "diskFull")
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(try tool.folder.names == ["migrations", "new", "password", "store.db"])
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `kill -9` in the middle of a conversion, before one system call after the other.
+@Suite(.serialized) struct ConversionKillTests {
+    /// For the four kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
+    private static let pointCount =
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
+    private static let rowCount = 300
+
+    /// The calls that change what is on the disk.
+    private static let calls = [
+        "openat", "pwrite64", "fsync", "fdatasync", "ftruncate", "fchmod", "rename", "unlink",
+        "link",
+    ]
+
+    private let tool: Tool
+    private let newKey: String
+    private let marker = "KLARTEXT-\(UInt64.random(in: 1 << 60 ... .max))"
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        newKey = Tool.randomDigits(count: 64)
+        try tool.folder.write("new", newKey.utf8)
+    }
+
+    enum Kind: String, CaseIterable {
+        case encrypt, rekey
+    }
+
+    enum Journal: String, CaseIterable {
+        case rollbackJournal = "DELETE"
+        case writeAheadLog = "WAL"
+    }
+
+    @Test(arguments: Kind.allCases, Journal.allCases)
+    func storeIsWholeWithOneOfTheKeys(_ kind: Kind, _ journal: Journal) throws {
+        try makeStart(kind, journal)
+        let (trace, begin) = try self.trace(kind)
+        // Each of the calls around the replacement, and the others evenly.
+        let rename = try #require(trace.lastIndex(of: "rename"))
+        let closeCount = min(Self.pointCount / 8, 24)
+        let evenCount = Self.pointCount / 4 - closeCount
+        let close = (rename - closeCount * 3 / 4)..<(rename + closeCount - closeCount * 3 / 4)
+        let points =
+            (0..<evenCount).map { begin + $0 * (trace.count - begin) / evenCount }
+            + close.map { min($0, trace.count - 1) }
+        var (old, new, unharmed) = (0, 0, 0)
+        for point in points {
+            let call = trace[point]
+            let ordinal = trace[...point].count { $0 == call }
+            let result = try run(
+                kind,
+                under: [
+                    "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(ordinal)",
+                ]
+            )
+            #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
+            unharmed += result.signal == SIGKILL ? 0 : 1
+
+            let isNew = try check(kind)
+            (old, new) = isNew ? (old, new + 1) : (old + 1, new)
+            let next = try tool.run(arguments(kind))
+            #expect(next.status == (isNew ? 77 : 0), "\(next)")
+            #expect(
+                try tool.folder.names == ["migrations", "new", "password", "start.db"]
+                    + (journal == .writeAheadLog ? ["start.db-wal"] : []) + ["store.db"]
+            )
+            if !isNew { #expect(try check(kind)) }
+        }
+        report(
+            """
+            \(kind.rawValue), \(journal.rawValue): \(points.count) kills among \(trace.count - begin) calls; \
+            \(old) left the old file, \(new) the new one, \(unharmed) came too late
+            """
+        )
+        #expect(old > points.count / 4 && new > 0)
+    }
+
+    // MARK: - A Run
+
+    /// A database, in WAL mode with most of its content in the log, as a killed program leaves it.
+    private func makeStart(_ kind: Kind, _ journal: Journal) throws {
+        let (path, start) = (tool.database, tool.folder.path("start.db"))
+        let log = journal == .writeAheadLog ? "; cp \(path)-wal \(start)-wal" : ""
+        _ = try SQLCipherShell.run(
+            path,
+            key: kind == .encrypt ? nil : "x'\(tool.password)'",
+            """
+            PRAGMA journal_mode = \(journal.rawValue);
+            PRAGMA wal_autocheckpoint = 0;
+            PRAGMA user_version = 7;
+            CREATE TABLE item (id INTEGER PRIMARY KEY, body TEXT);
+            CREATE INDEX item_body ON item (body);
+            WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT \(Self.rowCount))
+            INSERT INTO item SELECT x, '\(marker) ' || hex(zeroblob(400)) || x FROM n;
+            .shell cp \(path) \(start)\(log)
+            """
+        )
+    }
+
+    private func restore() throws {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let (start, path) = (tool.folder.path("start.db" + suffix), tool.database + suffix)
+            unlink(path)
+            if access(start, F_OK) == 0 {
+                try FileManager.default.copyItem(atPath: start, toPath: path)
+            }
+        }
+    }
+
+    private func arguments(_ kind: Kind) -> [String] {
+        [kind.rawValue] + tool.opening
+            + (kind == .rekey
+                ? ["--new-password-file", tool.folder.path("new"), "--new-raw-key"] : [])
+    }
+
+    /// Runs the tool on the database as it was, under `strace`, which kills it.
+    private func run(_ kind: Kind, under options: [String]) throws -> ProcessResult {
+        try restore()
+        return try TestSupport.run(
+            "strace",
+            ["-f", "-qq", "-o", tool.folder.path("migrations/trace")] + options
+                + [builtExecutable("migrationkit-cli")] + arguments(kind),
+            environment: tool.environment,
+            newSession: true
+        )
+    }
+
+    /// The calls of a run's main thread that is not disturbed, and which of them takes the lock.
+    private func trace(_ kind: Kind) throws -> (calls: [String], begin: Int) {
+        let result = try run(kind, under: ["-e", "trace=\(Self.calls.joined(separator: ","))"])
+        try #require(result.status == 0, "\(result)")
+        #expect(try check(kind))
+        let lines = String(decoding: try tool.folder.data("migrations/trace"), as: UTF8.self)
+            .split(separator: "\n")
+        // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
+        let lock = try #require(lines.first { $0.contains("-migration.lock") })
+        let ours = lines.filter { $0.hasPrefix(lock.prefix { $0 != " " }) }
+        let calls = ours.map { line in
+            String(line.split(separator: " ").dropFirst().joined().prefix { $0 != "(" })
+        }
+        return (calls, try #require(ours.firstIndex(of: lock)))
+    }
+
+    // MARK: - What It Left
+
+    /// Checks that one key opens the whole store, and that nothing is in the clear but what was.
+    ///
+    /// - Returns: Whether that is the new key.
+    private func check(_ kind: Kind) throws -> Bool {
+        let clear = try markedNames()
+        let isPlaintext = try tool.folder.data("store.db").starts(with: "SQLite format 3\0".utf8)
+        let old = kind == .rekey ? "x'\(tool.password)'" : nil
+        let new = kind == .rekey ? "x'\(newKey)'" : "x'\(tool.password)'"
+        if kind == .rekey || !isPlaintext {
+            #expect(clear == [])
+        } else {
+            #expect(clear.allSatisfy { ["store.db", "store.db-wal"].contains($0) }, "\(clear)")
+        }
+        let withNew = try? content(key: new)
+        let withOld = kind == .encrypt && !isPlaintext ? nil : try? content(key: old)
+        #expect((withNew == nil) != (withOld == nil))
+        let found = try #require(withNew ?? withOld)
+        #expect(
+            found == "ok\n7\n\(Self.rowCount)|\(Self.rowCount * (Self.rowCount + 1) / 2)|\(length)"
+        )
+        return withNew != nil
+    }
+
+    private var length: Int {
+        (1...Self.rowCount).reduce(0) { $0 + marker.count + 801 + "\($1)".count }
+    }
+
+    private func content(key: String?) throws -> String {
+        try SQLCipherShell.run(
+            tool.database,
+            key: key,
+            """
+            PRAGMA integrity_check;
+            PRAGMA user_version;
+            SELECT count(*), sum(id), sum(length(body)) FROM item WHERE body LIKE '\(marker)%';
+            """
+        )
+    }
+
+    /// The files with clear text in them, those aside that the runs begin with.
+    private func markedNames() throws -> [String] {
+        try tool.folder.names.filter { name in
+            guard !name.hasPrefix("start.db"), name != "migrations" else { return false }
+            return try tool.folder.data(name).range(of: Data(marker.utf8)) != nil
+        }
+    }
+}
