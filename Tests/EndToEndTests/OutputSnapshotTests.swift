@@ -19,7 +19,9 @@ import Testing
     }
 
     static let folder = "Tests/EndToEndTests/Snapshots/Output"
-    static let scenes = forwardScenes + backwardScenes + folderScenes + refusedScenes
+    static let scenes =
+        forwardScenes + backwardScenes + folderScenes + fileScenes
+        + refusedScenes
 
     @Test(arguments: scenes)
     func printsWhatItDid(_ scene: Scene) throws {

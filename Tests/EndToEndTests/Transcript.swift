@@ -28,14 +28,18 @@ struct Transcript {
     }
 
     /// Runs a command of words without spaces, and shows it with all that it prints.
-    mutating func run(_ command: String, input: String = "") throws {
+    ///
+    /// - Parameter hasKey: Whether the environment names the key.
+    mutating func run(_ command: String, input: String = "", hasKey: Bool = true) throws {
         let words = command.split(separator: " ").map(String.init)
-        let opensStore = !["create", "schema-dump", "key"].contains(words[0])
+        let opensStore = hasKey && !["create", "schema-dump", "key"].contains(words[0])
+        var environment = tool.environment
+        if !hasKey { environment["MIGRATIONKIT_PASSWORD_FILE"] = nil }
         let result = try TestSupport.run(
             "/usr/bin/env",
             ["-C", tool.folder.path, builtExecutable("migrationkit-cli")]
                 + words + (opensStore ? ["--raw-key"] : []),
-            environment: tool.environment,
+            environment: environment,
             input: input.utf8,
             newSession: true
         )
@@ -70,13 +74,36 @@ struct Transcript {
     }
 
     /// Runs SQL on the database, as another program would.
-    mutating func shell(_ sql: String) throws {
-        note("another program: \(sql)")
+    ///
+    /// - Parameters:
+    ///   - compatibility: The SQLCipher version whose format the other program uses.
+    ///   - isPlaintext: Whether the other program knows no encryption.
+    mutating func shell(
+        compatibility: Int? = nil,
+        isPlaintext: Bool = false,
+        _ sql: String
+    ) throws {
+        let version = compatibility.map { ", with SQLCipher \($0)" } ?? ""
+        note("another program\(isPlaintext ? ", without encryption" : version): \(sql)")
         _ = try SQLCipherShell.run(
             tool.folder.path("notes.db"),
-            key: "x'\(tool.password)'",
+            key: isPlaintext ? nil : "x'\(tool.password)'",
+            compatibility: compatibility,
             sql
         )
+        // Whatever the umask.
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600],
+            ofItemAtPath: tool.folder.path("notes.db")
+        )
+    }
+
+    /// Flips a bit of a file, as a bad disk would.
+    mutating func flipBit(_ name: String, at offset: Int) throws {
+        note("a bit of \(name) flips, in byte \(offset)")
+        var data = try tool.folder.data(name)
+        data[offset] ^= 1
+        try tool.folder.write(name, data)
     }
 
     // MARK: - Files
@@ -126,6 +153,8 @@ struct Transcript {
 
     // MARK: - What Differs
 
+    private static let salt = "00112233445566778899aabbccddeeff"
+
     /// Dates keep their width, so that columns do.
     private func replacingWhatDiffers(in output: String) -> String {
         output
@@ -139,8 +168,15 @@ struct Transcript {
             )
             .replacing(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b/, with: "YYYY-MM-DD")
             .replacing(/\b20[0-9]{12}/, with: "YYYYMMDDhhmmss")
+            .replacing(/"salt":"[0-9a-f]{32}"/, with: "\"salt\":\"\(Self.salt)\"")
+            .replacing(/(?m)^(Salt +)[0-9a-f]{32}$/) { $0.1 + Self.salt }
+            .replacing(/"owner":"[^"]*"/, with: "\"owner\":\"me\"")
+            .replacing(/"ownerID":[0-9]+/, with: "\"ownerID\":1000")
+            .replacing(/, owner .+/, with: ", owner me")
+            .replacing(/"cipherVersion":"[^"]*"/, with: "\"cipherVersion\":\"<version>\"")
+            .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
             .replacingDurations()
-            .replacing(/\b[0-9]+(\.[0-9])? m?s(?=:?\n)/, with: "<n> ms")
+            .replacing(/\b[0-9]+(\.[0-9])? m?s(?=[:.]?\n)/, with: "<n> ms")
     }
 }
 

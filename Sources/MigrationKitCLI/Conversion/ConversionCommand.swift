@@ -64,15 +64,17 @@ extension ConversionCommand {
                 ConversionDocument(database: path, output: conversion.output, report: report)
             )
         }
-        let target = conversion.output.map { " into \($0)" } ?? ""
+        let target = conversion.output.map { " into \($0.printable)" } ?? ""
+        let tables = "\(report.tableCount) \(report.tableCount == 1 ? "table" : "tables")"
+        let rows = "\(report.rowCount) \(report.rowCount == 1 ? "row" : "rows")"
         context.output(
             """
-            \(deed) \(path)\(target): \(report.tableCount) tables with \(report.rowCount) rows, \
-            \(report.bytesAfter.megabytes) MB, compared and verified, in \(duration(report.seconds)).
+            \(deed) \(path.printable)\(target): \(tables) with \(rows), \
+            \(report.bytesAfter.byteCount), compared and verified, in \(duration(report.seconds)).
             """
         )
         if let original = conversion.keepOriginal {
-            context.output("The original is kept in \(original).")
+            context.output("The original is kept in \(original.printable).")
         }
         if let note { context.errorOutput(note) }
     }

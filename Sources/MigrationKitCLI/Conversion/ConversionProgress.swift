@@ -78,8 +78,15 @@ struct ConversionInterruption: Error {
 
 extension Int {
     /// So many bytes, in millions, with one decimal.
-    var megabytes: String {
-        let tenths = (self + 50_000) / 100_000
+    var megabytes: String { tenths(of: 1_000_000) }
+
+    /// So many bytes, in thousands or millions.
+    var byteCount: String {
+        self < 1_000_000 ? "\(tenths(of: 1000)) kB" : "\(megabytes) MB"
+    }
+
+    private func tenths(of unit: Int) -> String {
+        let tenths = (self + unit / 20) / (unit / 10)
         return "\(tenths / 10).\(tenths % 10)"
     }
 }

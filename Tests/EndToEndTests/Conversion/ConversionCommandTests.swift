@@ -39,7 +39,7 @@ import Testing
         try makePlaintext()
         let result = try run("encrypt")
         #expect(result.status == 0, "\(result)")
-        #expect(result.stdout.hasPrefix("Encrypted \(tool.database): 1 tables with 1 rows, "))
+        #expect(result.stdout.hasPrefix("Encrypted \(tool.database): 1 table with 1 row, "))
         #expect(result.stderr.hasPrefix("note: backups and snapshots of the database are still"))
         #expect(result.stderr.contains("free, not overwritten"))
         #expect(try row(key: spelled) == "zettel")

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+
+extension OutputSnapshotTests {
+    /// Commands that look at a database's file, or write it anew.
+    static let fileScenes = [
+        Scene("inspect") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+            try transcript.run("migrate --to 0002")
+            try transcript.run("inspect", hasKey: false)
+            try transcript.run("inspect --json", hasKey: false)
+            try transcript.run("inspect")
+            try transcript.run("inspect notes.db --tables")
+            try transcript.run("inspect --tables --json")
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("inspect --password-file other")
+            try transcript.run("inspect --password-file other --json")
+            transcript.note("link.db is a link to notes.db")
+            try FileManager.default.createSymbolicLink(
+                atPath: transcript.tool.folder.path("link.db"),
+                withDestinationPath: "notes.db"
+            )
+            try transcript.run("inspect link.db --quick")
+            try transcript.run("inspect link.db --quick --json")
+            try transcript.run("inspect --db-path notes.db notes.db --json")
+        },
+        Scene("inspect-plaintext") { transcript in
+            try transcript.shell(isPlaintext: true, "CREATE TABLE notes (id INTEGER);")
+            try transcript.run("inspect --tables", hasKey: false)
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+            try transcript.flipBit("notes.db", at: 100)
+            try transcript.run("inspect", hasKey: false)
+            try transcript.run("inspect --json", hasKey: false)
+        },
+        Scene("inspect-damaged") { transcript in
+            try transcript.shell(
+                """
+                .dbconfig no_ckpt_on_close on
+                PRAGMA journal_mode = WAL; CREATE TABLE notes (id INTEGER PRIMARY KEY, title);
+                PRAGMA wal_checkpoint; INSERT INTO notes (title) VALUES ('one');
+                """
+            )
+            try transcript.run("inspect", hasKey: false)
+            try transcript.run("inspect --tables")
+            try transcript.run("inspect --json")
+            try transcript.flipBit("notes.db-wal", at: 32 + 500)
+            try transcript.flipBit("notes.db", at: 4096 + 77)
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+        },
+        Scene("encrypt") { transcript in
+            try transcript.shell(
+                isPlaintext: true,
+                "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1), (2);"
+            )
+            try transcript.run("encrypt --output new.db")
+            try transcript.run("encrypt --output new.db --json")
+            try transcript.run("encrypt --output newer.db --json")
+            try transcript.run("encrypt --page-size 1000")
+            try transcript.run("encrypt", hasKey: false)
+            try transcript.run("encrypt --keep-original old.db")
+            try transcript.run("encrypt --db-path old.db --keep-original older.db --json")
+            try transcript.run("encrypt")
+            try transcript.run("encrypt --json")
+        },
+        Scene("decrypt") { transcript in
+            try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")
+            try transcript.run("decrypt")
+            try transcript.run("decrypt --json")
+            try transcript.run("decrypt --yes --output plain.db")
+            try transcript.run("decrypt --yes --output plainer.db --json")
+            try transcript.run("decrypt --yes --keep-original old.db --json")
+            try transcript.run("decrypt --yes --db-path old.db")
+            try transcript.run("decrypt --yes")
+            try transcript.run("decrypt --yes --json")
+        },
+        Scene("rekey") { transcript in
+            try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("rekey")
+            try transcript.run("rekey --json")
+            try transcript.run("rekey --password-file other --new-password-file password")
+            try transcript.run(
+                "rekey --new-password-file other --new-raw-key --output new.db --json"
+            )
+            try transcript.run("rekey --new-password-file other --new-raw-key")
+            try transcript.run(
+                "rekey --password-file other --new-password-file - --new-raw-key "
+                    + "--keep-original old.db --json",
+                input: transcript.tool.password
+            )
+            try transcript.run("rekey --new-password-file other --new-password-fd 3 --json")
+            try transcript.run("inspect --quick")
+        },
+        Scene("upgrade") { transcript in
+            try transcript.shell(
+                compatibility: 3,
+                "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);"
+            )
+            try transcript.run("inspect")
+            try transcript.run("upgrade --output new.db --json")
+            try transcript.run("upgrade --db-path new.db")
+            try transcript.run("upgrade --keep-original old.db --json")
+            try transcript.run("upgrade --db-path old.db")
+            try transcript.run("upgrade")
+            try transcript.run("upgrade --json")
+            try transcript.run("inspect")
+        },
+    ]
+}
