@@ -261,7 +261,7 @@ extension MigrationCLIError: Classified {
         case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
         case .unknownCommand: ("unknownCommand", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
-        case .noKey: ("noKey", 64)
+        case .noKey, .noKeyToConvert: ("noKey", 64)
         case .noNewKey: ("noNewKey", 64)
         case .severalKeySources: ("severalKeySources", 64)
         case .keyForPlaintext: ("keyForPlaintext", 64)

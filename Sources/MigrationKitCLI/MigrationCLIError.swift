@@ -14,6 +14,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// No source of the key was named, and there is no terminal to ask at.
     case noKey
 
+    /// No source of the key was named to a command that needs one whatever the database is.
+    case noKeyToConvert
+
     /// No source of the key that the database is to get was named, and there is no terminal.
     case noNewKey
 
@@ -55,7 +58,7 @@ extension MigrationCLIError: LocalizedError {
             "there is no command '\(name.printable)'"
         case .noDatabasePath:
             "no database was named"
-        case .noKey:
+        case .noKey, .noKeyToConvert:
             "no key was given for the database"
         case .noNewKey:
             "no new key was given for the database"
@@ -99,6 +102,11 @@ extension MigrationCLIError: LocalizedError {
             Name its source: --keychain-service for the desktop's secret store, --password-file for a \
             file or (as '-') standard input, --password-command for a program that prints it. For a \
             database in the clear, say --no-encryption.
+            """
+        case .noKeyToConvert:
+            """
+            Name its source: --keychain-service for the desktop's secret store, --password-file for a \
+            file or (as '-') standard input, --password-command for a program that prints it.
             """
         case .noNewKey:
             """

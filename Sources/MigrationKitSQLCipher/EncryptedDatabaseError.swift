@@ -139,7 +139,7 @@ extension EncryptedDatabaseError: LocalizedError {
                 ? "The key is right. Open it with these settings."
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .damaged:
-            "The key is right. Keep a copy of the file, and restore it from a backup."
+            "It is not the key: that is right, or none is needed. Keep a copy of the file, and restore it from a backup."
         case .permissionDenied:
             "Check the owner and the mode of the file and of the folders above it. A database wants mode 600."
         case .readOnly:

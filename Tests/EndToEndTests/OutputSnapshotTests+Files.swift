@@ -39,8 +39,10 @@ extension OutputSnapshotTests {
             try transcript.shell(
                 """
                 .dbconfig no_ckpt_on_close on
-                PRAGMA journal_mode = WAL; CREATE TABLE notes (id INTEGER PRIMARY KEY, title);
-                PRAGMA wal_checkpoint; INSERT INTO notes (title) VALUES ('one');
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, title);
+                PRAGMA wal_checkpoint;
+                INSERT INTO notes (title) VALUES ('one');
                 """
             )
             try transcript.run("inspect", hasKey: false)

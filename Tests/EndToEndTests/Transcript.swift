@@ -53,6 +53,7 @@ struct Transcript {
         }
         #expect(!result.stderr.contains(tool.password))
 
+        if !hasKey { note("no key in the environment:") }
         var block = "$ migrationkit-cli \(command)\n" + replacingWhatDiffers(in: result.stdout)
         if !result.stderr.isEmpty {
             block += "--- standard error\n" + replacingWhatDiffers(in: result.stderr)

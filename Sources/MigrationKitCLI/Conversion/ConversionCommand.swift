@@ -24,7 +24,9 @@ extension ConversionCommand {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
-        guard let key = try options.key() else { throw MigrationCLIError.noKey }
+        guard options.keySource != nil, let key = try options.key() else {
+            throw MigrationCLIError.noKeyToConvert
+        }
         if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
         return (path, key, options.cipher)
     }
@@ -70,13 +72,16 @@ extension ConversionCommand {
         context.output(
             """
             \(deed) \(path.printable)\(target): \(tables) with \(rows), \
-            \(report.bytesAfter.byteCount), compared and verified, in \(duration(report.seconds)).
+            \(report.bytesAfter.byteCount), in \(duration(report.seconds)).
+            The new file was compared with the old one, and verified.
             """
         )
         if let original = conversion.keepOriginal {
             context.output("The original is kept in \(original.printable).")
         }
-        if let note { context.errorOutput(note) }
+        guard let note else { return }
+        let lines = note.split(separator: "\n").flatMap { $0.wrapped(to: 78) }
+        context.errorOutput(lines.joined(separator: "\n  "))
     }
 
     /// The settings of a new encrypted file: these, with the page size that is asked for.

@@ -210,7 +210,8 @@ import Testing
         process.type([3])
         let result = process.finish()
         #expect(result.status == 130)
-        #expect(result.stdout.contains("\r\u{1B}[2Kerror: interrupted"), "\(result)")
+        let ending = "\r\u{1B}[2K\u{1B}[31merror:\u{1B}[0m interrupted"
+        #expect(result.stdout.contains(ending), "\(result)")
         try holder.release()
         #expect(try tool.folder.data("store.db") == before)
         #expect(try tool.folder.names == ["migrations", "new", "password", "store.db"])

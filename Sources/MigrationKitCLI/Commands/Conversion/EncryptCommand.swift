@@ -43,10 +43,16 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
             } else {
                 "backups and snapshots of the database are still in the clear"
             }
+        let blocks =
+            if conversion.output != nil {
+                "When it is deleted, its blocks on the disk are free, not overwritten"
+            } else {
+                "The blocks on the disk that the old file had are free, not overwritten"
+            }
         return """
-            note: \(place). The blocks on the disk that the old file had are free, not overwritten: \
-            on flash memory and on file systems that journal data or copy on write they can't be \
-            overwritten from here.
+            note: \(place)
+            \(blocks): on flash memory and on file systems that journal data or copy on write they \
+            can't be overwritten from here.
             """
     }
 }
