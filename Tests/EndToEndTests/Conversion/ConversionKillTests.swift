@@ -75,7 +75,8 @@ import Testing
             \(old) left the old file, \(new) the new one, \(unharmed) came too late
             """
         )
-        #expect(old > points.count / 4 && new > 0)
+        // A call more or less before the replacement moves the points: all may be before it.
+        #expect(old > points.count / 4)
     }
 
     // MARK: - A Run
