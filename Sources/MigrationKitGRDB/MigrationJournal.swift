@@ -59,29 +59,36 @@ enum MigrationJournal {
     /// Everything that was noted, oldest first.
     static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
         guard try db.hasTable(table) else { return [] }
+        // Others may have written into it. What is no note is left out, and so is what a later
+        // release notes; the time is in days. <https://www.sqlite.org/lang_datefunc.html>
         let rows = try db.reading(table) {
             try Row.fetchAll(
                 db,
-                sql:
-                    "SELECT identifier, event, checksum, time, seconds FROM main.\(table) ORDER BY id"
+                sql: """
+                    SELECT identifier, event, julianday(time),
+                        CASE WHEN seconds >= 0 AND seconds < 1e9 THEN seconds + 0.0 END,
+                        CASE typeof(checksum) WHEN 'text' THEN checksum END
+                    FROM main.\(table)
+                    WHERE typeof(identifier) = 'text' AND julianday(time) IS NOT NULL
+                    AND event IN (\(events))
+                    ORDER BY id
+                    """
             )
         }
-        return rows.compactMap { row in
-            // What a later release notes is not for this one to tell.
-            guard let identifier = String.fromDatabaseValue(row["identifier"]),
-                let event = MigrationHistoryEntry.Event.fromDatabaseValue(row["event"]),
-                let time = Date.fromDatabaseValue(row["time"])
-            else { return nil }
+        return rows.map { row in
+            let milliseconds = ((row[2] as Double) - 2_440_587.5) * 86_400_000
             return MigrationHistoryEntry(
-                identifier: identifier,
-                event: event,
-                time: time,
-                seconds: Double.fromDatabaseValue(row["seconds"])
-                    .flatMap { $0 >= 0 && $0 < 1e9 ? $0 : nil },
-                checksum: String.fromDatabaseValue(row["checksum"])
+                identifier: row[0],
+                event: row[1],
+                time: Date(timeIntervalSince1970: milliseconds.rounded() / 1000),
+                seconds: row[3],
+                checksum: row[4]
             )
         }
     }
+
+    private static let events = MigrationHistoryEntry.Event.allCases
+        .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
     /// What is known of every step that was not rolled back since, by its identifier.
     static func records(_ db: Database) throws -> [String: MigrationRecord] {
