@@ -69,9 +69,11 @@ struct OpenStore {
     /// The SQL of the migrations that are files.
     var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
 
-    /// Tells what is worth knowing about migrations that are about to run.
-    func tellNotes(about pending: [String], to context: CommandContext) {
-        for note in folder?.notes ?? [] where pending.contains(note.identifier) {
+    /// Tells what is worth knowing about the migrations that are about to run.
+    func tellNotes(to context: CommandContext) throws {
+        guard let notes = folder?.notes, !notes.isEmpty else { return }
+        let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
+        for note in notes where pending.contains(note.identifier) {
             context.errorOutput("note: \(note)")
         }
     }

@@ -95,21 +95,12 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
                 context.errorOutput("warning: a migration was changed; the database was erased")
             }
         #endif
-        // What the run would refuse is refused before anything is copied.
-        let hasWork =
-            try adopt != nil
-            || !runner.plannedSteps(in: writer, upTo: target, steps: range.steps).isEmpty
-        if let backup, hasWork {
+        if let backup, try hasWork(on: store, upTo: target) {
             try DatabaseBackup.copy(writer, to: backup)
             context.errorOutput("backup written to \(backup)")
         }
         let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }
-        if !json {
-            try store.tellNotes(
-                about: runner.pendingMigrationIdentifiers(in: writer),
-                to: context
-            )
-        }
+        if !json { try store.tellNotes(to: context) }
         if dryRun {
             return try context.reportDryRun(on: store, json: json) { watched in
                 try runner.dryRun(
@@ -129,6 +120,14 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
                 try runner.migrate(in: writer, options: watched(options))
             }
         }
+    }
+
+    /// Whether the run is about to change something. What it would refuse is refused here, before
+    /// anything is copied.
+    private func hasWork(on store: OpenStore, upTo target: String?) throws -> Bool {
+        try adopt != nil
+            || !store.runner.plannedSteps(in: store.writer, upTo: target, steps: range.steps)
+                .isEmpty
     }
 
     /// Takes over what another tool has applied, once: where there is a ledger, it was done before.
