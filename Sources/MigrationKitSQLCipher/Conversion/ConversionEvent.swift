@@ -10,8 +10,12 @@ public enum ConversionEvent: Equatable, Sendable {
     /// read. They are measured from outside, and so are no more than nearly right.
     case progress(Phase, bytesDone: Int, bytesTotal: Int)
 
-    /// What a conversion does one after the other.
+    /// What a conversion does one after the other, or a ``DatabaseSalvage``.
     public enum Phase: String, Sendable, CaseIterable {
+        /// The salt of a damaged file is looked for. Its bytes are the 128 attempts.
+        case searchingSalt
+        /// Every page of a damaged file is looked at.
+        case reading
         /// Every row goes into the new file.
         case copying
         /// Source and copy are compared, row by row.

@@ -44,6 +44,13 @@ final class ConversionMonitor: Sendable {
         state.withLock { $0.done += count }
     }
 
+    /// The phase has come that much further, in work that SQLite doesn't do.
+    func step(by count: Int) throws {
+        advance(by: count)
+        _ = continues(nil)
+        try checkCancellation()
+    }
+
     /// Runs SQL during which SQLite calls back every few thousand instructions: to tell how far it
     /// is, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
     ///

@@ -1,0 +1,147 @@
+import CSQLCipher
+import GRDB
+
+/// Makes tables, indexes, views and triggers in the new file, and notes those that can't be made.
+final class SchemaWriter {
+    private let db: Database
+    private(set) var unmade: [SalvageReport.Unmade] = []
+
+    init(_ db: Database) {
+        self.db = db
+    }
+
+    /// Makes an object by its own SQL.
+    ///
+    /// - Returns: Whether it is there then.
+    @discardableResult
+    func make(_ object: SchemaObject) throws -> Bool {
+        try attempt(object) {
+            if object.name.hasPrefix("sqlite_") { return try self.makeOwn(object) }
+            // Whatever a damaged schema says, it makes something and does nothing else.
+            guard let sql = object.sql, sql.contains(/(?i)^\s*CREATE\b/) else {
+                throw DatabaseError(resultCode: .SQLITE_ERROR, message: "its SQL is damaged")
+            }
+            try Statement(self.db, sql).run()
+        }
+    }
+
+    /// Makes a table of SQLite's own, which it makes itself.
+    private func makeOwn(_ object: SchemaObject) throws {
+        if object.name.hasPrefix("sqlite_stat") {
+            // Without anything to analyze it makes the tables only.
+            try Statement(db, "ANALYZE sqlite_schema").run()
+        }
+        guard try db.tableExists(object.name) else {
+            throw DatabaseError(resultCode: .SQLITE_ERROR, message: "this SQLite doesn't make it")
+        }
+    }
+
+    /// - Returns: Whether it worked.
+    @discardableResult
+    func attempt(_ object: SchemaObject, _ body: () throws -> Void) throws -> Bool {
+        do {
+            try body()
+            return true
+        } catch let error as DatabaseError where error.isRefusal || error.isOfVirtualTable {
+            unmade.append(
+                .init(
+                    type: object.kind.rawValue,
+                    name: object.name,
+                    reason: error.message ?? "SQLite \(error.resultCode.rawValue)"
+                )
+            )
+            return false
+        }
+    }
+
+    // MARK: - Virtual Tables
+
+    /// Makes a virtual table over its shadow tables, which are there with their rows.
+    ///
+    /// - Parameter isWhole: Whether nothing was lost; otherwise what can be is made anew.
+    func makeVirtual(_ object: SchemaObject, isWhole: Bool) throws {
+        guard let module = object.module, let sql = object.sql else {
+            return _ = try make(object)
+        }
+        let isFullText = ["fts3", "fts4", "fts5"].contains(module)
+        let isContentless = sql.contains(/(?i)\bcontent\s*=\s*(''|"")/)
+        try attempt(object) {
+            if !isWhole, isFullText, !isContentless {
+                return try self.remake(object, sql, module)
+            }
+            try self.enter(object, sql)
+            guard !isWhole else { return }
+            let name = object.name.quotedName
+            if isFullText {
+                try Statement(
+                    self.db,
+                    "INSERT INTO \(name) (\(name)) VALUES ('integrity-check')"
+                ).run()
+            } else if module == "rtree" {
+                let finding = try String.fetchOne(
+                    self.db,
+                    sql: "SELECT rtreecheck('main', ?)",
+                    arguments: [object.name]
+                )
+                guard finding == "ok" else {
+                    throw DatabaseError(resultCode: .SQLITE_ERROR, message: finding)
+                }
+            }
+        }
+    }
+
+    /// Writes the entry of a virtual table whose shadow tables are there.
+    private func enter(_ object: SchemaObject, _ sql: String) throws {
+        try db.execute(sql: "PRAGMA writable_schema = ON")
+        defer { try? db.execute(sql: "PRAGMA writable_schema = RESET") }
+        try db.execute(
+            sql: """
+                INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql)
+                VALUES ('table', ?, ?, 0, ?)
+                """,
+            arguments: [object.name, object.name, sql]
+        )
+    }
+
+    /// Makes a full-text index anew, of what it has content of.
+    private func remake(_ object: SchemaObject, _ sql: String, _ module: String) throws {
+        let suffixes =
+            module == "fts5"
+            ? ["data", "idx", "docsize", "config"]
+            : ["segments", "segdir", "docsize", "stat"]
+        let name = object.name.quotedName
+        let (own, aside) = ("\(object.name)_content", "\(object.name)_salvaged")
+        try db.execute(sql: "SAVEPOINT remake")
+        do {
+            for suffix in suffixes {
+                let shadow = "\(object.name)_\(suffix)".quotedName
+                try db.execute(sql: "DROP TABLE IF EXISTS main.\(shadow)")
+            }
+            let hasContent = try db.tableExists(own)
+            if hasContent {
+                try db.execute(
+                    sql: "ALTER TABLE main.\(own.quotedName) RENAME TO \(aside.quotedName)"
+                )
+            }
+            try Statement(db, sql).run()
+            if hasContent {
+                try db.execute(
+                    sql: """
+                        DROP TABLE main.\(own.quotedName);
+                        ALTER TABLE main.\(aside.quotedName) RENAME TO \(own.quotedName)
+                        """
+                )
+            }
+            try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('rebuild')").run()
+            try db.execute(sql: "RELEASE remake")
+        } catch {
+            try db.execute(sql: "ROLLBACK TO remake; RELEASE remake")
+            throw error
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether it is a virtual table that finds its own tables damaged.
+    fileprivate var isOfVirtualTable: Bool { extendedResultCode == .SQLITE_CORRUPT_VTAB }
+}
