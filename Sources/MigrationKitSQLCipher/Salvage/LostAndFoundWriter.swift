@@ -53,6 +53,11 @@ final class LostAndFoundWriter {
         return true
     }
 
+    /// Lets go of the connection, which can't be closed before.
+    func finish() {
+        statements = [:]
+    }
+
     private func grow(to count: Int) throws {
         if columnCount < 0 {
             let columns = (0..<count).map { ", c\($0)" }.joined()

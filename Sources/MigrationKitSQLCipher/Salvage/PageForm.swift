@@ -3,8 +3,9 @@ import KeyStore
 /// How pages are kept in a file: what their content is made of, and how it is proven.
 struct PageForm {
     let pageSize: Int
-    /// The bytes at the end of each page that SQLite doesn't use.
-    let reservedCount: Int
+    /// The bytes at the end of each page that SQLite doesn't use. The database's header knows: where
+    /// settings were made one after the other, there may be more than the cipher needs.
+    var reservedCount: Int
     private let cipher: PageCipher?
     private let authentication: PageAuthentication?
 
@@ -30,6 +31,8 @@ struct PageForm {
         cipher = nil
         authentication = nil
     }
+
+    var isEncrypted: Bool { cipher != nil }
 
     var usableSize: Int { pageSize - reservedCount }
 

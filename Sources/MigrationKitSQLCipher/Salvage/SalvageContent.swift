@@ -32,6 +32,7 @@ final class SalvageContent {
             if guess.note(row) { candidates.append(number) }
         }
         monitor.finish()
+        pages.guessReservedCount()
         header = pages.header.flatMap(DatabaseHeader.init)?.content(pageCount: pages.pageCount)
         encoding =
             header.flatMap { header in TextEncoding.allCases.first { $0.name == header.encoding } }

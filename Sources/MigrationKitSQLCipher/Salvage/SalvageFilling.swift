@@ -72,6 +72,7 @@ final class SalvageFilling {
         for tree in users { try copyRows(of: tree) }
         for tree in own { try copyOwnRows(of: tree) }
         for page in orphans { try copyOrphan(page) }
+        lost.finish()
         stray = countStray()
         try makeTheRest()
         monitor.finish()

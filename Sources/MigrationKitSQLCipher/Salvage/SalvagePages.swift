@@ -14,7 +14,7 @@ final class SalvagePages {
         case missing
     }
 
-    let form: PageForm
+    private(set) var form: PageForm
     let pageCount: Int
     /// The header of the first page, where that can be read.
     let header: [UInt8]?
@@ -36,6 +36,9 @@ final class SalvagePages {
         self.form = form
         let first = Self.read(1, file, beside, versions, form)
         header = first.flatMap { DatabaseHeader($0) == nil ? nil : Array($0.prefix(100)) }
+        if let header, Int(header[20]) >= form.reservedCount, Int(header[20]) <= form.pageSize - 480 {
+            self.form.reservedCount = Int(header[20])
+        }
         let inFile = (file.size + form.pageSize - 1) / form.pageSize
         // Beyond what is told there is nothing, so that one wrong number doesn't take all memory.
         let limit = inFile + (versions.offsets.keys.max() ?? 0) + (1 << 20)
@@ -60,6 +63,24 @@ final class SalvagePages {
             }
             try visit(number, tree)
         }
+    }
+
+    /// Finds out how many bytes of a page SQLite doesn't use, where the header doesn't tell.
+    ///
+    /// A page is filled from its end. What the key's first settings reserved stays so when they are
+    /// changed before the first page is written, so that it may be more than these need.
+    func guessReservedCount() {
+        let most = CipherSettings.current.reservedCount
+        guard header == nil, form.isEncrypted, form.reservedCount < most else { return }
+        let end = form.pageSize - most
+        var reachCount = 0
+        for number in 1...pageCount where kind(number)?.isLeaf == true {
+            guard let tree = tree(number) else { continue }
+            if tree.cells.contains(where: { $0.overflow == nil && $0.local.upperBound > end }) {
+                reachCount += 1
+            }
+        }
+        if reachCount == 0 { form.reservedCount = most }
     }
 
     func kind(_ number: Int) -> TreePage.Kind? { TreePage.Kind(rawValue: kinds[number]) }

@@ -31,9 +31,17 @@ final class SchemaWriter {
             // Without anything to analyze it makes the tables only.
             try Statement(db, "ANALYZE sqlite_schema").run()
         }
-        guard try db.tableExists(object.name) else {
+        guard try hasTable(object.name) else {
             throw DatabaseError(resultCode: .SQLITE_ERROR, message: "this SQLite doesn't make it")
         }
+    }
+
+    private func hasTable(_ name: String) throws -> Bool {
+        try Bool.fetchOne(
+            db,
+            sql: "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
+            arguments: [name]
+        ) == true
     }
 
     /// - Returns: Whether it worked.
@@ -117,7 +125,7 @@ final class SchemaWriter {
                 let shadow = "\(object.name)_\(suffix)".quotedName
                 try db.execute(sql: "DROP TABLE IF EXISTS main.\(shadow)")
             }
-            let hasContent = try db.tableExists(own)
+            let hasContent = try hasTable(own)
             if hasContent {
                 try db.execute(
                     sql: "ALTER TABLE main.\(own.quotedName) RENAME TO \(aside.quotedName)"
