@@ -52,7 +52,7 @@ struct OrphanPlaces {
             guard let table = tables[index], walk.trees[index].isTable else { return false }
             let hasPlace = walk.trees[index].holes.contains { hole in
                 // Of a table that nobody knows any more, it could be all.
-                walk.trees[index].mayBeInner(hole)
+                mayHave(hole, walk.trees[index])
                     && (isSchemaWhole || hole.after != nil || hole.through != nil)
                     && hole.after.map { $0 < rowids.lowerBound } ?? true
                     && hole.through.map { $0 >= rowids.upperBound } ?? true
@@ -67,7 +67,7 @@ struct OrphanPlaces {
         guard let first = rows.first else { return .nowhere }
         let open = walk.trees.indices.filter { index in
             let tree = walk.trees[index]
-            return !tree.isTable && tree.holes.contains { tree.mayBeInner($0) }
+            return !tree.isTable && tree.holes.contains { mayHave($0, tree) }
         }
         let candidates = open.filter { index in
             tables[index].map { rows.allSatisfy($0.fits) } ?? false
@@ -80,12 +80,29 @@ struct OrphanPlaces {
         return mayBeIndex ? .unknown : choose(candidates, rows)
     }
 
+    /// Whether something is missing at a place that is there: below a damaged page, or, where
+    /// nothing proves what points to a page, anywhere.
+    private func mayHave(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {
+        !content.pages.form.provesPages || tree.mayBeInner(hole)
+    }
+
+    /// Of several tables, the one whose columns have such values and as many, and in which a page
+    /// is known to be missing that had others below it.
     private func choose(_ candidates: [Int], _ rows: [SalvagedRow]) -> Place {
-        if candidates.count == 1 { return .tree(candidates[0]) }
-        let exact = candidates.filter { index in
-            rows.allSatisfy { $0.values.count == tables[index]?.columns.count }
+        var rest = candidates
+        let preferences: [(Int) -> Bool] = [
+            { index in rows.allSatisfy { tables[index]?.isUsual($0) == true } },
+            { index in rows.allSatisfy { $0.values.count == tables[index]?.columns.count } },
+            { index in
+                let tree = walk.trees[index]
+                return tree.leafDepth != nil && tree.holes.contains { mayHave($0, tree) }
+            },
+        ]
+        for isPreferred in preferences where rest.count > 1 {
+            let preferred = rest.filter(isPreferred)
+            if !preferred.isEmpty { rest = preferred }
         }
-        return exact.count == 1 ? .tree(exact[0]) : .unknown
+        return rest.count == 1 ? .tree(rest[0]) : .unknown
     }
 
     private func fieldCount(of tree: Int) -> Int? {

@@ -77,10 +77,18 @@ struct SalvageCopy {
     }
 
     /// Looks through the file with the key as it was given, and sets its journal mode at last.
-    func check(isWAL: Bool) throws {
+    ///
+    /// - Parameter virtualTables: The names of virtual tables, which may have been out of order
+    ///   before.
+    /// - Returns: Those that are.
+    func check(
+        isWAL: Bool,
+        virtualTables: [String]
+    ) throws -> [SalvageReport.Unmade] {
         let queue = try Opening(path: path, key: form.key, options: openingOptions).run {
             try DatabaseQueue(path: $0, configuration: $1)
         }
+        var unsound: [SalvageReport.Unmade] = []
         monitor.begin(.verifying, total: FileManager.default.size(of: path))
         let checks =
             ["PRAGMA main.quick_check(20)"]
@@ -91,13 +99,17 @@ struct SalvageCopy {
                 try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 return try monitor.watching(db) { try String.fetchAll(db, sql: check) }
             }
-            guard let first = findings.first(where: { $0 != "ok" }) else { continue }
-            throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
+            for finding in findings where finding != "ok" {
+                guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
+                else { throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding) }
+                unsound.append(.init(type: "table", name: name, reason: finding))
+            }
         }
         monitor.finish()
         let mode = isWAL ? "WAL" : "DELETE"
         try queue.inDatabase { try $0.execute(sql: "PRAGMA main.journal_mode = \(mode)") }
         try queue.close()
+        return unsound
     }
 
     private var openingOptions: EncryptedDatabase.Options {

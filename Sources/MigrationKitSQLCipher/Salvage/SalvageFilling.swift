@@ -91,9 +91,9 @@ final class SalvageFilling {
         }
     }
 
-    /// Whether no row is known to be lost.
+    /// Whether no row is lost, and that is proven.
     private var isWhole: Bool {
-        isSchemaWhole && lost.rowCount == 0
+        pages.form.provesPages && isSchemaWhole && lost.rowCount == 0
             && tables().allSatisfy {
                 $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
             }

@@ -133,7 +133,8 @@ struct SalvageKey {
                 guard let content = form.content(page.bytes, number: page.number) else {
                     return false
                 }
-                if page.number == 1, DatabaseHeader(content) != nil { return true }
+                // Its b-tree begins so far behind that the wrong vector doesn't harm it.
+                guard page.number > 1 else { return DatabaseHeader(content) != nil }
                 let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
                 return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false
             }

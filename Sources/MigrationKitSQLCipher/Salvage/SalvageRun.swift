@@ -135,7 +135,10 @@ struct SalvageRun {
             try monitor.watching(db) { try filling.run() }
             return filling
         }
-        try copy.check(isWAL: content.header?.journalMode == .wal)
+        let unsound = try copy.check(
+            isWAL: content.header?.journalMode == .wal,
+            virtualTables: content.objects.compactMap { $0.module == nil ? nil : $0.name }
+        ).filter { found in !filling.unmade.contains { $0.name == found.name } }
         try folder.finish(temporary, mode: 0o600, owner: identity)
         try monitor.checkCancellation()
         try folder.place(temporary, at: output.absolutePath)
@@ -152,7 +155,7 @@ struct SalvageRun {
             isSchemaWhole: filling.isSchemaWhole,
             tables: filling.tables(),
             lostAndFound: filling.lostAndFound,
-            unmade: filling.unmade,
+            unmade: filling.unmade + unsound,
             seconds: (.now - start) / .seconds(1)
         )
     }

@@ -107,4 +107,13 @@ struct StoredTable {
             }
         }
     }
+
+    /// Whether the columns of numbers have no text, which SQLite allows.
+    func isUsual(_ row: SalvagedRow) -> Bool {
+        zip(columns, row.values).allSatisfy { column, value in
+            guard case .text = value else { return true }
+            let type = column.type.uppercased()
+            return !["INT", "REAL", "FLOA", "DOUB", "BOOL"].contains { type.contains($0) }
+        }
+    }
 }

@@ -37,7 +37,8 @@ import Testing
         let step = max(1, count / Self.pageLimit)
         for number in Set(stride(from: 2, through: count, by: step)).union([count]).sorted() {
             var data = whole
-            let bit = Int.random(in: 0..<(1024 * 8))
+            // Behind the HMAC of SQLCipher 3 are twelve bytes that mean nothing.
+            let bit = Int.random(in: 0..<(1012 * 8))
             data[(number - 1) * 1024 + bit / 8] ^= 1 << (bit % 8)
             try folder.write("notes.db", data)
             let output = folder.path("new.db")

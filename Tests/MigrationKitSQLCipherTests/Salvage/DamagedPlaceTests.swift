@@ -97,9 +97,13 @@ import Testing
     // MARK: - The First Page
 
     /// In UTF-16 the schema has pages below the first one, in UTF-8 with large pages it hasn't.
-    @Test(arguments: [4, 3], ["UTF-8", "UTF-16le"], [0, 1])
-    func firstPageCostsNoRow(_ version: Int, _ encoding: String, _ autoVacuum: Int) throws {
-        let store = SmallStore(compatibility: version, encoding: encoding, autoVacuum: autoVacuum)
+    @Test(arguments: ["UTF-8", "UTF-16le"], [0, 1])
+    func firstPageCostsNoRow(_ encoding: String, _ autoVacuum: Int) throws {
+        let store = SmallStore(
+            compatibility: 3 + autoVacuum,
+            encoding: encoding,
+            autoVacuum: autoVacuum
+        )
         let key = try TestKey.raw()
         try store.make(folder.database, key: key)
         let before = try rows(folder.database, store, key)
@@ -156,7 +160,9 @@ import Testing
         let report = try Self.store.salvage(folder.database, key: key, into: folder.path("new.db"))
         #expect(report.pageCount == whole.count / 1024)
         #expect(report.missingPageCount == whole.count / 1024 - size / 1024)
-        let found = try rows(folder.path("new.db"), Self.store, key)
+        let there = report.tables.map(\.name)
+        let new = try Self.store.open(folder.path("new.db"), key: key)
+        let found = try SmallStore.rows(of: new, tables: ["deep", "log"].filter(there.contains))
         for table in ["deep", "log"] {
             let expected = pages.filter { $0.value.table == table && $0.key <= size / 1024 }
                 .reduce(0) { $0 + ($1.value.type == "leaf" ? $1.value.cellCount : 0) }
@@ -209,7 +215,7 @@ import Testing
         let pages = try store.pages(folder.database, key: key)
         let whole = try folder.databaseData()
         let before = try rows(folder.database, store, key)
-        for number in stride(from: 2, through: whole.count / 1024, by: 3) {
+        for number in stride(from: 2, through: whole.count / 1024, by: 7) {
             // The page's kind, its first cell's place, and something in the middle.
             for offset in [0, 9, 600] {
                 var data = whole
