@@ -174,10 +174,6 @@ struct FileInspection {
     static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
         -> EncryptedDatabaseError
     {
-        EncryptedDatabaseError(
-            DatabaseError(resultCode: ResultCode(rawValue: code.rawValue)),
-            path: file.path
-        )
-            ?? .inputOutput(path: file.path, detail: "SQLite \(code.rawValue)")
+        EncryptedDatabaseError(code, path: file.path)
     }
 }
