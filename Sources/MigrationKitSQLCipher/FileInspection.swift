@@ -145,6 +145,11 @@ struct FileInspection {
         }
     }
 
+    /// The pages that are not as they were written, the first hundred; none of a plaintext file.
+    func damagedPages(_ form: DatabaseForm) throws -> [Int] {
+        try form.key.map { try damagedPages(key: derive($0)) } ?? []
+    }
+
     private func damagedPages(key: DatabaseKey) -> [Int] {
         guard let connection = try? CipherConnection(immutable: file.absolutePath),
             connection.setKey(key, cipher: cipher) == .ok

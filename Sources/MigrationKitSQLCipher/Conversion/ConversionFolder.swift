@@ -28,6 +28,10 @@ struct ConversionFolder {
         guard lstat(file.absolutePath, &status) != 0 else {
             throw DatabaseConversionError.exists(path: path)
         }
+        let folder = URL(fileURLWithPath: file.absolutePath).deletingLastPathComponent().path
+        guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw DatabaseConversionError.cannotWrite(path: path, code: errno)
+        }
         return file
     }
 
