@@ -88,13 +88,11 @@ extension ConversionCopy {
         try copy.inDatabase { try $0.execute(sql: "PRAGMA ignore_check_constraints = ON") }
         var notes: [String] = []
         for (check, isStructure) in zip(Self.checks, [true, false]) {
-            let found = try findings(check, in: copy)
-            // A schema may name functions, collations and modules that only its own program has.
-            guard isStructure, let first = found.first(where: { !$0.hasPrefix("no such ") }) else {
-                notes += found
-                continue
+            let result = try result(of: check, in: copy)
+            if isStructure, let first = result.findings.first {
+                throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
             }
-            throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
+            notes += result.findings + (result.obstacle.map { [$0] } ?? [])
         }
         try checkAuthenticity(of: copy, path)
         monitor.finish()

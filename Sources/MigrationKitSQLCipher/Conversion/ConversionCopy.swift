@@ -203,8 +203,20 @@ struct ConversionCopy {
         throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
     }
 
-    /// What a check finds, sorted, and without the values of rows; empty if nothing.
-    func findings(_ check: String, in queue: DatabaseQueue) throws -> [String] {
+    /// What a check finds, or why it can't be made; empty if nothing.
+    private func findings(_ check: String, in queue: DatabaseQueue) throws -> [String] {
+        let result = try result(of: check, in: queue)
+        return result.findings + (result.obstacle.map { [$0] } ?? [])
+    }
+
+    /// What a check finds, sorted, and without the values of rows.
+    ///
+    /// - Returns: Also why the check can't be made, if it can't: because the schema names what isn't
+    ///   there, such as a parent without a unique key, or a function.
+    func result(
+        of check: String,
+        in queue: DatabaseQueue
+    ) throws -> (findings: [String], obstacle: String?) {
         try queue.inDatabase { db in
             let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
             let before = db.pagesRead
@@ -213,14 +225,13 @@ struct ConversionCopy {
                 let rows = try monitor.watching(db, measure: measure) {
                     try Row.fetchAll(db, sql: check)
                 }
-                return rows.map { row in
+                let findings = rows.map { row in
                     row.databaseValues.map { String.fromDatabaseValue($0) ?? "\($0)" }
                         .joined(separator: " ")
                 }
-                .filter { $0 != "ok" }.sorted()
+                return (findings.filter { $0 != "ok" }.sorted(), nil)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-                // A schema that names what isn't there, such as a parent without a unique key.
-                return [error.message ?? "SQLite \(error.resultCode.rawValue)"]
+                return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }
     }
