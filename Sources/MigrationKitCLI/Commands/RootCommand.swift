@@ -32,6 +32,8 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 DecryptCommand<Migrations>.self,
                 RekeyCommand<Migrations>.self,
                 UpgradeCommand<Migrations>.self,
+                BackupCommand<Migrations>.self,
+                RestoreCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
                 CompletionsCommand<Migrations>.self,
                 ManualCommand<Migrations>.self,

@@ -1,4 +1,3 @@
-import FileLock
 import Foundation
 import GRDB
 import KeyStore
@@ -41,7 +40,7 @@ public struct DatabaseSalvage: Sendable {
 
     let form: DatabaseForm
     let target: DatabaseForm?
-    let options: Options
+    var options: Options
 
     /// - Parameters:
     ///   - path: The damaged database. Links are followed.

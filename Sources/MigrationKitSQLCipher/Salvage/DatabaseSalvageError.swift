@@ -7,9 +7,6 @@ public enum DatabaseSalvageError: Error, Equatable, Sendable {
 
     /// A database that is said not to be encrypted has no page that makes sense.
     case noDatabase(path: String)
-
-    /// The new file would be where the damaged one is.
-    case sameFile(path: String)
 }
 
 extension DatabaseSalvageError: LocalizedError {
@@ -20,8 +17,6 @@ extension DatabaseSalvageError: LocalizedError {
             "the key opens no page of \(path)"
         case .noDatabase(let path):
             "no page of \(path) is a database's"
-        case .sameFile(let path):
-            "the new file can't be \(path) itself, which stays as it is"
         }
     }
 
@@ -37,8 +32,6 @@ extension DatabaseSalvageError: LocalizedError {
             """
         case .noDatabase:
             "It is encrypted, or no database, or all of it was overwritten."
-        case .sameFile:
-            "Name another file."
         }
     }
 }

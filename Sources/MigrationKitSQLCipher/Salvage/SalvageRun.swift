@@ -1,4 +1,3 @@
-import FileLock
 import Foundation
 import GRDB
 import KeyStore
@@ -15,11 +14,9 @@ struct SalvageRun {
         self.salvage = salvage
         let options = salvage.options
         monitor = ConversionMonitor(
-            .init(
-                timeout: options.timeout,
-                cancellation: options.cancellation,
-                observer: options.observer
-            )
+            timeout: options.timeout,
+            cancellation: options.cancellation,
+            observer: options.observer
         )
         let named = DatabaseFile(salvage.path)
         switch try named.size() {
@@ -27,24 +24,19 @@ struct SalvageRun {
         case 0: throw EncryptedDatabaseError.empty(path: salvage.path)
         default: try named.checkAccess(forWriting: false)
         }
+        // Resolved once: a link that is turned to another file meanwhile changes nothing.
         file = DatabaseFile(named.resolvedPath)
-        output = DatabaseFile(salvage.outputPath)
-        var status = stat()
-        guard output.isNamed else {
-            throw DatabaseConversionError.cannotWrite(path: output.path, code: ENOENT)
-        }
-        guard output.resolvedPath != file.absolutePath else {
-            throw DatabaseSalvageError.sameFile(path: output.path)
-        }
-        guard lstat(output.absolutePath, &status) != 0 else {
-            throw DatabaseConversionError.exists(path: output.path)
-        }
+        output = try ConversionFolder.freePlace(salvage.outputPath)
     }
 
     func run() throws -> SalvageReport {
         do {
-            return try locked(file, isOptional: true) {
-                try locked(output) { try bringBack() }
+            // Where nothing can be written beside the file, nobody migrates it either.
+            guard file.isFolderWritable else {
+                return try monitor.underMigrationLock(of: output, bringBack)
+            }
+            return try monitor.underMigrationLock(of: file) {
+                try monitor.underMigrationLock(of: output, bringBack)
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: output.path) ?? error
@@ -57,31 +49,6 @@ struct SalvageRun {
     }
 
     // MARK: - Before
-
-    /// The lock under which a database is migrated, too.
-    ///
-    /// - Parameter isOptional: Whether a folder in which nothing can be written is no reason to stop.
-    private func locked<Value>(
-        _ file: DatabaseFile,
-        isOptional: Bool = false,
-        _ body: () throws -> Value
-    ) throws -> Value {
-        guard !isOptional || file.isFolderWritable else { return try body() }
-        let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
-        do {
-            return try lock.withLock(
-                timeout: salvage.options.timeout,
-                whileWaiting: { try monitor.waits(for: $0) },
-                body
-            )
-        } catch FileLock.Failure.held(let holder) {
-            throw DatabaseConversionError.busy(path: file.path, processIdentifier: holder)
-        } catch FileLock.Failure.refused(let code) {
-            throw isOptional
-                ? DatabaseConversionError.cannotLock(path: lock.path, code: code)
-                : ConversionFolder.cannotWrite(output.path, code)
-        }
-    }
 
     /// Waits until nobody has the file open, who might be writing to it.
     private func waitUntilUnused() throws -> FileIdentity {
@@ -108,7 +75,8 @@ struct SalvageRun {
     // MARK: - The Salvage
 
     private func bringBack() throws -> SalvageReport {
-        let folder = ConversionFolder(of: output.absolutePath, for: file.absolutePath)
+        // Named after the output, whose lock is held: nobody uses those of a killed run.
+        let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
         folder.removeLeftovers()
         let identity = try waitUntilUnused()
         guard let bytes = try UntouchedFile(file.absolutePath) else {
