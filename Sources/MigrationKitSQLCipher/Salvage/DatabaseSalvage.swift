@@ -7,8 +7,8 @@ import KeyStore
 /// ```swift
 /// let report = try DatabaseSalvage(
 ///     "/home/me/notes.db",
-///     form: .encrypted(key),
-///     into: "/home/me/notes-salvaged.db"
+///     to: "/home/me/notes-salvaged.db",
+///     form: .encrypted(key)
 /// ).run()
 /// print(report.rowCount, report.isComplete)
 /// ```
@@ -39,27 +39,28 @@ public struct DatabaseSalvage: Sendable {
     public let outputPath: String
 
     let form: DatabaseForm
-    let target: DatabaseForm?
+    let newKey: DatabaseKey?
     var options: Options
 
     /// - Parameters:
     ///   - path: The damaged database. Links are followed.
-    ///   - form: How it is kept. Of an encrypted one, the settings of SQLCipher 4, 3, 2 and 1 are
-    ///     tried after those that are given.
     ///   - outputPath: The new file, which must not be there yet.
-    ///   - target: How the new file is to be kept; `nil` for as the damaged one is.
+    ///   - form: How the damaged one is kept. Of an encrypted one, the settings of SQLCipher 4, 3, 2
+    ///     and 1 are tried after those that are given, and the new file gets those that open it.
+    ///   - newKey: The key of the new file; `nil` for the same one. Without meaning for a plaintext
+    ///     database, which stays one.
     ///   - options: How long to wait, what to register.
     public init(
         _ path: String,
+        to outputPath: String,
         form: DatabaseForm,
-        into outputPath: String,
-        as target: DatabaseForm? = nil,
+        newKey: DatabaseKey? = nil,
         options: Options = Options()
     ) {
         self.path = path
-        self.form = form
         self.outputPath = outputPath
-        self.target = target
+        self.form = form
+        self.newKey = newKey
         self.options = options
     }
 

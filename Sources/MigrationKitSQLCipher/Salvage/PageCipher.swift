@@ -48,11 +48,19 @@ final class PageCipher {
         var plain = [UInt8](repeating: 0, count: page.count)
         let isDecrypted = page.withUnsafeBufferPointer { input in
             plain.withUnsafeMutableBufferPointer { output in
-                guard let from = input.baseAddress, let to = output.baseAddress else { return false }
+                guard let from = input.baseAddress, let to = output.baseAddress else {
+                    return false
+                }
                 var count: Int32 = 0
                 return EVP_DecryptInit_ex(context, nil, nil, nil, from + end) == 1
                     && EVP_CIPHER_CTX_set_padding(context, 0) == 1
-                    && EVP_DecryptUpdate(context, to + start, &count, from + start, Int32(end - start))
+                    && EVP_DecryptUpdate(
+                        context,
+                        to + start,
+                        &count,
+                        from + start,
+                        Int32(end - start)
+                    )
                         == 1
                     && Int(count) == end - start
             }

@@ -12,7 +12,9 @@ extension PageVersions {
         var start = 0
         while let header = journal.read(at: start, count: 28), header.starts(with: Self.magic) {
             let sector = Int(header.word(20))
-            guard (32...65536).contains(sector), Int(header.word(24)) == form.pageSize else { return }
+            guard (32...65536).contains(sector), Int(header.word(24)) == form.pageSize else {
+                return
+            }
             if start == 0 { pageCount = Int(header.word(16)) }
             let nonce = header.word(12)
             let rest = (journal.size - start - sector) / recordSize

@@ -162,14 +162,17 @@ final class SalvageFilling {
         guard let table = stored[tree] else { return }
         // What SQLite found out of the rows that came back is of use where its own row is lost.
         let isSequence = name == "sqlite_sequence"
-        let replaced = isSequence ? try Statement(db, "DELETE FROM sqlite_sequence WHERE name = ?") : nil
+        let replaced =
+            isSequence ? try Statement(db, "DELETE FROM sqlite_sequence WHERE name = ?") : nil
         if gaps(of: tree).isEmpty {
             try db.execute(sql: "DELETE FROM main.\(name.quotedName)")
         }
         var result = SalvageReport.Table(name: name)
         let writer = RowWriter(table, in: db, encoding: content.encoding)
         try forEachRow(on: walk.trees[tree].rowPages + walk.trees[tree].olderRowPages) {
-            row, rowid, _ in
+            row,
+            rowid,
+            _ in
             try replaced?.run([], row, columns: [0], encoding: content.encoding)
             let isTaken = try writer.write(row, rowid: rowid) || writer.write(row, rowid: nil)
             result.rowCount += isTaken ? 1 : 0
@@ -185,7 +188,9 @@ final class SalvageFilling {
         let tree = walk.trees.count
         walk.add([SalvageTree(orphan: root, isTable: kind.isTable)])
         try forEachRow(on: walk.trees[tree].rowPages) { row, rowid, page in
-            if try !lost.write(row, rowid: rowid, page: page, root: root) { lostOrphanRowCount += 1 }
+            if try !lost.write(row, rowid: rowid, page: page, root: root) {
+                lostOrphanRowCount += 1
+            }
         } lose: {
             lostOrphanRowCount += 1
         }
@@ -193,9 +198,10 @@ final class SalvageFilling {
 
     // MARK: - What Was Lost
 
-    /// Every table of the new file that has rows of its own.
+    /// Every table of the new file that has rows of the damaged one.
     func tables() -> [SalvageReport.Table] {
-        found.map { tree, table in
+        found.compactMap { tree, table in
+            guard !schema.remade.contains(table.name) else { return nil }
             var table = table
             table.gaps = gaps(of: tree)
             return table
@@ -244,7 +250,8 @@ final class SalvageFilling {
         let object = walk.trees[tree].object
         if tree == SalvageContent.schema { return .schema }
         if object.name.isEmpty { return .unknown }
-        return object.kind == .index ? .index(object.name) : .table(object.name)
+        return object.kind == .index || schema.remade.contains(object.name)
+            ? .index(object.name) : .table(object.name)
     }
 
     private func countStray() -> Int {

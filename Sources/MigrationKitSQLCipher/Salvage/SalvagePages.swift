@@ -36,7 +36,8 @@ final class SalvagePages {
         self.form = form
         let first = Self.read(1, file, beside, versions, form)
         header = first.flatMap { DatabaseHeader($0) == nil ? nil : Array($0.prefix(100)) }
-        if let header, Int(header[20]) >= form.reservedCount, Int(header[20]) <= form.pageSize - 480 {
+        if let header, Int(header[20]) >= form.reservedCount, Int(header[20]) <= form.pageSize - 480
+        {
             self.form.reservedCount = Int(header[20])
         }
         let inFile = (file.size + form.pageSize - 1) / form.pageSize
@@ -87,7 +88,8 @@ final class SalvagePages {
 
     /// The content of a page; `nil` if there is none, or it is not as it was written.
     func content(_ number: Int) -> [UInt8]? {
-        guard (1...pageCount).contains(number), states[number] == .intact || states[number] == .older
+        guard (1...pageCount).contains(number),
+            states[number] == .intact || states[number] == .older
         else { return nil }
         return Self.read(number, file, beside, versions, form)
     }

@@ -27,7 +27,7 @@ public struct SalvageReport: Equatable, Sendable {
         public enum Use: Equatable, Sendable {
             /// Rows of a table.
             case table(String)
-            /// An index, which is made anew.
+            /// An index, or a part of a full-text index, which was made anew.
             case index(String)
             /// The schema; page 1 has the database's header as well.
             case schema
@@ -131,7 +131,8 @@ public struct SalvageReport: Equatable, Sendable {
     public let journal: Journal?
     /// Whether the whole schema was read. Where it wasn't, there may have been further tables.
     public let isSchemaWhole: Bool
-    /// Every table of the new file, ordered by name, SQLite's own among them.
+    /// Every table of the new file, ordered by name, SQLite's own among them; without those of
+    /// full-text indexes that were made anew.
     public let tables: [Table]
     public let lostAndFound: LostAndFound?
     public let unmade: [Unmade]

@@ -162,12 +162,15 @@ struct SalvageRun {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
-        if versions.frameCount == 0, let journal = try UntouchedFile(file.absolutePath + "-journal") {
+        if versions.frameCount == 0, let journal = try UntouchedFile(file.absolutePath + "-journal")
+        {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)
         }
         let pages = SalvagePages(file: bytes, beside: beside, versions: versions, form: form)
-        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else { return (pages, nil) }
+        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else {
+            return (pages, nil)
+        }
         let journal = SalvageReport.Journal(
             kind: kind,
             frameCount: versions.frameCount,
@@ -178,11 +181,10 @@ struct SalvageRun {
 
     /// How the new file is kept: as the damaged one, with the settings that open it.
     private func target(_ key: SalvageKey) -> DatabaseForm {
-        if let target = salvage.target { return target }
         switch salvage.form.content {
         case .plaintext: return .plaintext(pageSize: key.form.pageSize)
         case .encrypted(let secret, let cipher):
-            return .encrypted(secret, cipher: key.cipher ?? cipher)
+            return .encrypted(salvage.newKey ?? secret, cipher: key.cipher ?? cipher)
         }
     }
 }

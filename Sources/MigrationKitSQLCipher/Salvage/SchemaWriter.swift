@@ -5,6 +5,8 @@ import GRDB
 final class SchemaWriter {
     private let db: Database
     private(set) var unmade: [SalvageReport.Unmade] = []
+    /// The tables of full-text indexes that were made anew, so that nothing in them is lost.
+    private(set) var remade: Set<String> = []
 
     init(_ db: Database) {
         self.db = db
@@ -113,30 +115,35 @@ final class SchemaWriter {
 
     /// Makes a full-text index anew, of what it has content of.
     private func remake(_ object: SchemaObject, _ sql: String, _ module: String) throws {
-        let suffixes =
-            module == "fts5"
-            ? ["data", "idx", "docsize", "config"]
-            : ["segments", "segdir", "docsize", "stat"]
+        func shadow(_ suffix: String) -> String { "\(object.name)_\(suffix)" }
+        func quoted(_ suffix: String) -> String { shadow(suffix).quotedName }
         let name = object.name.quotedName
-        let (own, aside) = ("\(object.name)_content", "\(object.name)_salvaged")
+        let index =
+            module == "fts5"
+            ? ["data", "idx", "docsize"] : ["segments", "segdir", "docsize", "stat"]
+        // What was set for the index, and what it is made of, where it has content of its own.
+        let kept = try ["config", "content"].filter { try hasTable(shadow($0)) }
         try db.execute(sql: "SAVEPOINT remake")
         do {
-            for suffix in suffixes {
-                let shadow = "\(object.name)_\(suffix)".quotedName
-                try db.execute(sql: "DROP TABLE IF EXISTS main.\(shadow)")
+            for suffix in index {
+                try db.execute(sql: "DROP TABLE IF EXISTS main.\(quoted(suffix))")
             }
-            let hasContent = try hasTable(own)
-            if hasContent {
-                try db.execute(
-                    sql: "ALTER TABLE main.\(own.quotedName) RENAME TO \(aside.quotedName)"
-                )
+            for suffix in kept {
+                let aside = quoted(suffix + "_salvaged")
+                try db.execute(sql: "ALTER TABLE main.\(quoted(suffix)) RENAME TO \(aside)")
             }
             try Statement(db, sql).run()
-            if hasContent {
+            for suffix in kept {
+                let aside = quoted(suffix + "_salvaged")
                 try db.execute(
-                    sql: """
-                        DROP TABLE main.\(own.quotedName);
-                        ALTER TABLE main.\(aside.quotedName) RENAME TO \(own.quotedName)
+                    sql: suffix == "config"
+                        ? """
+                        INSERT OR IGNORE INTO main.\(quoted(suffix)) SELECT * FROM main.\(aside);
+                        DROP TABLE main.\(aside)
+                        """
+                        : """
+                        DROP TABLE main.\(quoted(suffix));
+                        ALTER TABLE main.\(aside) RENAME TO \(quoted(suffix))
                         """
                 )
             }
@@ -146,6 +153,7 @@ final class SchemaWriter {
             try db.execute(sql: "ROLLBACK TO remake; RELEASE remake")
             throw error
         }
+        remade.formUnion(index.map(shadow))
     }
 }
 

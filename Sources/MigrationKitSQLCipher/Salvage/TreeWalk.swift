@@ -45,7 +45,9 @@ final class TreeWalk {
         var trunk = Int(header.word(32))
         var count = 0
         while trunk != 0 {
-            guard (2...pages.pageCount).contains(trunk), owners[trunk] == Owner.nobody else { return }
+            guard (2...pages.pageCount).contains(trunk), owners[trunk] == Owner.nobody else {
+                return
+            }
             owners[trunk] = Owner.free
             count += 1
             guard pages.states[trunk] == .intact, let content = pages.content(trunk) else { return }
@@ -128,7 +130,9 @@ final class TreeWalk {
             hole(isOlder: true)
             deferred.append((page, tree, depth, after, through))
         case .intact:
-            guard isOfKind(page, tree), isInBounds(page, tree, after, through) else { return hole() }
+            guard isOfKind(page, tree), isInBounds(page, tree, after, through) else {
+                return hole()
+            }
             owners[page] = Int32(tree)
             read(page, tree: tree, depth: depth, after: after, through: through)
         }

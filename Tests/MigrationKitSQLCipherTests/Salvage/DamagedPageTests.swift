@@ -96,6 +96,9 @@ import Testing
             #expect(report.isComplete == (lost == 0), "\(place)")
             #expect(report.damagedPages.map(\.use) == [.table(table)], "\(place)")
         }
+        // Indexes, and full-text indexes that have their content elsewhere, are made anew.
+        let isRemade = page.map { $0.table.contains(/_(body|data|idx|docsize)$/) } ?? true
+        if isRemade { #expect(report.isComplete, "\(place)") }
         #expect(report.unmade == [], "\(place)")
         try new.write { db in
             let check = try String.fetchAll(db, sql: "PRAGMA integrity_check")

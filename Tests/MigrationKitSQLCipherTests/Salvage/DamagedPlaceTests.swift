@@ -21,7 +21,9 @@ import Testing
         try folder.write(name, data)
     }
 
-    private func rows(_ path: String, _ store: SmallStore, _ key: TestKey) throws -> [String: [String]] {
+    private func rows(_ path: String, _ store: SmallStore, _ key: TestKey) throws -> [String:
+        [String]]
+    {
         let queue = try store.open(path, key: key)
         defer { try? queue.close() }
         return try SmallStore.rows(of: queue)
@@ -38,13 +40,15 @@ import Testing
             key: key.key,
             options: .init(createsFile: true, cipher: cipher)
         )
-        try queue.write { try $0.execute(sql: "CREATE TABLE t(a); INSERT INTO t VALUES ('zettel')") }
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE t(a); INSERT INTO t VALUES ('zettel')")
+        }
         try queue.close()
         try flip(bytes: 11)
         let report = try DatabaseSalvage(
             folder.database,
-            form: .encrypted(key.key, cipher: cipher),
-            into: folder.path("new.db")
+            to: folder.path("new.db"),
+            form: .encrypted(key.key, cipher: cipher)
         ).run()
         let isComplete = report.isComplete
         #expect(isComplete)
@@ -86,8 +90,8 @@ import Testing
             #expect(throws: DatabaseSalvageError.opensNothing(path: folder.database)) {
                 try DatabaseSalvage(
                     folder.database,
-                    form: .encrypted(key.key, cipher: cipher),
-                    into: folder.path("new.db")
+                    to: folder.path("new.db"),
+                    form: .encrypted(key.key, cipher: cipher)
                 ).run()
             }
         }
@@ -127,10 +131,12 @@ import Testing
             // Every value is there, as it was, with its rowid.
             let values = try Row.fetchAll(
                 db,
-                sql: "SELECT id, c1, c2 FROM \(lost.table) WHERE id >= 4000000000000000000 ORDER BY id"
+                sql:
+                    "SELECT id, c1, c2 FROM \(lost.table) WHERE id >= 4000000000000000000 ORDER BY id"
             ).map { row in
                 let id = row[0] as Int64
-                return "\(id)|\(id)|" + row.databaseValues.dropFirst().map { "\($0)" }.joined(separator: "|")
+                return "\(id)|\(id)|"
+                    + row.databaseValues.dropFirst().map { "\($0)" }.joined(separator: "|")
             }
             #expect(values == before["deep"])
         }

@@ -21,8 +21,8 @@ import Testing
         let before = try folder.databaseData()
         let report = try DatabaseSalvage(
             folder.database,
-            form: .encrypted(key.key),
-            into: folder.path("new.db")
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
         ).run()
         let isComplete = report.isComplete
         #expect(isComplete, "\(report.unmade), \(report.tables.flatMap(\.gaps))")

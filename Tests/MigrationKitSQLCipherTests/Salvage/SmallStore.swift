@@ -86,7 +86,7 @@ struct SmallStore: CustomTestStringConvertible, Sendable {
         into output: String,
         options: DatabaseSalvage.Options = .init()
     ) throws -> SalvageReport {
-        try DatabaseSalvage(path, form: form(key), into: output, options: options).run()
+        try DatabaseSalvage(path, to: output, form: form(key), options: options).run()
     }
 
     func open(_ path: String, key: TestKey) throws -> DatabaseQueue {
