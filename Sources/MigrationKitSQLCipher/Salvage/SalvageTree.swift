@@ -12,6 +12,8 @@ struct SalvageTree {
         let through: Int64?
         /// Whether an older version of it was read instead.
         var isOlder = false
+        /// Whether it had leaves below it; `nil` where its depth tells.
+        var isInner: Bool?
     }
 
     let object: SchemaObject
@@ -40,11 +42,13 @@ struct SalvageTree {
 
     /// Whether a hole may have had leaves below it, and not been one itself.
     func isInner(_ hole: Hole) -> Bool {
-        leafDepth.map { hole.depth < $0 } ?? (attachedCount > 0)
+        hole.isInner ?? leafDepth.map { hole.depth < $0 } ?? (attachedCount > 0)
     }
 
     /// The same, as long as what was below it is looked for.
-    func mayBeInner(_ hole: Hole) -> Bool { leafDepth.map { hole.depth < $0 } ?? true }
+    func mayBeInner(_ hole: Hole) -> Bool {
+        hole.isInner ?? leafDepth.map { hole.depth < $0 } ?? true
+    }
 
     /// Whether its rows are wanted: an index is made anew.
     var hasRows: Bool { object.kind == .table }

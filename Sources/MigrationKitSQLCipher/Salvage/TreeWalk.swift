@@ -96,9 +96,15 @@ final class TreeWalk {
 
     /// Takes the pages of a part of a tree whose top was reached from nowhere.
     func attach(_ page: Int, to tree: Int) {
-        // Its depth isn't known: it tells nothing of the tree's other pages.
-        let depth = trees[tree].leafDepth
+        // Its depth isn't known: it tells nothing of the tree's other pages, nor they of it.
+        let (depth, holeCount) = (trees[tree].leafDepth, trees[tree].holes.count)
+        trees[tree].leafDepth = nil
         visit(page, tree: tree, depth: 1, after: nil, through: nil)
+        let leafDepth = trees[tree].leafDepth
+        for index in trees[tree].holes.indices.dropFirst(holeCount) {
+            let depth = trees[tree].holes[index].depth
+            trees[tree].holes[index].isInner = leafDepth.map { depth < $0 } ?? false
+        }
         trees[tree].leafDepth = depth
         trees[tree].attachedCount += 1
     }
