@@ -99,16 +99,15 @@ struct SalvageText {
     private static func describe(_ page: SalvageReport.DamagedPage) -> String {
         let use =
             switch page.use {
-            case .table(let name): "the table \(name.printable)"
-            case .index(let name): "the index \(name.printable), which was made anew"
-            case .schema: "the schema"
-            case .free: "nothing"
+            case .table(let name): "of the table \(name.printable)"
+            case .index(let name): "of the index \(name.printable), which was made anew"
+            case .schema: "of the schema"
+            case .free: "which is free"
             case .pointerMap: "a pointer map, which was made anew"
-            case .unknown: "it isn't known what"
+            case .unknown: "and it isn't known what it was for"
             }
-        return page.problem == .older
-            ? "Page \(page.number) is damaged in its newest version; an older one was read. Of: \(use)."
-            : "Page \(page.number) is damaged. Of: \(use)."
+        let age = page.problem == .older ? " in its newest version (an older one was read)" : ""
+        return "Page \(page.number) is damaged\(age), \(use)."
     }
 
     // MARK: - Tables
