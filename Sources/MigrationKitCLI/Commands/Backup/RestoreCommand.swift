@@ -98,10 +98,8 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
 
     /// Whether there is a file with something to lose.
     private static func hasContent(_ path: String) -> Bool {
-        let attributes = try? FileManager.default.attributesOfItem(
-            atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-        )
-        return (attributes?[.size] as? Int ?? 0) > 0
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
     }
 }
 
