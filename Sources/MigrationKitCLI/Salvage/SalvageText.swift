@@ -70,7 +70,8 @@ struct SalvageText {
                 "The file was cut short: the last \(missing == 1 ? "page is" : "\(missing) pages are") missing."
             )
         }
-        let pages = report.damagedPages.filter { $0.problem != .missing }
+        // That of the first page is said already.
+        let pages = report.damagedPages.filter { $0.problem != .missing && $0.number > 1 }
         for page in pages.prefix(Self.mostLines) { lines += wrapped(Self.describe(page)) }
         if pages.count > Self.mostLines {
             lines.append("And \(pages.count - Self.mostLines) more damaged pages.")

@@ -106,16 +106,21 @@ final class SalvageFilling {
     /// - Parameters:
     ///   - take: Gets a row, its rowid, and its page.
     ///   - lose: Is told of a row of which a part is missing.
+    ///   - miss: Is told of rows that a page should have and hasn't.
     private func forEachRow(
         on numbers: [Int],
         _ take: (SalvagedRow, Int64?, Int) throws -> Void,
-        lose: () -> Void
+        lose: () -> Void,
+        miss: (SalvageReport.Gap) -> Void = { _ in }
     ) throws {
         for number in numbers {
             monitor.advance(by: pages.form.pageSize)
             try monitor.checkCancellation()
             guard let page = pages.tree(number) else { continue }
-            for _ in 0..<page.badCellCount { lose() }
+            if page.badCellCount > 0 {
+                // Or there never were as many.
+                miss(.init(page: number, after: nil, through: nil, mostRows: page.badCellCount))
+            }
             for cell in page.cells {
                 switch content.payloads.payload(of: cell, on: page) {
                 case .whole(let payload):
@@ -151,6 +156,8 @@ final class SalvageFilling {
                 }
             } lose: {
                 result.lostRowCount += 1
+            } miss: {
+                result.gaps.append($0)
             }
         }
         found[tree] = result
@@ -179,6 +186,8 @@ final class SalvageFilling {
             result.lostRowCount += isTaken ? 0 : 1
         } lose: {
             result.lostRowCount += 1
+        } miss: {
+            result.gaps.append($0)
         }
         found[tree] = result
     }
@@ -203,7 +212,7 @@ final class SalvageFilling {
         found.compactMap { tree, table in
             guard !schema.remade.contains(table.name) else { return nil }
             var table = table
-            table.gaps = gaps(of: tree)
+            table.gaps += gaps(of: tree)
             return table
         }.sorted { $0.name < $1.name }
     }

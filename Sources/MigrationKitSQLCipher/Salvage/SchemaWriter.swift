@@ -77,26 +77,48 @@ final class SchemaWriter {
         let isContentless = sql.contains(/(?i)\bcontent\s*=\s*(''|"")/)
         try attempt(object) {
             if !isWhole, isFullText, !isContentless {
-                return try self.remake(object, sql, module)
+                return try self.undoing { try self.remake(object, sql, module) }
             }
-            try self.enter(object, sql)
-            guard !isWhole else { return }
-            let name = object.name.quotedName
-            if isFullText {
-                try Statement(
-                    self.db,
-                    "INSERT INTO \(name) (\(name)) VALUES ('integrity-check')"
-                ).run()
-            } else if module == "rtree" {
-                let finding = try String.fetchOne(
-                    self.db,
-                    sql: "SELECT rtreecheck('main', ?)",
-                    arguments: [object.name]
-                )
-                guard finding == "ok" else {
-                    throw DatabaseError(resultCode: .SQLITE_ERROR, message: finding)
-                }
+            try self.undoing {
+                try self.enter(object, sql)
+                guard !isWhole else { return }
+                try self.check(object, isFullText: isFullText, module)
             }
+        }
+    }
+
+    /// Looks whether a virtual table finds its shadow tables in order.
+    private func check(_ object: SchemaObject, isFullText: Bool, _ module: String) throws {
+        let name = object.name.quotedName
+        if isFullText {
+            try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('integrity-check')").run()
+        } else if module == "rtree" {
+            let finding = try String.fetchOne(
+                db,
+                sql: "SELECT rtreecheck('main', ?)",
+                arguments: [object.name]
+            )
+            guard finding == "ok" else {
+                throw DatabaseError(resultCode: .SQLITE_ERROR, message: finding)
+            }
+        }
+    }
+
+    /// Undoes what was begun where it fails: the shadow tables stay, as ordinary ones.
+    private func undoing(_ body: () throws -> Void) throws {
+        try db.execute(sql: "SAVEPOINT migrationkit_salvage")
+        do {
+            try body()
+            try db.execute(sql: "RELEASE migrationkit_salvage")
+        } catch {
+            try db.execute(
+                sql: """
+                    ROLLBACK TO migrationkit_salvage;
+                    RELEASE migrationkit_salvage;
+                    PRAGMA writable_schema = RESET
+                    """
+            )
+            throw error
         }
     }
 
@@ -123,41 +145,35 @@ final class SchemaWriter {
             ? ["data", "idx", "docsize"] : ["segments", "segdir", "docsize", "stat"]
         // What was set for the index, and what it is made of, where it has content of its own.
         let kept = try ["config", "content"].filter { try hasTable(shadow($0)) }
-        try db.execute(sql: "SAVEPOINT remake")
-        do {
-            for suffix in index {
-                try db.execute(sql: "DROP TABLE IF EXISTS main.\(quoted(suffix))")
-            }
-            for suffix in kept {
-                let aside = quoted(suffix + "_salvaged")
-                try db.execute(sql: "ALTER TABLE main.\(quoted(suffix)) RENAME TO \(aside)")
-            }
-            try Statement(db, sql).run()
-            for suffix in kept {
-                let aside = quoted(suffix + "_salvaged")
-                try db.execute(
-                    sql: suffix == "config"
-                        ? """
-                        INSERT OR IGNORE INTO main.\(quoted(suffix)) SELECT * FROM main.\(aside);
-                        DROP TABLE main.\(aside)
-                        """
-                        : """
-                        DROP TABLE main.\(quoted(suffix));
-                        ALTER TABLE main.\(aside) RENAME TO \(quoted(suffix))
-                        """
-                )
-            }
-            try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('rebuild')").run()
-            try db.execute(sql: "RELEASE remake")
-        } catch {
-            try db.execute(sql: "ROLLBACK TO remake; RELEASE remake")
-            throw error
+        for suffix in index {
+            try db.execute(sql: "DROP TABLE IF EXISTS main.\(quoted(suffix))")
         }
+        for suffix in kept {
+            let aside = quoted(suffix + "_salvaged")
+            try db.execute(sql: "ALTER TABLE main.\(quoted(suffix)) RENAME TO \(aside)")
+        }
+        try Statement(db, sql).run()
+        for suffix in kept {
+            let aside = quoted(suffix + "_salvaged")
+            try db.execute(
+                sql: suffix == "config"
+                    ? """
+                    INSERT OR IGNORE INTO main.\(quoted(suffix)) SELECT * FROM main.\(aside);
+                    DROP TABLE main.\(aside)
+                    """
+                    : """
+                    DROP TABLE main.\(quoted(suffix));
+                    ALTER TABLE main.\(aside) RENAME TO \(quoted(suffix))
+                    """
+            )
+        }
+        try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('rebuild')").run()
         remade.formUnion(index.map(shadow))
     }
 }
 
 extension DatabaseError {
-    /// Whether it is a virtual table that finds its own tables damaged.
-    fileprivate var isOfVirtualTable: Bool { extendedResultCode == .SQLITE_CORRUPT_VTAB }
+    /// Whether it is a virtual table that finds its own tables damaged: the file itself was made
+    /// just now.
+    fileprivate var isOfVirtualTable: Bool { resultCode == .SQLITE_CORRUPT }
 }

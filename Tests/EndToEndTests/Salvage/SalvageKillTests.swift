@@ -39,7 +39,8 @@ import Testing
             """
         )
         var damaged = try tool.folder.data("store.db")
-        damaged[4096 * 9 + 100] ^= 1
+        // Leaves of the table are among these, and some of the index.
+        for page in 10...15 { damaged[4096 * (page - 1) + 100] ^= 1 }
         try tool.folder.write("store.db", damaged)
 
         let whole = try run(under: ["-e", "trace=\(Self.calls.joined(separator: ","))"])

@@ -37,7 +37,8 @@ import Testing
                 try salvage(to: output)
             }
         }
-        #expect(throws: DatabaseConversionError.cannotWrite(path: folder.path("a/b"), code: ENOENT)) {
+        #expect(throws: DatabaseConversionError.cannotWrite(path: folder.path("a/b"), code: ENOENT))
+        {
             try salvage(to: "a/b")
         }
         #expect(try folder.databaseData() == before)
