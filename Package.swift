@@ -78,6 +78,8 @@ let package = Package(
                 "CSQLCipher",
                 "FileLock",
                 "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
