@@ -170,6 +170,7 @@ let package = Package(
                 "CSQLCipher",
                 "FirstLaunchProbe",
                 "KeyStore",
+                "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
                 "TestSupport",

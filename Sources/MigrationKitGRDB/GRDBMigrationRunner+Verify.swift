@@ -93,13 +93,11 @@ extension GRDBMigrationRunner {
             }
         }
         guard isFull else { return }
-        var suspects: [RowConstraints.Suspect] = []
+        var constraints = RowConstraints()
         try monitor.check("integrity_check", in: writer) { db in
-            try GRDBMigrationVerifier.integrity(in: db, suspects: &suspects)
+            try GRDBMigrationVerifier.integrity(in: db, &constraints)
         }
-        try monitor.check("row_constraints", in: writer) { db in
-            try RowConstraints.check(suspects, in: db)
-        }
+        try monitor.check("row_constraints", in: writer) { try constraints.check(in: $0) }
         try monitor.check("virtual_tables") {
             try writer.writeWithoutTransaction { db in
                 try monitor.watching(db) { try VirtualTables.check(in: db) }

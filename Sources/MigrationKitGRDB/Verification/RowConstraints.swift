@@ -2,7 +2,19 @@ import GRDB
 
 /// The rows that break what their table demands of them: NOT NULL, CHECK, the types of a STRICT
 /// table. They come from before the constraint, from a program that turned it off, from a bad disk.
-enum RowConstraints {
+struct RowConstraints {
+    /// The tables that have such rows.
+    private(set) var suspects: [Suspect] = []
+
+    /// Whether SQLite could read all tables.
+    var isComplete = true
+
+    /// Takes a table in, once.
+    mutating func suspect(_ suspect: Suspect) {
+        guard !suspects.contains(where: { $0.table == suspect.table }) else { return }
+        suspects.append(suspect)
+    }
+
     /// A table of which `integrity_check` says that it has such rows, without saying which.
     struct Suspect {
         let table: String
@@ -35,12 +47,14 @@ enum RowConstraints {
     }
 
     /// Finds the rows.
-    static func check(_ suspects: [Suspect], in db: Database) throws -> VerificationOutcome {
-        var outcome = VerificationOutcome()
+    func check(in db: Database) throws -> VerificationOutcome {
+        var outcome = VerificationOutcome(
+            note: isComplete ? nil : "only as far as integrity_check could read"
+        )
         for suspect in suspects {
             let before = outcome.count
             let rows = try RowAddress(suspect.table, db)
-            for rule in try rules(of: suspect.table, db) {
+            for rule in try Self.rules(of: suspect.table, db) {
                 let addresses = try Int64.fetchCursor(db, sql: rows.query(where: rule.condition))
                 while let address = try addresses.next() {
                     outcome.add(rows.finding(address, rule.fault))
