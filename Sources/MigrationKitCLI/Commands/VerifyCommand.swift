@@ -10,7 +10,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             commandName: "verify",
             abstract: "Check that the database is sound.",
             usage:
-                "\(Migrations.programName) verify [--full] [--require-index <table.index> ...] [<options>]",
+                "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, and looks for the required \
                 indexes. Changes nothing.
@@ -50,7 +50,10 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let progress = VerificationProgress(context: context, printsLines: !json)
+        let progress = VerificationProgress(
+            context: context,
+            lines: json ? .none : full ? .withTimes : .withoutTimes
+        )
         do {
             if full {
                 let verification = try fullVerification(in: context)

@@ -9,13 +9,17 @@ final class VerificationProgress: @unchecked Sendable {
     private var done: [VerificationCheck] = []
 
     private let context: CommandContext
-    private let printsLines: Bool
+    private let lines: Lines
     private let cancellation = MigrationCancellation()
 
-    /// - Parameter printsLines: Whether the checks are printed for people.
-    init(context: CommandContext, printsLines: Bool) {
+    /// What is printed for people.
+    enum Lines {
+        case none, withoutTimes, withTimes
+    }
+
+    init(context: CommandContext, lines: Lines) {
         self.context = context
-        self.printsLines = printsLines
+        self.lines = lines
     }
 
     /// The checks that are done, also where the verification ends with an error.
@@ -44,7 +48,7 @@ final class VerificationProgress: @unchecked Sendable {
         case .checkFinished(let check):
             lock.withLock { done.append(check) }
             show(nil)
-            if printsLines { context.output(check.text) }
+            if lines != .none { context.output(check.text(hasTime: lines == .withTimes)) }
         }
     }
 
@@ -61,9 +65,10 @@ struct VerificationInterruption: Error {
 }
 
 extension VerificationCheck {
-    /// For people: a line with the time, and lines about what is wrong.
-    fileprivate var text: String {
-        var lines = ["\(ok ? "ok    " : "FAILED")  \(name)  \(duration(seconds))"]
+    /// For people: a line that tells the outcome, and lines about what is wrong.
+    fileprivate func text(hasTime: Bool) -> String {
+        let time = hasTime ? "  \(duration(seconds))" : ""
+        var lines = ["\(ok ? "ok    " : "FAILED")  \(name)\(time)"]
         if let detail { lines.append("        \(detail)") }
         if findings.map(\.text) != [detail] {
             lines += findings.map { "        - \($0.text)" }

@@ -34,6 +34,9 @@ public struct DatabaseVerification: Sendable {
     let requiredIndexes: [RequiredIndexSpec]
     let open: @Sendable () throws -> any DatabaseWriter
 
+    /// Whether the database is closed at the end.
+    private(set) var closes = false
+
     /// Who watches, and may end it.
     public var options: VerificationOptions
 
@@ -71,6 +74,7 @@ public struct DatabaseVerification: Sendable {
                 return try EncryptedDatabase.open(path, key: key, options: opening)
             }
         )
+        closes = true
     }
 
     /// Prepares the verification of a database that the host opens itself.
@@ -82,7 +86,7 @@ public struct DatabaseVerification: Sendable {
     ///   - runner: Its steps, required indexes and checks of its own.
     ///   - requiredIndexes: Indexes that are required beside the runner's own.
     ///   - options: Who watches, and may end it.
-    ///   - open: Opens the database. It is closed at the end.
+    ///   - open: Opens the database, or gives one that is open. It is left so.
     public init(
         _ path: String,
         form: DatabaseForm?,

@@ -22,7 +22,7 @@ struct VerificationRun {
         }
         let log = try monitor.check("write_ahead_log") { try checkLog(report) }
         guard let writer = try open(report) else { return monitor.checks }
-        defer { try? writer.close() }
+        defer { if verification.closes { try? writer.close() } }
         do {
             if !log.ok {
                 writer.writeWithoutTransaction { $0.setCheckpointOnClose(false) }
