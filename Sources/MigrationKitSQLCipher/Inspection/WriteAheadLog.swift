@@ -19,7 +19,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     static let headerCount = 32
     private static let frameHeaderCount = 24
 
-    /// Reads a log. Its file has no locks of its own, so that it may be opened by hand.
+    /// Reads a log once. Its file has no locks of its own, so that it may be opened by hand.
     ///
     /// - Returns: `nil` if the file is empty, or no log of any page size.
     init?(path: String) {
@@ -49,7 +49,9 @@ public struct WriteAheadLog: Equatable, Sendable {
             let isWhole = sum.isEqual(to: frame, at: 16)
             guard isOfThisUse, isWhole else {
                 // The sum goes on from the log's own header, and so fits no frame of another use.
-                isDamaged = isWhole || isOfThisUse && Self.hasLostCommit(frame, after: before)
+                isDamaged =
+                    isWhole || isOfThisUse && Self.hasLostCommit(frame, after: before)
+                    || Self.losesTransaction(file, header, pageSize, from: whole)
                 break
             }
             whole += 1
@@ -57,8 +59,20 @@ public struct WriteAheadLog: Equatable, Sendable {
             if Self.word(frame, 4) != 0 { committed = whole }
         }
         (frameCount, committedFrameCount) = (whole, committed)
-        isDamaged = isDamaged || Self.losesTransaction(file, header, pageSize, from: whole)
         damagedFrame = isDamaged ? whole + 1 : nil
+    }
+
+    /// Reads a log to which others may be writing. What looks damaged for that moves on.
+    ///
+    /// - Returns: As ``init(path:)``.
+    static func settled(path: String) -> WriteAheadLog? {
+        var last: WriteAheadLog?
+        for _ in 0..<10 {
+            let log = WriteAheadLog(path: path)
+            if log?.damagedFrame == nil || log == last { return log }
+            last = log
+        }
+        return last
     }
 
     /// Whether a frame would be whole and the last of a transaction if one bit were another in what
