@@ -43,7 +43,10 @@ public struct KeyResolver: Sendable {
         case .prompt(let text):
             return try TerminalPrompt.read(text, named: source)
         case .keyStore(let service, let account):
-            return try Self.text(of: keyStore().entry(service: service, account: account), named: source)
+            return try Self.text(
+                of: keyStore().entry(service: service, account: account),
+                named: source
+            )
         }
     }
 
