@@ -216,7 +216,9 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"],
+            dependencies: [
+                "FirstLaunchProbe", "migrationkit-cli", "PlainMigratorProbe", "TestSupport",
+            ],
             exclude: ["Snapshots"]
         ),
     ]

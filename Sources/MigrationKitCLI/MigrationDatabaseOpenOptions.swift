@@ -123,20 +123,30 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     /// Opens the database with its key.
     ///
-    /// - Parameter attempt: Opens it with a key, or with none; may be called several times, where a
-    ///   rotation of the key is going on.
+    /// - Parameters:
+    ///   - isReadOnly: Whether nothing is to be changed in the Secret Service.
+    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
+    ///     for as long as for other locks.
+    ///   - attempt: Opens it with a key, or with none; may be called several times, where a rotation
+    ///     is going on.
     func open<Value>(
         isReadOnly: Bool = false,
+        timeout: TimeInterval? = nil,
         _ attempt: (DatabaseKey?) throws -> Value
     ) throws -> Value {
-        guard let stored = storedKey(isReadOnly: isReadOnly) else { return try attempt(key()) }
+        guard let stored = storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
+            return try attempt(key())
+        }
         return try stored.open(attempt)
     }
 
     /// The key in the Secret Service, if it is there that the options say it is.
     ///
-    /// - Parameter isReadOnly: Whether nothing is to be changed there.
-    func storedKey(isReadOnly: Bool = false) -> StoredKey? {
+    /// - Parameters:
+    ///   - isReadOnly: Whether nothing is to be changed there.
+    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
+    ///     for as long as for other locks.
+    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {
         guard !isPlaintext, let dbPath, let source = keySource,
             case .keyStore(let service, let account) = source
         else { return nil }
@@ -148,6 +158,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             account: account,
             cipher: cipher,
             isReadOnly: isReadOnly,
+            timeout: timeout ?? busyTimeout,
             read: { try KeyResolver.key(of: $0, named: source, form: form) }
         )
     }

@@ -74,6 +74,7 @@ struct StoredKeyDatabaseOptions: ParsableArguments {
                 kdfAlgorithm: kdfAlgorithm,
                 hmacAlgorithm: hmacAlgorithm
             ),
+            timeout: 0,
             read: { try KeyResolver.key(of: $0, named: source, form: form) }
         )
     }

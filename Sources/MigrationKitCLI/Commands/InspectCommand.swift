@@ -79,7 +79,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     ) throws -> FileReport {
         var last: FileReport?
         do {
-            return try options.open(isReadOnly: true) { key in
+            return try options.open(isReadOnly: true, timeout: 0) { key in
                 let report = try inspect(path, with: key, options)
                 last = report
                 if report.key == .wrong { throw EncryptedDatabaseError.wrongKey(path: path) }

@@ -25,7 +25,8 @@ extension ConversionCommand {
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
         guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
-        let stored = isNew ? nil : options.storedKey()
+        let stored =
+            try isNew ? nil : options.storedKey(timeout: conversion.lockTimeout(in: context))
         guard let key = try stored?.provenKey() ?? options.key() else {
             throw MigrationCLIError.noKeyToConvert
         }

@@ -40,6 +40,7 @@ extension EncryptedStore {
             account: account,
             cipher: options.cipher,
             isReadOnly: options.isReadOnly,
+            timeout: options.busyTimeout,
             read: { try $0.key(assuming: keyForm) }
         )
     }

@@ -66,6 +66,7 @@ public struct KeyRotation: Sendable {
                 service: service,
                 account: account,
                 cipher: cipher,
+                timeout: 0,
                 read: { try $0.key(assuming: keyForm) }
             ),
             keepsOldKey: keepsOldKey,

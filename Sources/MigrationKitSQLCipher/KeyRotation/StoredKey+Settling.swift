@@ -13,18 +13,31 @@ extension StoredKey {
 
     // MARK: - Before an Opening
 
-    /// Settles what is pending for the file, unless that is somebody's at the moment. What fails in
-    /// that leaves the database as easy to open as it was.
+    /// Settles what is pending for the file, once it is nobody's. What fails in that leaves the
+    /// database as easy to open as it was.
     ///
     /// - Returns: Whether there was anything.
     func settleIfFree() -> Bool {
         let path = file.resolvedPath
         // Where the item opens the file, nothing else is needed.
         let pending = ((try? pendingKeys()) ?? []).filter { $0.path == path }
-        if !isReadOnly {
-            for pending in pending { try? settleIfFree(pending) }
+        for pending in pending {
+            try? waitForReplacement(by: pending)
+            if !isReadOnly { try? settleIfFree(pending) }
         }
         return !pending.isEmpty
+    }
+
+    /// Waits until a rotation that is going on has replaced the file.
+    private func waitForReplacement(by pending: PendingKey) throws {
+        let lock = Self.lock(file.resolvedPath)
+        guard timeout > 0, lock.isHeld, let new = try key(of: pending) else { return }
+        let deadline = ContinuousClock.now + .seconds(min(timeout, 3e9))
+        while lock.isHeld, ContinuousClock.now < deadline {
+            let inspection = try FileInspection(file, cipher: cipher)
+            if try inspection.opens(with: inspection.derive(new)) { return }
+            usleep(20_000)
+        }
     }
 
     /// Settles one, unless it is somebody's at the moment.

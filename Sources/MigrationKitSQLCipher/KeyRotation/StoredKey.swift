@@ -1,4 +1,4 @@
-import FileLock
+import Foundation
 import KeyStore
 
 /// The key of a database that is in a key store: in its item, or, while it is rotated, in the
@@ -16,6 +16,7 @@ package struct StoredKey: Sendable {
     let account: String?
     let cipher: CipherSettings
     let isReadOnly: Bool
+    let timeout: TimeInterval
     let read: @Sendable (KeyEntry) throws -> DatabaseKey
 
     /// - Parameters:
@@ -25,6 +26,7 @@ package struct StoredKey: Sendable {
     ///   - account: The account of it; `nil` for the service's only item.
     ///   - cipher: How the file is encrypted, beside the key.
     ///   - isReadOnly: Whether a rotation that was not finished is to be left as it is.
+    ///   - timeout: How long to wait, in seconds, for a rotation that is going on.
     ///   - read: Takes the key out of an item.
     package init(
         path: String,
@@ -33,6 +35,7 @@ package struct StoredKey: Sendable {
         account: String?,
         cipher: CipherSettings,
         isReadOnly: Bool = false,
+        timeout: TimeInterval,
         read: @escaping @Sendable (KeyEntry) throws -> DatabaseKey
     ) {
         file = DatabaseFile(path)
@@ -41,11 +44,13 @@ package struct StoredKey: Sendable {
         self.account = account
         self.cipher = cipher
         self.isReadOnly = isReadOnly
+        self.timeout = timeout
         self.read = read
     }
 
     /// Opens the database with whichever key opens it. A rotation that was not finished, and that
-    /// nobody is at, is finished or undone before.
+    /// nobody is at, is finished or undone before. One that somebody is at is waited for until the
+    /// file is replaced: who opens it before that would keep the other waiting, and be kept waiting.
     ///
     /// Another process may rotate the key meanwhile. Then an item that was read is the old one when
     /// the file is opened, or it is not there for an instant: where the key is wrong or missing, the
@@ -81,14 +86,22 @@ package struct StoredKey: Sendable {
     ) throws -> Value {
         var entry = try item()
         guard isThere else { return try attempt(key(of: entry), false) }
-        let isPending = settleIfFree()
+        var isPending = settleIfFree()
         if isPending { entry = try item() }
+        var waitsAgain = true
         while true {
             let failure: any Error
             do {
                 return try attempt(key(of: entry), isPending)
             } catch let error as EncryptedDatabaseError where error.isWrongKey {
                 failure = error
+            } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
+                // A rotation has begun since it was looked for, and both have waited for each other.
+                waitsAgain = false
+                isPending = settleIfFree()
+                guard isPending else { throw error }
+                entry = try item()
+                continue
             } catch let error as KeyStoreError where error.isNotFound && entry == nil {
                 failure = error
             }
@@ -122,6 +135,7 @@ package struct StoredKey: Sendable {
             service: service,
             account: account,
             cipher: cipher,
+            timeout: timeout,
             read: read
         )
     }
@@ -231,6 +245,12 @@ package struct StoredKey: Sendable {
 extension EncryptedDatabaseError {
     var isWrongKey: Bool {
         if case .wrongKey = self { true } else { false }
+    }
+}
+
+extension EncryptedDatabaseError {
+    fileprivate var isLocked: Bool {
+        if case .locked = self { true } else { false }
     }
 }
 

@@ -40,7 +40,8 @@ struct RotatedStore {
             keyStore: keys ?? self.keys,
             service: Self.service,
             account: "main",
-            options: .init(isReadOnly: isReadOnly)
+            // Rotations that stand still for a test are not worth waiting for.
+            options: .init(isReadOnly: isReadOnly, busyTimeout: 0.1)
         )
     }
 
