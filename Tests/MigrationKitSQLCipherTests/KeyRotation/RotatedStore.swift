@@ -32,16 +32,20 @@ struct RotatedStore {
     var path: String { folder.database }
 
     /// The store as an app has it.
-    func store(_ keys: (any KeyStore)? = nil, path: String? = nil, isReadOnly: Bool = false)
-        -> EncryptedStore
-    {
+    ///
+    /// - Parameter busyTimeout: Rotations that stand still for a test are not worth waiting for.
+    func store(
+        _ keys: (any KeyStore)? = nil,
+        path: String? = nil,
+        isReadOnly: Bool = false,
+        busyTimeout: TimeInterval = 0.1
+    ) -> EncryptedStore {
         EncryptedStore(
             path: path ?? self.path,
             keyStore: keys ?? self.keys,
             service: Self.service,
             account: "main",
-            // Rotations that stand still for a test are not worth waiting for.
-            options: .init(isReadOnly: isReadOnly, busyTimeout: 0.1)
+            options: .init(isReadOnly: isReadOnly, busyTimeout: busyTimeout)
         )
     }
 
@@ -92,9 +96,11 @@ struct RotatedStore {
     func content(
         _ keys: (any KeyStore)? = nil,
         path: String? = nil,
-        isReadOnly: Bool = false
+        isReadOnly: Bool = false,
+        busyTimeout: TimeInterval = 0.1
     ) throws -> String? {
-        let queue = try store(keys, path: path, isReadOnly: isReadOnly).open() as DatabaseQueue
+        let store = store(keys, path: path, isReadOnly: isReadOnly, busyTimeout: busyTimeout)
+        let queue = try store.open() as DatabaseQueue
         defer { try? queue.close() }
         return try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") }
     }
