@@ -3,7 +3,7 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
-.PHONY: demo test build format format-check docs install clean
+.PHONY: demo test build bench format format-check docs install clean
 
 ## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
 demo:
@@ -20,7 +20,13 @@ test:
 ## Builds the tool for use: optimised, with the Swift runtime inside.
 build:
 	Scripts/bootstrap
-	$(SWIFT) build -c release --static-swift-stdlib --product migrationkit-cli
+	$(SWIFT) build -c release --static-swift-stdlib -Xlinker --strip-all --product migrationkit-cli
+
+## Measures against other tools; one workload or several with ONLY="W1 W5".
+bench: build
+	Scripts/bootstrap --bench
+	$(SWIFT) build -c release --package-path Benchmarks/Probe
+	Benchmarks/run $(ONLY)
 
 ## Installs the tool, its manual page, and what shells complete its commands with.
 install: build

@@ -13,6 +13,26 @@ extension GRDBMigrationRunner {
         try writer.read(MigrationJournal.read)
     }
 
+    /// Where every migration stands, all of it read in one transaction.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    public func overview(of writer: any DatabaseWriter) throws -> MigrationOverview {
+        try writer.read { db in
+            let applied = try MigrationLedger.read(db)
+            let records = try MigrationJournal.records(db).filter { applied.contains($0.key) }
+            let unknown = registry.unknown(among: applied)
+            return MigrationOverview(
+                applied: applied,
+                pending: registry.pending(given: applied),
+                changed: registry.changed(among: applied, records),
+                missing: unknown.missing,
+                newer: unknown.newer,
+                records: records
+            )
+        }
+    }
+
     /// What is remembered of the applied steps, by their identifiers: when they were applied, how
     /// long they took, which text they had.
     ///
@@ -22,10 +42,7 @@ extension GRDBMigrationRunner {
     public func migrationRecords(
         in writer: any DatabaseWriter
     ) throws -> [String: MigrationRecord] {
-        try writer.read { db in
-            let applied = try MigrationLedger.read(db)
-            return try MigrationJournal.records(db).filter { applied.contains($0.key) }
-        }
+        try overview(of: writer).records
     }
 
     /// The identifiers of the steps that were changed after they were applied, in order.
@@ -33,7 +50,7 @@ extension GRDBMigrationRunner {
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func changedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
-        try writer.read { try registry.changed(among: MigrationLedger.read($0), $0) }
+        try overview(of: writer).changed
     }
 
     /// The identifiers of the applied steps that this runner should have and hasn't, sorted: it has
@@ -42,7 +59,7 @@ extension GRDBMigrationRunner {
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func missingMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
-        registry.unknown(among: try appliedMigrationIdentifiers(in: writer)).missing
+        try overview(of: writer).missing
     }
 
     /// Accepts the text that applied steps have now in place of the one that ran.

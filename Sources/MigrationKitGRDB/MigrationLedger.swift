@@ -101,8 +101,15 @@ extension MigrationRegistry<Database> {
     /// The applied steps whose checksum is another one than the journal has, in order.
     func changed(among applied: Set<String>, _ db: Database) throws -> [String] {
         guard steps.contains(where: { $0.checksum != nil }) else { return [] }
-        let records = try MigrationJournal.records(db)
-        return steps.compactMap { step in
+        return changed(among: applied, try MigrationJournal.records(db))
+    }
+
+    /// The applied steps whose checksum is another one than they are remembered with, in order.
+    func changed(
+        among applied: Set<String>,
+        _ records: [String: MigrationRecord]
+    ) -> [String] {
+        steps.compactMap { step in
             guard let checksum = step.checksum, applied.contains(step.identifier),
                 let recorded = records[step.identifier]?.checksum, recorded != checksum
             else { return nil }

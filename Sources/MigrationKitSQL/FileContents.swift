@@ -12,18 +12,45 @@ package enum FileContents {
         return try of(descriptor)
     }
 
+    /// Reads a file, and never a pipe or a device: one may have no writer, the other no end.
+    ///
+    /// - Returns: `nil` if it is no regular file.
+    /// - Throws: `POSIXError`.
+    static func ofRegularFile(_ path: String) throws -> [UInt8]? {
+        // Opening a pipe waits for its writer, unless told otherwise.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw systemError() }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw systemError() }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return try of(descriptor, expecting: Int(status.st_size))
+    }
+
     /// Reads an open descriptor to its end.
     ///
+    /// - Parameter count: How many bytes are probably there.
+    ///
     /// - Throws: `POSIXError`.
-    package static func of(_ descriptor: Int32) throws -> [UInt8] {
+    package static func of(
+        _ descriptor: Int32,
+        expecting count: Int = 1 << 16
+    ) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        // One byte more than is expected, so that the end is seen.
+        var room = min(count, 1 << 24) + 1
         while true {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw systemError() }
-            guard count > 0 else { return bytes }
-            bytes += piece[..<count]
+            var got = 0
+            let piece = try [UInt8](unsafeUninitializedCapacity: room) { memory, used in
+                repeat {
+                    got = read(descriptor, memory.baseAddress, room)
+                } while got < 0 && errno == EINTR
+                guard got >= 0 else { throw systemError() }
+                used = got
+            }
+            guard got > 0 else { return bytes }
+            if bytes.isEmpty { bytes = piece } else { bytes += piece }
+            room = 1 << 16
         }
     }
 

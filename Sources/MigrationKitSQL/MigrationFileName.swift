@@ -52,6 +52,6 @@ struct MigrationFileName {
 
     /// The version of a name that begins with it.
     static func number(of name: String) -> MigrationVersion? {
-        MigrationVersion(of: name, separators: ["-", "."])
+        MigrationVersion(of: name, separators: "-.")
     }
 }

@@ -111,7 +111,7 @@ extension MigrationFolder {
         // A clock that is behind must not put the migration before one that is there.
         let isLater =
             latest.map { latest in
-                MigrationVersion(of: time.filter { $0 != "-" }, separators: [])
+                MigrationVersion(of: time.filter { $0 != "-" }, separators: "")
                     .map { $0 > latest.version } ?? false
             } ?? true
         return isLater ? time : successor(of: digits)

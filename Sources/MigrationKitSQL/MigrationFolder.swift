@@ -52,7 +52,7 @@ public struct MigrationFolder: Sendable {
     public init(path: String) throws {
         let folder = SQLFolder(path: path)
         let sources = try MigrationFiles.group(folder.migrationFiles())
-            .map { try MigrationSource($0, in: folder) }
+            .concurrentMap { try MigrationSource($0, in: folder) }
         guard let first = sources.first else {
             throw MigrationFolderError.empty(path: path)
         }
@@ -64,18 +64,15 @@ public struct MigrationFolder: Sendable {
                 otherFile: other.files.up.path
             )
         }
-        let migrations = try sources.map { source in
+        let format = first.format
+        let migrations = try sources.concurrentMap { source in
             let file = source.files.up
-            let scripts = try MigrationScripts(
-                source.parts(),
-                of: file.identifier,
-                format: source.format
-            )
-            return (file: file, scripts: scripts)
+            let scripts = try MigrationScripts(source.parts(), of: file.identifier, format: format)
+            return (file: file, scripts: scripts, step: Self.step(file, scripts))
         }
         self.path = path
-        self.format = first.format
-        self.steps = migrations.map { Self.step($0.file, $0.scripts) }
+        self.format = format
+        self.steps = migrations.map(\.step)
         self.scripts = Dictionary(
             uniqueKeysWithValues: migrations.map {
                 ($0.file.identifier, MigrationSQL($0.scripts))
@@ -107,14 +104,20 @@ public struct MigrationFolder: Sendable {
 
 /// The SQL of a step, as it stands in its files.
 public struct MigrationSQL: Equatable, Sendable {
-    /// What applies the step.
-    public let up: String
-
-    /// What takes it back; `nil` if nothing does.
-    public let down: String?
+    private let scripts: MigrationScripts
 
     init(_ scripts: MigrationScripts) {
-        up = scripts.up.text
-        down = scripts.down?.text
+        self.scripts = scripts
+    }
+
+    /// What applies the step.
+    public var up: String { scripts.up.text }
+
+    /// What takes it back; `nil` if nothing does.
+    public var down: String? { scripts.down?.text }
+
+    /// Whether both have the same SQL.
+    public static func == (left: MigrationSQL, right: MigrationSQL) -> Bool {
+        left.up == right.up && left.down == right.down
     }
 }

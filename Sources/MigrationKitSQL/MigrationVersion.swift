@@ -10,17 +10,17 @@ struct MigrationVersion: Hashable, Comparable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - separators: What may stand between two numbers.
+    ///   - separators: The ASCII characters that may stand between two numbers.
     /// - Returns: `nil` if the name doesn't begin with a digit.
-    init?(of name: some StringProtocol, separators: Set<Character>) {
+    init?(of name: some StringProtocol, separators: String) {
         var numbers: [String] = []
-        var rest = name[...]
+        var rest = name.utf8[...]
         while true {
-            let digits = rest.prefix { ("0"..."9").contains($0) }
+            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard !digits.isEmpty else { break }
-            numbers.append(String(digits.drop { $0 == "0" }))
+            numbers.append(String(decoding: digits.drop { $0 == UInt8(ascii: "0") }, as: UTF8.self))
             rest = rest[digits.endIndex...]
-            guard let separator = rest.first, separators.contains(separator) else { break }
+            guard let separator = rest.first, separators.utf8.contains(separator) else { break }
             rest = rest.dropFirst()
         }
         guard !numbers.isEmpty else { return nil }

@@ -15,7 +15,7 @@ struct SQLFolder {
             guard !name.hasPrefix("."), isFolder(name) else { return [] }
             return try DieselFormat.names(
                 inFolder: name,
-                contents: try SQLFolder(path: url(of: name).path).contents()
+                contents: try SQLFolder(path: path(of: name)).contents()
             )
         }
     }
@@ -37,41 +37,33 @@ struct SQLFolder {
 
     /// Whether there is something by the name.
     func has(_ name: String) -> Bool {
-        FileManager.default.fileExists(atPath: url(of: name).path)
+        FileManager.default.fileExists(atPath: path(of: name))
     }
 
     private func isFolder(_ name: String) -> Bool {
         var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: url(of: name).path, isDirectory: &isFolder)
+        return FileManager.default.fileExists(atPath: path(of: name), isDirectory: &isFolder)
             && isFolder.boolValue
     }
 
-    private func url(of name: String) -> URL {
-        URL(fileURLWithPath: path, isDirectory: true).appendingPathComponent(name)
+    private func path(of name: String) -> String {
+        path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
     /// Reads a file of the folder.
     func read(_ name: String) throws -> SQLFile {
-        let url = url(of: name)
-        guard !Self.isSpecial(url) else {
+        let contents: [UInt8]?
+        do {
+            contents = try FileContents.ofRegularFile(path(of: name))
+        } catch let error as POSIXError where error.code == .ENOENT {
+            throw MigrationFolderError.missing(file: name)
+        } catch let error as POSIXError {
+            throw MigrationFolderError.unreadable(file: name, reason: error.reason)
+        }
+        guard let contents else {
             throw MigrationFolderError.unreadable(file: name, reason: "it is no regular file")
         }
-        let contents: Data
-        do {
-            contents = try Data(contentsOf: url)
-        } catch  where Self.systemError(in: error)?.code == .ENOENT {
-            throw MigrationFolderError.missing(file: name)
-        } catch {
-            throw MigrationFolderError.unreadable(file: name, reason: Self.reason(of: error))
-        }
-        return try SQLFile(name: name, contents: Array(contents))
-    }
-
-    /// Whether there is a folder, a pipe or the like. Reading a pipe would wait for a writer.
-    private static func isSpecial(_ url: URL) -> Bool {
-        let target = url.resolvingSymlinksInPath()
-        guard FileManager.default.fileExists(atPath: target.path) else { return false }
-        return (try? target.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == false
+        return try SQLFile(name: name, contents: contents)
     }
 
     /// The system's words for an error, without Foundation's sentence around them.

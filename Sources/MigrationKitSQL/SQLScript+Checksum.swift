@@ -26,10 +26,11 @@ extension SQLScript {
         guard EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha256(), nil) == 1 else {
             return nil
         }
-        let digits = digest[..<Int(length)].map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        let digits = Array("0123456789abcdef".utf8)
+        let hexadecimal = digest[..<Int(length)].flatMap { byte in
+            [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
-        return "sha256:" + digits.joined()
+        return "sha256:" + String(decoding: hexadecimal, as: UTF8.self)
     }
 
     /// The SQL, as it stands in the file.

@@ -15,17 +15,23 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
     case code
 
     /// Recognizes a file by its name.
+    ///
+    /// Most names are ordinary ones, of which a folder may have thousands: they are told by their
+    /// endings alone.
     init?(name: String) {
-        switch name {
-        case _ where name.hasPrefix("R__") && name.lowercased().hasSuffix(".sql"):
+        let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst() }
+        switch ending {
+        case _ where name.hasPrefix("R__") && ending?.lowercased() == "sql":
             self = .repeatable
-        case _ where name.prefixMatch(of: /B[0-9][0-9._]*__.*\.(sql|SQL)/) != nil:
+        case "sql" where name.hasPrefix("B"), "SQL" where name.hasPrefix("B"):
+            guard name.prefixMatch(of: /B[0-9][0-9._]*__/) != nil else { return nil }
             self = .baseline
-        case _ where name.prefixMatch(of: /[VUR][0-9._]*__.*\.(sql|SQL)\.conf$/) != nil:
+        case "conf" where name.wholeMatch(of: /[VUR][0-9._]*__.*\.(sql|SQL)\.conf/) != nil:
             self = .scriptConfiguration
-        case _ where name.hasSuffix("_test.go"):
+        case "go" where name.hasSuffix("_test.go"):
             return nil
-        case _ where name.prefixMatch(of: /([0-9]|[VUR][0-9._]*__).*\.(go|rs|java|kt)$/) != nil:
+        case "go", "rs", "java", "kt":
+            guard name.prefixMatch(of: /[0-9]|[VUR][0-9._]*__/) != nil else { return nil }
             self = .code
         default:
             return nil

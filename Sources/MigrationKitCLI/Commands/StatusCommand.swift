@@ -63,27 +63,24 @@ private struct StatusReport {
     let pending: [String]
 
     init(of store: OpenStore) throws {
-        let (runner, writer) = (store.runner, store.writer)
-        let applied = try runner.appliedMigrationIdentifiers(in: writer)
-        let records = try runner.migrationRecords(in: writer)
-        let changed = Set(try runner.changedMigrationIdentifiers(in: writer))
-        let missing = Set(try runner.missingMigrationIdentifiers(in: writer))
-        let known = runner.migrationManifest
-
-        path = store.path
-        pending = known.map(\.identifier).filter { !applied.contains($0) }
-        let strangers = applied.subtracting(known.map(\.identifier)).sorted {
+        let overview = try store.runner.overview(of: store.writer)
+        let changed = Set(overview.changed)
+        let missing = Set(overview.missing)
+        let known = store.runner.migrationManifest
+        let strangers = overview.applied.subtracting(known.map(\.identifier)).sorted {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
+        path = store.path
+        pending = overview.pending
         rows =
             known.map { identifier, source in
                 Row(
                     identifier: identifier,
                     source: source,
-                    state: (applied.contains(identifier)
+                    state: (overview.applied.contains(identifier)
                         ? MigrationState.up : .down).rawValue,
                     mark: changed.contains(identifier) ? "changed" : nil,
-                    record: records[identifier]
+                    record: overview.records[identifier]
                 )
             }
             + strangers.map { identifier in
@@ -92,7 +89,7 @@ private struct StatusReport {
                     source: nil,
                     state: "unknown",
                     mark: missing.contains(identifier) ? "missing" : nil,
-                    record: records[identifier]
+                    record: overview.records[identifier]
                 )
             }
     }

@@ -105,6 +105,6 @@ extension MigrationVersion {
     /// Reads what a version table has: digits, and nothing else.
     fileprivate init?(recorded text: String) {
         guard text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
-        self.init(of: text, separators: [])
+        self.init(of: text, separators: "")
     }
 }

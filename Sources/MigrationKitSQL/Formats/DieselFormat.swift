@@ -14,7 +14,7 @@ enum DieselFormat {
     ) throws -> [MigrationFileName] {
         // diesel leaves the dashes out: https://docs.rs/migrations_internals
         let digits = folder.prefix { $0 != "_" }.filter { $0 != "-" }
-        guard let version = MigrationVersion(of: digits, separators: []) else { return [] }
+        guard let version = MigrationVersion(of: digits, separators: "") else { return [] }
         return try contents().sorted()
             .filter { $0.lowercased().hasSuffix(".sql") && !$0.hasPrefix(".") }
             .map { name in

@@ -5,9 +5,11 @@
 /// former: <https://docs.rs/refinery>.
 enum FlywayFormat {
     static func name(_ name: String) -> MigrationFileName? {
-        let pattern = /([VU])([0-9]+(?:[._][0-9]+)*)__.+\.(?:sql|SQL)/
-        guard let match = name.wholeMatch(of: pattern),
-            let version = MigrationVersion(of: match.2, separators: [".", "_"])
+        guard let first = name.utf8.first, [UInt8(ascii: "V"), UInt8(ascii: "U")].contains(first),
+            let match = name.wholeMatch(
+                of: /([VU])([0-9]+(?:[._][0-9]+)*)__.+\.(?:sql|SQL)/
+            ),
+            let version = MigrationVersion(of: match.2, separators: "._")
         else { return nil }
         return MigrationFileName(
             path: name,
