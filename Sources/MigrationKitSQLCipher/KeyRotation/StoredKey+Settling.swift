@@ -28,14 +28,19 @@ extension StoredKey {
         return !pending.isEmpty
     }
 
-    /// Waits until a rotation that is going on has replaced the file.
+    /// Waits until a rotation that is going on has replaced the file, which isn't opened for it: the
+    /// other waits until nobody has it open.
     private func waitForReplacement(by pending: PendingKey) throws {
         let lock = Self.lock(file.resolvedPath)
-        guard timeout > 0, lock.isHeld, let new = try key(of: pending) else { return }
+        guard timeout > 0, lock.isHeld, let new = try key(of: pending),
+            let old = FileIdentity(file.absolutePath)
+        else { return }
+        let inspection = try FileInspection(file, cipher: cipher)
+        guard try !inspection.opens(with: inspection.derive(new)) else { return }
         let deadline = ContinuousClock.now + .seconds(min(timeout, 3e9))
-        while lock.isHeld, ContinuousClock.now < deadline {
-            let inspection = try FileInspection(file, cipher: cipher)
-            if try inspection.opens(with: inspection.derive(new)) { return }
+        while lock.isHeld, ContinuousClock.now < deadline,
+            FileIdentity(file.absolutePath)?.isSameFile(as: old) == true
+        {
             usleep(20_000)
         }
     }

@@ -57,23 +57,6 @@ import Testing
         }
     }
 
-    /// Who opens a file that is about to be replaced waits for the lock, and is waited for.
-    @Test(arguments: [true, false])
-    func openingWaitsForTheReplacementBeforeItTouchesTheFile(isReadOnly: Bool) throws {
-        let store = try RotatedStore()
-        // Its pending key is stored, and the file not replaced.
-        let rotation = PausedRotation(of: store, before: 4)
-        rotation.advance()
-        let keys = InterposedKeyStore(store.keys) { number, moment in
-            // The pending key is read: then it waits.
-            if number == 3, moment == .after { rotation.goOn() }
-        }
-        #expect(try store.content(keys, isReadOnly: isReadOnly, busyTimeout: 60) == "zettel")
-        #expect(!store.opens(store.key.key))
-        try rotation.finish()
-        try store.expectSettled()
-    }
-
     @Test func leftoversOfARotationThatIsGoingOnAreLeftAlone() throws {
         let store = try RotatedStore()
         // Its pending key is stored, and the file not replaced.
@@ -137,15 +120,10 @@ private final class PausedRotation: Sendable {
         stands.wait()
     }
 
-    /// Lets it go on from where it stands.
-    func goOn() {
-        goesOn.signal()
-    }
-
     /// Runs it to its end.
     func finish() throws {
         advance()
-        goOn()
+        goesOn.signal()
         ended.wait()
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }

@@ -33,19 +33,18 @@ struct RotatedStore {
 
     /// The store as an app has it.
     ///
-    /// - Parameter busyTimeout: Rotations that stand still for a test are not worth waiting for.
+    /// Rotations that stand still for a test are not waited for.
     func store(
         _ keys: (any KeyStore)? = nil,
         path: String? = nil,
-        isReadOnly: Bool = false,
-        busyTimeout: TimeInterval = 0.1
+        isReadOnly: Bool = false
     ) -> EncryptedStore {
         EncryptedStore(
             path: path ?? self.path,
             keyStore: keys ?? self.keys,
             service: Self.service,
             account: "main",
-            options: .init(isReadOnly: isReadOnly, busyTimeout: busyTimeout)
+            options: .init(isReadOnly: isReadOnly, busyTimeout: 0.1)
         )
     }
 
@@ -96,10 +95,9 @@ struct RotatedStore {
     func content(
         _ keys: (any KeyStore)? = nil,
         path: String? = nil,
-        isReadOnly: Bool = false,
-        busyTimeout: TimeInterval = 0.1
+        isReadOnly: Bool = false
     ) throws -> String? {
-        let store = store(keys, path: path, isReadOnly: isReadOnly, busyTimeout: busyTimeout)
+        let store = store(keys, path: path, isReadOnly: isReadOnly)
         let queue = try store.open() as DatabaseQueue
         defer { try? queue.close() }
         return try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") }
