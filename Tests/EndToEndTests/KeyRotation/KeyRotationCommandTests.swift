@@ -219,6 +219,21 @@ import Testing
         try database.expectSettled()
     }
 
+    @Test(.enabled(if: PrivateKeePassXC.isInstalled, "KeePassXC is not installed"))
+    func keyInKeePassXCIsRotatedAndFinished() throws {
+        let keepass = try PrivateKeePassXC()
+        let database = try RotatedDatabase(in: keepass.bus)
+        #expect(try database.run("key", "rotate").status == 0)
+        try database.expectSettled()
+        let key = try #require(try database.key())
+        #expect(key != database.tool.password)
+        try database.killAfterTheReplacement()
+        #expect(try database.launch().status == 0)
+        try database.expectSettled()
+        #expect(try database.key() != key)
+        #expect(try database.items(of: RotatedDatabase.previousService).count == 2)
+    }
+
     // MARK: - What It Refuses
 
     private func expectRefusal(

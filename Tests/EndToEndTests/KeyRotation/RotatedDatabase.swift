@@ -14,8 +14,9 @@ struct RotatedDatabase {
     let marker = "KLARTEXT-\(UInt64.random(in: 1 << 60 ... .max))"
     private let rowCount = 300
 
-    init(_ journalMode: String = "DELETE") throws {
-        secrets = try PrivateSecretService()
+    init(_ journalMode: String = "DELETE", in secrets: PrivateSecretService? = nil) throws {
+        let secrets = try secrets ?? PrivateSecretService()
+        self.secrets = secrets
         tool = try Tool(environment: secrets.environment, isRawKey: true)
         try tool.writeItems()
         _ = try tool.shell(

@@ -57,6 +57,40 @@ import Testing
         }
     }
 
+    /// A rotation that has begun since the opening has looked for one has the file for itself.
+    @Test(arguments: ConversionEvent.Phase.allCases)
+    func openingThatFindsTheFileLockedTriesOnceMore(_ phase: ConversionEvent.Phase) throws {
+        let store = try RotatedStore()
+        let (stands, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let hasStood = Atomic(false)
+        let options = DatabaseConversion.Options(observer: { event in
+            guard case .progress(phase, _, _) = event,
+                !hasStood.exchange(true, ordering: .relaxed)
+            else { return }
+            stands.signal()
+            goesOn.wait()
+        })
+        let rotation = Mutex<Background<KeyRotationReport>?>(nil)
+        let keys = InterposedKeyStore(store.keys) { number, moment in
+            switch (number, moment) {
+            case (2, .after):
+                // Nothing was pending.
+                let begun = Background { try store.rotation(options: options).run() }
+                rotation.withLock { $0 = begun }
+                stands.wait()
+            case (3, .after):
+                // It looks once more, since the file was locked.
+                #expect(try store.pending.count == 1)
+                goesOn.signal()
+                _ = try rotation.withLock { $0 }?.value()
+            default: break
+            }
+        }
+        #expect(try store.content(keys) == "zettel")
+        #expect(keys.callCount > 3)
+        try store.expectSettled()
+    }
+
     @Test func leftoversOfARotationThatIsGoingOnAreLeftAlone() throws {
         let store = try RotatedStore()
         // Its pending key is stored, and the file not replaced.
