@@ -78,6 +78,8 @@ let package = Package(
                 "CSQLCipher",
                 "FileLock",
                 "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
@@ -168,6 +170,7 @@ let package = Package(
                 "CSQLCipher",
                 "FirstLaunchProbe",
                 "KeyStore",
+                "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
                 "TestSupport",

@@ -32,6 +32,13 @@ struct Failure {
                 "interrupted",
                 hint: "The database is as it was, and nothing is left of the new file."
             )
+        case let error as VerificationInterruption:
+            self.init(
+                "interrupted",
+                128 + error.signal,
+                "interrupted",
+                hint: "The checks up to then have changed nothing."
+            )
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
         case let error as MigrationVerificationFailure:
@@ -40,6 +47,7 @@ struct Failure {
                 2,
                 "the database is not in order: \(error.failed.joined(separator: ", "))",
                 hint: "The report on standard output tells what is wrong with each."
+                    + (error.hasDamagedPages ? Self.wayOut(of: parser) : "")
             )
         case EncryptedDatabaseError.noSuchFile(let path):
             self.init(
@@ -127,6 +135,15 @@ struct Failure {
         self.exitCode = exitCode
         self.message = message
         self.hint = hint
+    }
+
+    /// What to do about damaged pages.
+    private static func wayOut(of parser: any ParsableCommand.Type) -> String {
+        let program = parser.configuration.commandName ?? ""
+        return """
+            \nKeep a copy of the file. '\(program) restore' puts a backup in its place, \
+            '\(program) salvage' brings what can be read into a new file.
+            """
     }
 
     /// A step that failed: by its own fault, or because the disk or another process got in its way.

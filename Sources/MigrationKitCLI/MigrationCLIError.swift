@@ -162,4 +162,7 @@ public struct MigrationStepFailure: Error {
 public struct MigrationVerificationFailure: Error {
     /// The names of the checks that don't hold.
     public let failed: [String]
+
+    /// Whether pages are damaged.
+    public let hasDamagedPages: Bool
 }

@@ -36,13 +36,8 @@ extension StoreCommand {
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> OpenStore {
-        let loaded = try migrations.load(from: context.host, context: context)
-        let settings = try context.settings()
-        var runner = loaded.runner.requiring(settings?.requiredIndexes ?? [])
-        if allowsOutOfOrder ?? settings?.flag(.allowOutOfOrder) ?? false {
-            runner = runner.allowingOutOfOrder()
-        }
-        try check(runner)
+        let loaded = try loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
+        try check(loaded.runner)
         let (writer, path) = try context.open(
             database,
             createsFile: createsFile,
@@ -51,11 +46,25 @@ extension StoreCommand {
             relocate: relocate
         )
         return OpenStore(
-            runner: runner,
+            runner: loaded.runner,
             folder: loaded.folder,
             writer: writer,
             path: path
         )
+    }
+
+    /// Reads the migrations, with what the settings file says about them.
+    func loadMigrations(
+        in context: CommandContext,
+        allowsOutOfOrder: Bool? = nil
+    ) throws -> LoadedMigrations {
+        let loaded = try migrations.load(from: context.host, context: context)
+        let settings = try context.settings()
+        var runner = loaded.runner.requiring(settings?.requiredIndexes ?? [])
+        if allowsOutOfOrder ?? settings?.flag(.allowOutOfOrder) ?? false {
+            runner = runner.allowingOutOfOrder()
+        }
+        return LoadedMigrations(runner: runner, folder: loaded.folder)
     }
 }
 

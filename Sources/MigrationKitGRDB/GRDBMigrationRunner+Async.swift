@@ -186,19 +186,31 @@ extension GRDBMigrationRunner {
         try await blocking(MigrationOptions()) { _ in try runPostMigrationChecks(in: writer) }
     }
 
-    /// The asynchronous form of ``verificationChecks(in:additionalIndexes:)``.
+    /// The asynchronous form of ``verificationChecks(in:additionalIndexes:isFull:options:)``.
     ///
     /// - Parameters:
     ///   - writer: The database. The runner's own checks only read it.
     ///   - additionalIndexes: Indexes that are required beside the runner's own.
+    ///   - isFull: Whether the further checks are made.
+    ///   - options: Who watches, and may end it.
     /// - Returns: The outcome of every check, in the order in which they ran.
     /// - Throws: What the blocking form throws.
     public func asyncVerificationChecks(
         in writer: any DatabaseWriter,
-        additionalIndexes: [RequiredIndexSpec] = []
+        additionalIndexes: [RequiredIndexSpec] = [],
+        isFull: Bool = false,
+        options: VerificationOptions = VerificationOptions()
     ) async throws -> [VerificationCheck] {
-        try await blocking(MigrationOptions()) { _ in
-            try verificationChecks(in: writer, additionalIndexes: additionalIndexes)
+        let running = MigrationOptions(cancellation: options.cancellation)
+        return try await blocking(running) { running in
+            var options = options
+            options.cancellation = running.cancellation
+            return try verificationChecks(
+                in: writer,
+                additionalIndexes: additionalIndexes,
+                isFull: isFull,
+                options: options
+            )
         }
     }
 

@@ -22,47 +22,95 @@ extension GRDBMigrationRunner {
         try writer.read { try verify($0, isComplete: true) }
     }
 
-    /// Runs the same checks as ``runPostMigrationChecks(in:)``, all of them, whatever fails.
+    /// Runs the same checks as ``runPostMigrationChecks(in:)``, all of them, whatever fails; and
+    /// where it is asked for, everything else that SQLite can tell of a database.
+    ///
+    /// A full verification has further checks:
+    ///
+    /// - `integrity_check`: as `quick_check`, and the indexes against their tables;
+    /// - `row_constraints`: rows that break NOT NULL, CHECK or the types of a STRICT table;
+    /// - `virtual_tables`: full text search (FTS5, FTS4, FTS3) with its content tables, and R-trees;
+    /// - `ledger`: the ledger and the journal against the steps.
     ///
     /// - Parameters:
-    ///   - writer: The database. The runner's own checks only read it.
+    ///   - writer: The database. The runner's own checks only read it. Those of full text search
+    ///     take the lock for writing, and change nothing.
     ///   - additionalIndexes: Indexes that are required beside the runner's own.
+    ///   - isFull: Whether the further checks are made. They read the whole file several times.
+    ///   - options: Who watches, and may end it.
     /// - Returns: The outcome of every check, in the order in which they ran.
-    /// - Throws: A `DatabaseError` if the database can't be read.
+    /// - Throws: A `DatabaseError` if the database can't be read, or is locked for longer than its
+    ///   connection waits; a `CancellationError`.
     public func verificationChecks(
         in writer: any DatabaseWriter,
-        additionalIndexes: [RequiredIndexSpec] = []
+        additionalIndexes: [RequiredIndexSpec] = [],
+        isFull: Bool = false,
+        options: VerificationOptions = VerificationOptions()
     ) throws -> [VerificationCheck] {
-        var checks: [VerificationCheck] = []
+        let monitor = VerificationMonitor(options)
+        try runChecks(in: writer, additionalIndexes, isFull: isFull, monitor)
+        if isFull { try runLedgerCheck(in: writer, monitor) }
+        return monitor.checks
+    }
+
+    /// Runs the checks that need no ledger.
+    package func runChecks(
+        in writer: any DatabaseWriter,
+        _ additionalIndexes: [RequiredIndexSpec],
+        isFull: Bool,
+        _ monitor: VerificationMonitor
+    ) throws {
         var indexes = furtherIndexes
         indexes += additionalIndexes.filter { !furtherIndexes.contains($0) }
         if let verifyPostMigration = integration.verifyPostMigration {
-            try checks.append(check("verifyPostMigration") { try verifyPostMigration(writer) })
+            try monitor.check("verifyPostMigration") {
+                try verifyPostMigration(writer)
+                return VerificationOutcome()
+            }
         } else {
-            checks += try writer.read { db in
-                if let verifyIntegrity = integration.verifyIntegrity {
-                    return [try check("verifyIntegrity") { try verifyIntegrity(db) }]
+            if let verifyIntegrity = integration.verifyIntegrity {
+                try monitor.check("verifyIntegrity", in: writer) { db in
+                    try verifyIntegrity(db)
+                    return VerificationOutcome()
                 }
-                return [
-                    try check("quick_check") { try GRDBMigrationVerifier.verifyStructure(in: db) },
-                    try check("foreign_key_check") {
-                        try GRDBMigrationVerifier.verifyForeignKeys(in: db)
-                    },
-                ]
+            } else {
+                try monitor.check("quick_check", in: writer) { db in
+                    try GRDBMigrationVerifier.verifyStructure(in: db)
+                    return VerificationOutcome()
+                }
+                try monitor.check(
+                    "foreign_key_check",
+                    in: writer,
+                    GRDBMigrationVerifier.foreignKeys
+                )
             }
             indexes = requiredIndexes + indexes.filter { !requiredIndexes.contains($0) }
         }
-        return try checks
-            + writer.read { db in
-                try indexes.map { index in
-                    try check("required_index \(index.table).\(index.index)") {
-                        try GRDBMigrationVerifier.verifyRequiredIndexes(
-                            in: db,
-                            requiredIndexes: [index]
-                        )
-                    }
-                }
+        for index in indexes {
+            try monitor.check("required_index \(index.table).\(index.index)", in: writer) { db in
+                try GRDBMigrationVerifier.verifyRequiredIndexes(in: db, requiredIndexes: [index])
+                return VerificationOutcome()
             }
+        }
+        guard isFull else { return }
+        var constraints = RowConstraints()
+        try monitor.check("integrity_check", in: writer) { db in
+            try GRDBMigrationVerifier.integrity(in: db, &constraints)
+        }
+        try monitor.check("row_constraints", in: writer) { try constraints.check(in: $0) }
+        try monitor.check("virtual_tables") {
+            try writer.writeWithoutTransaction { db in
+                try monitor.watching(db) { try VirtualTables.check(in: db) }
+            }
+        }
+    }
+
+    /// Compares the ledger with the steps.
+    package func runLedgerCheck(
+        in writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws {
+        try monitor.check("ledger", in: writer) { try ledgerOutcome(in: $0) }
     }
 
     /// The checks that can run inside a transaction, and so before a commit.
@@ -92,30 +140,5 @@ extension GRDBMigrationRunner {
             )
         }
         try integration.verifyBeforeCommit?(db)
-    }
-
-    /// Turns what a check throws into its outcome.
-    private func check(_ name: String, _ body: () throws -> Void) throws -> VerificationCheck {
-        do {
-            try body()
-            return VerificationCheck(name: name)
-        } catch let error as DatabaseError where error.resultCode.preventsReading {
-            throw error
-        } catch {
-            return VerificationCheck(name: name, detail: error.localizedDescription)
-        }
-    }
-}
-
-extension ResultCode {
-    /// Whether the database could not be read, which says nothing about its soundness.
-    fileprivate var preventsReading: Bool {
-        switch self {
-        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_INTERRUPT, .SQLITE_NOMEM,
-            .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_AUTH:
-            true
-        default:
-            false
-        }
     }
 }

@@ -89,7 +89,11 @@ public enum GRDBMigrationVerifier {
         let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
         guard result == "ok" else {
             if let error = obstacle(in: result) { throw error }
-            throw GRDBMigrationVerificationError.quickCheckFailed(result: result)
+            // Where it found a page, a line says in which database.
+            let line = result.split(separator: "\n").first { !$0.hasPrefix("***") }
+            throw GRDBMigrationVerificationError.quickCheckFailed(
+                result: line.map(String.init) ?? result
+            )
         }
     }
 

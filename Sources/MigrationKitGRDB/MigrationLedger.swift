@@ -130,6 +130,17 @@ extension MigrationRegistry<Database> {
             .last
     }
 
+    /// The pending steps that come before an applied one, unless that is allowed.
+    func late(among applied: Set<String>) -> [String] {
+        guard !allowsOutOfOrder,
+            let latest = steps.lastIndex(where: { applied.contains($0.identifier) })
+        else { return [] }
+        // A step that takes the place of others is not late where one of them is applied.
+        return steps[..<latest].filter {
+            !applied.contains($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
+        }.map(\.identifier)
+    }
+
     /// The identifiers of the pending steps, in the order of the registry.
     func pending(given applied: Set<String>) -> [String] {
         identifiers.filter { !applied.contains($0) }

@@ -42,17 +42,12 @@ struct MigrationPlan {
 
         let pending = registry.steps[..<end].filter { !applied.contains($0.identifier) }
         self.pending = Array(pending.prefix(limit))
-        if let latestIndex, !registry.allowsOutOfOrder {
-            // A step that takes the place of others is not late where one of them is applied.
-            let late = registry.steps[..<latestIndex].filter {
-                !applied.contains($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
-            }
-            guard late.isEmpty else {
-                throw MigrationKitError.pendingBeforeApplied(
-                    pending: late.map(\.identifier),
-                    latestApplied: registry.steps[latestIndex].identifier
-                )
-            }
+        let late = registry.late(among: applied)
+        if let latestIndex, !late.isEmpty {
+            throw MigrationKitError.pendingBeforeApplied(
+                pending: late,
+                latestApplied: registry.steps[latestIndex].identifier
+            )
         }
         obsolete = registry.applied(among: applied)
             .reduce(into: []) { $0.formUnion($1.mergedIdentifiers.intersection(applied)) }

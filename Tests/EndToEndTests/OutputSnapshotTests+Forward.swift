@@ -108,5 +108,45 @@ extension OutputSnapshotTests {
             try transcript.run("verify --require-index notes.notes_folder")
             try transcript.run("verify --require-index notes.notes_folder --json")
         },
+        Scene("verify-full") { transcript in
+            try transcript.writeNotes()
+            try transcript.write(
+                "0004_find_notes",
+                up: """
+                    CREATE VIRTUAL TABLE search
+                        USING fts5 (title, content = 'notes', content_rowid = 'id');
+                    CREATE TABLE tag (name TEXT PRIMARY KEY CHECK (length(name) > 1)) WITHOUT ROWID;
+                    """
+            )
+            try transcript.run("migrate")
+            try transcript.run("verify --full")
+            try transcript.run("verify --full --json")
+            try transcript.shell(
+                """
+                PRAGMA ignore_check_constraints = 1;
+                INSERT INTO tag VALUES ('x');
+                WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 22)
+                INSERT INTO notes (folder) SELECT 7 FROM c;
+                INSERT INTO grdb_migrations VALUES ('0005_add_themes');
+                """
+            )
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o644],
+                ofItemAtPath: transcript.tool.folder.path("notes.db")
+            )
+            try transcript.run("verify --full")
+            try transcript.run("verify --full --json")
+        },
+        Scene("verify-full-damaged") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.flipBit("notes.db", at: 4096 * 3 + 100)
+            try transcript.run("verify --full")
+            try transcript.run("verify --full --json")
+            try transcript.flipBit("notes.db", at: 100)
+            try transcript.run("verify --full")
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("verify --full --password-file other --json")
+        },
     ]
 }

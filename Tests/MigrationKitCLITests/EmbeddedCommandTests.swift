@@ -58,6 +58,32 @@ import Testing
         #expect(errorOutput.text.isEmpty)
     }
 
+    @Test func theHostOpensWhatIsVerifiedInFull() throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("mk-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        chmod(folder.path, 0o700)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("store.db").path
+        // Without the host's function the rows can't be checked.
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            db.add(function: DatabaseFunction("isFine", argumentCount: 1, pure: true) { _ in true })
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let host = MigrationCLIHost(runner: runner, openWriter: { _ in queue })
+        try run("migrate", "--db-path", path, "--no-encryption", host: host)
+        try queue.write { db in
+            try db.execute(sql: "CREATE TABLE t (a CHECK (isFine(a))); INSERT INTO t VALUES (1)")
+        }
+        try run("verify", "--full", "--db-path", path, "--no-encryption", host: host)
+        #expect(output.text.contains("ok      ledger"))
+        #expect(output.text.contains("The database is in order."))
+        // It is the host's, and stays open.
+        #expect(try !runner.hasPendingMigrations(in: queue))
+        try queue.close()
+    }
+
     @Test(arguments: [
         ["migrate"], ["migrationkit", "migrate"], ["/usr/bin/notes", "migrate"],
         [CommandLine.arguments[0], "migrate"],

@@ -1,6 +1,8 @@
 import ArgumentParser
+import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQLCipher
 
 struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
@@ -12,6 +14,12 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, and looks for the required \
                 indexes. Changes nothing.
+
+                With --full also: who can read the files; commits that a damaged write-ahead log \
+                hides; the HMAC of every page; indexes against their tables; rows that break \
+                NOT NULL, CHECK or STRICT; full text search; the ledger against the migrations. \
+                Findings name table, row or page. Nothing is changed, but for the log that is \
+                moved into the database.
                 """
         )
     }
@@ -31,6 +39,9 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     )
     var requiredIndexes: [RequiredIndexSpec] = []
 
+    @Flag(help: "Check everything, which reads the whole file several times.")
+    var full = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -39,43 +50,78 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let opened = try openStore(in: context)
-        let checks = try opened.runner.verificationChecks(
-            in: opened.writer,
-            additionalIndexes: requiredIndexes
+        let progress = VerificationProgress(
+            context: context,
+            lines: json ? .none : full ? .withTimes : .withoutTimes
         )
-        let failed = checks.filter { !$0.ok }
-
-        if json {
-            try context.printJSON(Document(checks: checks))
-        } else {
-            for check in checks {
-                context.output("\(check.ok ? "ok    " : "FAILED")  \(check.name)")
-                if let detail = check.detail {
-                    context.output("        \(detail)")
+        do {
+            if full {
+                let verification = try fullVerification(in: context)
+                try progress.watch { options in
+                    var verification = verification
+                    verification.options = options
+                    return try verification.run()
+                }
+            } else {
+                let opened = try openStore(in: context)
+                try progress.watch { options in
+                    try opened.runner.verificationChecks(
+                        in: opened.writer,
+                        additionalIndexes: requiredIndexes,
+                        options: options
+                    )
                 }
             }
-            if failed.isEmpty { context.output("The database is in order.") }
+        } catch {
+            // What is wrong with a file that no key opens stands in the checks up to there.
+            if json, progress.checks.contains(where: { !$0.ok }) {
+                try context.printJSON(VerificationDocument(progress.checks))
+            }
+            throw error
+        }
+
+        let failed = progress.checks.filter { !$0.ok }
+        if json {
+            try context.printJSON(VerificationDocument(progress.checks))
+        } else if failed.isEmpty {
+            context.output("The database is in order.")
         }
         guard failed.isEmpty else {
-            throw MigrationVerificationFailure(failed: failed.map(\.name))
+            throw MigrationVerificationFailure(
+                failed: failed.map(\.name),
+                hasDamagedPages: failed.contains { $0.findings.contains { $0.page != nil } }
+            )
         }
     }
 
-    private struct Document: Encodable {
-        struct Check: Encodable {
-            let name: String
-            let ok: Bool
-            let detail: String?
+    private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
+        let runner = try loadMigrations(in: context).runner
+        context.warn(about: database.secret)
+        let options = try database.resolved(in: context, isPlaintext: encryption.noEncryption)
+        guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        context.keySource.note(options.keySource)
+        if case .folder = context.host.migrations {
+            defer { context.release(options.keySource) }
+            let key = try options.key()
+            return DatabaseVerification(
+                path,
+                form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
+                runner: runner,
+                requiredIndexes: requiredIndexes,
+                opening: EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
+            )
         }
-
-        let schemaVersion = JSON.schemaVersion
-        let ok: Bool
-        let checks: [Check]
-
-        init(checks: [VerificationCheck]) {
-            ok = checks.allSatisfy(\.ok)
-            self.checks = checks.map { Check(name: $0.name, ok: $0.ok, detail: $0.detail) }
-        }
+        // A host may register functions that its schema uses, and so opens the database itself.
+        let openWriter = context.host.openWriter
+        return DatabaseVerification(
+            path,
+            form: options.isPlaintext ? .plaintext() : nil,
+            runner: runner,
+            requiredIndexes: requiredIndexes,
+            open: {
+                defer { context.release(options.keySource) }
+                return try openWriter(options)
+            }
+        )
     }
 }

@@ -25,7 +25,8 @@ extension DatabaseFile {
             return JournalFile(
                 suffix: suffix,
                 size: Int(status.st_size),
-                log: suffix == "-wal" ? WriteAheadLog(path: path) : nil
+                log: suffix == "-wal" ? WriteAheadLog.settled(path: path) : nil,
+                isReadable: access(path, R_OK) == 0
             )
         }
     }

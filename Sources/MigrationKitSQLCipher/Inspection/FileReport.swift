@@ -83,6 +83,13 @@ public struct JournalFile: Equatable, Sendable {
 
     /// What is in a write-ahead log.
     public let log: WriteAheadLog?
+
+    /// Whether it is a write-ahead log with content that can be read and begins as none does.
+    var isUnknownLog: Bool {
+        suffix == "-wal" && log == nil && size >= WriteAheadLog.headerCount && isReadable
+    }
+
+    let isReadable: Bool
 }
 
 /// What is damaged in a file.

@@ -42,7 +42,9 @@ struct ReportWriter {
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
-        finding.damage.logFrame = log?.damagedFrame
+        // A log without a header that SQLite knows is none to it, whatever was committed into it.
+        let hasNoHeader = journals.contains { $0.isUnknownLog }
+        finding.damage.logFrame = log?.damagedFrame ?? (hasNoHeader ? 1 : nil)
         let pageSize = finding.content?.pageSize ?? log?.pageSize
         let status = file.status
         return FileReport(

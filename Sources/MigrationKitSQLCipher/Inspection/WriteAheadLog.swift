@@ -16,10 +16,10 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// lost by it.
     public let damagedFrame: Int?
 
-    private static let headerCount = 32
+    static let headerCount = 32
     private static let frameHeaderCount = 24
 
-    /// Reads a log. Its file has no locks of its own, so that it may be opened by hand.
+    /// Reads a log once. Its file has no locks of its own, so that it may be opened by hand.
     ///
     /// - Returns: `nil` if the file is empty, or no log of any page size.
     init?(path: String) {
@@ -41,17 +41,50 @@ public struct WriteAheadLog: Equatable, Sendable {
             return
         }
         var (whole, committed) = (0, 0)
+        var isDamaged = false
         while let frame = Self.read(file, Self.frameHeaderCount + pageSize) {
-            sum.add(frame[0..<8])
-            sum.add(frame[Self.frameHeaderCount...])
-            guard frame[8..<16] == header[16..<24], sum.isEqual(to: frame, at: 16) else { break }
+            let before = sum
+            sum.add(frame)
+            let isOfThisUse = frame[8..<16] == header[16..<24]
+            let isWhole = sum.isEqual(to: frame, at: 16)
+            guard isOfThisUse, isWhole else {
+                // The sum goes on from the log's own header, and so fits no frame of another use.
+                isDamaged =
+                    isWhole || isOfThisUse && Self.hasLostCommit(frame, after: before)
+                    || Self.losesTransaction(file, header, pageSize, from: whole)
+                break
+            }
             whole += 1
             // The last frame of a transaction tells the database's size.
             if Self.word(frame, 4) != 0 { committed = whole }
         }
         (frameCount, committedFrameCount) = (whole, committed)
-        let isDamaged = Self.losesTransaction(file, header, pageSize, from: whole)
         damagedFrame = isDamaged ? whole + 1 : nil
+    }
+
+    /// Reads a log to which others may be writing. What looks damaged for that moves on.
+    ///
+    /// - Returns: As ``init(path:)``.
+    static func settled(path: String) -> WriteAheadLog? {
+        var last: WriteAheadLog?
+        for _ in 0..<10 {
+            let log = WriteAheadLog(path: path)
+            if log?.damagedFrame == nil || log == last { return log }
+            last = log
+        }
+        return last
+    }
+
+    /// Whether a frame would be whole and the last of a transaction if one bit were another in what
+    /// tells so.
+    private static func hasLostCommit(_ frame: [UInt8], after sum: Checksum) -> Bool {
+        (32..<64).contains { bit in
+            var repaired = frame
+            repaired[bit / 8] ^= 1 << (bit % 8)
+            var sum = sum
+            sum.add(repaired)
+            return sum.isEqual(to: frame, at: 16) && word(repaired, 4) != 0
+        }
     }
 
     /// Whether a transaction of this use of the log was finished behind the whole frames. What an
@@ -72,6 +105,30 @@ public struct WriteAheadLog: Equatable, Sendable {
         return false
     }
 
+    /// The finished transactions' frames that something holds for.
+    ///
+    /// - Parameters:
+    ///   - path: The log that this was read from.
+    ///   - condition: Gets a page and its number.
+    /// - Returns: The frames and their pages, both counted from 1.
+    func committedFrames(
+        path: String,
+        where condition: (_ page: [UInt8], _ number: Int) -> Bool
+    ) -> [(frame: Int, page: Int)] {
+        guard let file = FileHandle(forReadingAtPath: path) else { return [] }
+        defer { try? file.close() }
+        guard (try? file.seek(toOffset: UInt64(Self.headerCount))) != nil else { return [] }
+        var found: [(frame: Int, page: Int)] = []
+        for index in 0..<committedFrameCount {
+            guard let frame = Self.read(file, Self.frameHeaderCount + pageSize) else { break }
+            let number = Int(Self.word(frame, 0))
+            if condition(Array(frame[Self.frameHeaderCount...]), number) {
+                found.append((index + 1, number))
+            }
+        }
+        return found
+    }
+
     private static func read(_ file: FileHandle, _ count: Int) -> [UInt8]? {
         guard let data = try? file.read(upToCount: count), data.count == count else { return nil }
         return Array(data)
@@ -86,6 +143,12 @@ public struct WriteAheadLog: Equatable, Sendable {
         let isBigEndian: Bool
         var first: UInt32 = 0
         var second: UInt32 = 0
+
+        /// Adds a frame: the page's number, the size behind a transaction, the page.
+        mutating func add(_ frame: [UInt8]) {
+            add(frame[0..<8])
+            add(frame[WriteAheadLog.frameHeaderCount...])
+        }
 
         mutating func add(_ bytes: ArraySlice<UInt8>) {
             bytes.withUnsafeBytes { buffer in

@@ -33,8 +33,9 @@ func useReaders(of pool: DatabasePool) throws {
     let together = DispatchSemaphore(value: 0)
     let arrived = DispatchSemaphore(value: 0)
     let group = DispatchGroup()
-    for _ in 0..<readerCount {
-        DispatchQueue.global().async(group: group) {
+    for number in 0..<readerCount {
+        // A queue each: the global ones have threads for the cores, and more only with delay.
+        DispatchQueue(label: "reader \(number)").async(group: group) {
             do {
                 try pool.read { db in
                     _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations")

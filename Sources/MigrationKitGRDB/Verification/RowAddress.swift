@@ -1,0 +1,62 @@
+import GRDB
+
+/// How the rows of a table are told apart without their values: by `rowid`, or where there is none,
+/// by their place in the order of the primary key.
+struct RowAddress {
+    let table: String
+    private let rowID: String?
+
+    /// - Parameter table: The name of a table of the main database.
+    init(_ table: String, _ db: Database) throws {
+        self.table = table
+        let columns = try String.fetchAll(
+            db,
+            sql: "SELECT lower(name) FROM pragma_table_xinfo(?, 'main')",
+            arguments: [table]
+        )
+        let isWithout = try Bool.fetchOne(
+            db,
+            sql: "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?",
+            arguments: [table]
+        )
+        // A column of that name hides it. <https://www.sqlite.org/lang_createtable.html#rowid>
+        rowID =
+            isWithout ?? false
+            ? nil : ["rowid", "_rowid_", "oid"].first { !columns.contains($0) }
+    }
+
+    /// A query for the addresses of the rows that a condition holds for.
+    func query(where condition: String) -> String {
+        let name = "main." + GRDBMigrationSQLHelpers.quoted(table)
+        guard let rowID else {
+            return """
+                SELECT place FROM (SELECT row_number() OVER () AS place, (\(condition)) AS holds
+                FROM \(name) NOT INDEXED) WHERE holds
+                """
+        }
+        return "SELECT \(rowID) FROM \(name) NOT INDEXED WHERE \(condition)"
+    }
+
+    /// The address of the row at a place, from 1, in the order of the table's b-tree.
+    func address(atPlace place: Int64, _ db: Database) throws -> Int64? {
+        guard rowID != nil else { return place }
+        return try Int64.fetchOne(
+            db,
+            sql: "\(query(where: "1")) LIMIT 1 OFFSET ?",
+            arguments: [place - 1]
+        )
+    }
+
+    /// - Parameters:
+    ///   - address: What the query gave.
+    ///   - fault: What is wrong with the row, which goes behind its name.
+    func finding(_ address: Int64, _ fault: String) -> VerificationFinding {
+        VerificationFinding(
+            rowID == nil
+                ? "the row at place \(address) of '\(table)', by primary key, \(fault)"
+                : "row \(address) of '\(table)' \(fault)",
+            table: table,
+            rowID: rowID == nil ? nil : address
+        )
+    }
+}

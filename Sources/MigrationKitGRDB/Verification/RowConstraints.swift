@@ -1,0 +1,133 @@
+import GRDB
+
+/// The rows that break what their table demands of them: NOT NULL, CHECK, the types of a STRICT
+/// table. They come from before the constraint, from a program that turned it off, from a bad disk.
+struct RowConstraints {
+    /// The tables that have such rows.
+    private(set) var suspects: [Suspect] = []
+
+    /// Whether SQLite could read all tables.
+    var isComplete = true
+
+    /// Takes a table in, once.
+    mutating func suspect(_ suspect: Suspect) {
+        guard !suspects.contains(where: { $0.table == suspect.table }) else { return }
+        suspects.append(suspect)
+    }
+
+    /// A table of which `integrity_check` says that it has such rows, without saying which.
+    struct Suspect {
+        let table: String
+        let message: String
+
+        /// - Parameters:
+        ///   - message: A line of `integrity_check`, such as `CHECK constraint failed in note` or
+        ///     `NULL value in note.title`.
+        ///   - tables: The names of the tables there are.
+        init?(_ message: String, tables: Set<String>) {
+            guard
+                let place = message.firstMatch(
+                    of: /^(?:CHECK constraint failed|\S+ value) in (.+)$/
+                )?.1
+            else { return nil }
+            // Names may have a point in them.
+            let candidates =
+                [String(place)]
+                + place.indices.filter { place[$0] == "." }.map { String(place[..<$0]) }
+            guard let table = candidates.first(where: tables.contains) else { return nil }
+            self.table = table
+            self.message = message
+        }
+    }
+
+    /// What rows must not be, and what is said of one that is.
+    private struct Rule {
+        let condition: String
+        let fault: String
+    }
+
+    /// Finds the rows.
+    func check(in db: Database) throws -> VerificationOutcome {
+        var outcome = VerificationOutcome(
+            note: isComplete ? nil : "only as far as integrity_check could read"
+        )
+        for suspect in suspects {
+            let before = outcome.count
+            let rows = try RowAddress(suspect.table, db)
+            for rule in try Self.rules(of: suspect.table, db) {
+                let addresses = try Int64.fetchCursor(db, sql: rows.query(where: rule.condition))
+                while let address = try addresses.next() {
+                    outcome.add(rows.finding(address, rule.fault))
+                }
+            }
+            // Such as a text in a column of numbers, outside of a STRICT table.
+            if outcome.count == before {
+                outcome.add(VerificationFinding(suspect.message, table: suspect.table))
+            }
+        }
+        if outcome.count > 0 {
+            let count = outcome.count
+            outcome.detail =
+                "\(count) \(count == 1 ? "row breaks a constraint" : "rows break constraints")"
+        }
+        return outcome
+    }
+
+    private static func rules(of table: String, _ db: Database) throws -> [Rule] {
+        let isStrict = try Bool.fetchOne(
+            db,
+            sql: "SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?",
+            arguments: [table]
+        )
+        let columns = try Row.fetchAll(
+            db,
+            sql: "SELECT name, type, \"notnull\" FROM pragma_table_xinfo(?, 'main')",
+            arguments: [table]
+        )
+        var rules: [Rule] = []
+        for column in columns {
+            let name: String = column[0]
+            let declared: String = column[1]
+            let isRequired: Bool = column[2]
+            // Not `IS NULL`, which SQLite takes for false where the column is NOT NULL.
+            let type = "typeof(\(GRDBMigrationSQLHelpers.quoted(name)))"
+            if isRequired {
+                rules.append(
+                    Rule(condition: "\(type) = 'null'", fault: "has no value in '\(name)'")
+                )
+            }
+            if isStrict ?? false, let stored = storageClass(ofStrict: declared) {
+                rules.append(
+                    Rule(
+                        condition: "\(type) NOT IN ('null', '\(stored)')",
+                        fault: "has a value in '\(name)' that is no \(declared)"
+                    )
+                )
+            }
+        }
+        let sql = try String.fetchOne(
+            db,
+            sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?",
+            arguments: [table]
+        )
+        for expression in SchemaText(sql ?? "").checkConstraints {
+            let shown = expression.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            rules.append(
+                // The line's end ends a comment.
+                Rule(condition: "NOT (\(expression)\n)", fault: "violates CHECK (\(shown))")
+            )
+        }
+        return rules
+    }
+
+    /// <https://www.sqlite.org/stricttables.html>
+    private static func storageClass(ofStrict type: String) -> String? {
+        switch type.uppercased() {
+        case "INT", "INTEGER": "integer"
+        case "REAL": "real"
+        case "TEXT": "text"
+        case "BLOB": "blob"
+        default: nil
+        }
+    }
+}

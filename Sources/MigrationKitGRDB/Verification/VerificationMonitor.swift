@@ -1,0 +1,129 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// Follows one verification: runs its checks, times them, tells of them, ends it when it is asked to.
+package final class VerificationMonitor {
+    /// The checks that are done, in order.
+    package private(set) var checks: [VerificationCheck] = []
+
+    private let options: VerificationOptions
+    private var name = ""
+    private var start = ContinuousClock.now
+    private var lastSign = ContinuousClock.now
+
+    package init(_ options: VerificationOptions) {
+        self.options = options
+    }
+
+    /// Runs a check, and turns what it throws into its outcome.
+    ///
+    /// - Parameter body: The check. It throws what keeps it from being made, or what is wrong.
+    /// - Throws: What says nothing about the database: a lock, an error of the disk, a cancellation.
+    @discardableResult
+    package func check(
+        _ name: String,
+        _ body: () throws -> VerificationOutcome
+    ) throws -> VerificationCheck {
+        try options.cancellation?.check()
+        self.name = name
+        (start, lastSign) = (.now, .now)
+        options.observer?(.checkStarted(name: name))
+        let outcome: VerificationOutcome
+        do {
+            outcome = try body()
+        } catch let error as DatabaseError where error.resultCode.preventsReading {
+            throw error
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            outcome = VerificationOutcome(detail: error.findingText)
+        }
+        return finish(outcome)
+    }
+
+    /// The running check has come to this.
+    @discardableResult
+    package func finish(_ outcome: VerificationOutcome) -> VerificationCheck {
+        let check = VerificationCheck(
+            name: name,
+            detail: outcome.detail,
+            note: outcome.note,
+            findings: outcome.findings,
+            unlistedCount: outcome.count - outcome.findings.count,
+            seconds: (.now - start) / .seconds(1)
+        )
+        checks.append(check)
+        options.observer?(.checkFinished(check))
+        return check
+    }
+
+    /// Runs a check on a connection that reads. Each has a transaction of its own: SQLite gives no
+    /// page to one that has met a page that can't be decrypted.
+    package func check(
+        _ name: String,
+        in writer: any DatabaseWriter,
+        _ body: (Database) throws -> VerificationOutcome
+    ) throws {
+        try check(name) {
+            try writer.read { db in try watching(db) { try body(db) } }
+        }
+    }
+
+    /// Runs SQL during which SQLite calls back every few thousand instructions: to give a sign of
+    /// life, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    package func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
+        guard options.observer != nil || options.cancellation != nil else { return try body() }
+        sqlite3_progress_handler(
+            db.sqliteConnection,
+            20_000,
+            { context in
+                guard let context else { return 0 }
+                let monitor = Unmanaged<VerificationMonitor>.fromOpaque(context)
+                    .takeUnretainedValue()
+                return monitor.continues() ? 0 : 1
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
+        do {
+            return try body()
+        } catch {
+            // What the interrupted statement throws says nothing about why it was.
+            try options.cancellation?.check()
+            throw error
+        }
+    }
+
+    private func continues() -> Bool {
+        let now = ContinuousClock.now
+        if now - lastSign > .milliseconds(100) {
+            lastSign = now
+            options.observer?(.checkContinues(name: name, seconds: (now - start) / .seconds(1)))
+        }
+        return options.cancellation?.isCancelled != true
+    }
+}
+
+extension Error {
+    /// What is wrong, in one line, without the SQL that found it and without values.
+    fileprivate var findingText: String {
+        guard let error = self as? DatabaseError else { return localizedDescription }
+        let message = error.message ?? "error \(error.resultCode.rawValue)"
+        // All that SQLite knows to say of a page that can't be decrypted.
+        return message == "SQL logic error" ? "a page can't be read" : "SQLite: \(message)"
+    }
+}
+
+extension ResultCode {
+    /// Whether the database could not be read, which says nothing about its soundness.
+    fileprivate var preventsReading: Bool {
+        switch self {
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_INTERRUPT, .SQLITE_NOMEM,
+            .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_AUTH:
+            true
+        default:
+            false
+        }
+    }
+}

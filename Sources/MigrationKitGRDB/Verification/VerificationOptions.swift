@@ -1,0 +1,36 @@
+/// How a verification goes.
+public struct VerificationOptions: Sendable {
+    /// Ends the verification from another thread: the running statement is interrupted.
+    public var cancellation: MigrationCancellation?
+
+    /// Watches the verification.
+    ///
+    /// It is called on the thread of the database, also in the middle of a statement, and must not
+    /// use the database.
+    public var observer: (@Sendable (VerificationEvent) -> Void)?
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - cancellation: Ends the verification from another thread.
+    ///   - observer: Watches the verification.
+    public init(
+        cancellation: MigrationCancellation? = nil,
+        observer: (@Sendable (VerificationEvent) -> Void)? = nil
+    ) {
+        self.cancellation = cancellation
+        self.observer = observer
+    }
+}
+
+/// What a verification tells while it goes on.
+public enum VerificationEvent: Equatable, Sendable {
+    /// A check begins.
+    case checkStarted(name: String)
+
+    /// A check goes on; told about ten times a second while a statement runs.
+    case checkContinues(name: String, seconds: Double)
+
+    /// A check is done.
+    case checkFinished(VerificationCheck)
+}

@@ -1,0 +1,117 @@
+import GRDB
+
+/// The virtual tables that can look themselves through: full text search and R-trees.
+enum VirtualTables {
+    private struct Table {
+        let name: String
+        let module: String
+    }
+
+    /// Runs the modules' own checks, and finds the tables whose module is missing.
+    ///
+    /// The checks of full text search are commands, which want the lock for writing although they
+    /// change nothing; what is begun for them is undone.
+    ///
+    /// - Throws: A `DatabaseError` of the code `SQLITE_BUSY` if another holds that lock.
+    static func check(in db: Database) throws -> VerificationOutcome {
+        let tables = try all(db)
+        let wantsLock = tables.contains { $0.module.hasPrefix("fts") }
+        if wantsLock, db.configuration.readonly {
+            return VerificationOutcome(note: "not checked: the database is open for reading only")
+        }
+        var outcome = VerificationOutcome()
+        // At once, since one that reads already isn't let wait for it.
+        try db.inTransaction(wantsLock ? .immediate : .deferred) {
+            try check(tables, &outcome, db)
+            return .rollback
+        }
+        if outcome.count > 0 {
+            outcome.detail =
+                "\(outcome.count) of \(tables.count) virtual tables not in order"
+        }
+        return outcome
+    }
+
+    private static func check(
+        _ tables: [Table],
+        _ outcome: inout VerificationOutcome,
+        _ db: Database
+    ) throws {
+        let modules = Set(
+            try String.fetchAll(db, sql: "SELECT lower(name) FROM pragma_module_list")
+        )
+        for table in tables {
+            guard modules.contains(table.module) else {
+                outcome.add(
+                    VerificationFinding(
+                        "the module '\(table.module)' of '\(table.name)' is missing here",
+                        table: table.name
+                    )
+                )
+                continue
+            }
+            do {
+                try check(table, db)
+            } catch let error as DatabaseError where error.isFinding {
+                outcome.add(finding(error, table))
+            }
+        }
+    }
+
+    private static func finding(_ error: DatabaseError, _ table: Table) -> VerificationFinding {
+        let fault =
+            error.resultCode == .SQLITE_CORRUPT
+            ? "is damaged, or out of step with its content"
+            : "can't be checked: \(error.message ?? "SQLite \(error.resultCode.rawValue)")"
+        return VerificationFinding("'\(table.name)' (\(table.module)) \(fault)", table: table.name)
+    }
+
+    private static func check(_ table: Table, _ db: Database) throws {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        switch table.module {
+        case "fts5":
+            // The 1 has it compared with a content table as well.
+            // <https://www.sqlite.org/fts5.html#the_integrity_check_command>
+            try db.execute(
+                sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
+            )
+        case "fts3", "fts4":
+            // <https://www.sqlite.org/fts3.html#the_integrity_check_command>
+            try db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('integrity-check')")
+        case "rtree", "rtree_i32":
+            // <https://www.sqlite.org/rtree.html#integrity_checks_using_the_rtreecheck_sql_function>
+            let answer = try String.fetchOne(
+                db,
+                sql: "SELECT rtreecheck('main', ?)",
+                arguments: [table.name]
+            )
+            guard answer == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        default:
+            break
+        }
+    }
+
+    private static func all(_ db: Database) throws -> [Table] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, sql FROM main.sqlite_master
+                WHERE type = 'table' AND rootpage = 0 ORDER BY name
+                """
+        )
+        return rows.compactMap { row in
+            let sql: String = row[1]
+            return SchemaText(sql).module.map { Table(name: row[0], module: $0) }
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether it tells of the table, and not of a lock, the disk or a wish to end.
+    fileprivate var isFinding: Bool {
+        switch resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: true
+        default: false
+        }
+    }
+}

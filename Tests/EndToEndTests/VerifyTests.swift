@@ -1,0 +1,164 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `verify --full` and `inspect` on files that a bad disk has got at.
+@Suite struct VerifyTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        try tool.writeItems()
+        try tool.write(
+            "0004_filler",
+            up: """
+                CREATE TABLE filler (a);
+                WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50)
+                INSERT INTO filler SELECT randomblob(3500) FROM c;
+                """
+        )
+        #expect(try tool.onStore("migrate").status == 0)
+    }
+
+    private func flip(_ offset: Int, of name: String = "store.db") throws {
+        var data = try tool.folder.data(name)
+        data[offset] ^= 1
+        try tool.folder.write(name, data)
+    }
+
+    private func failedCheck() throws -> [String: Any] {
+        let result = try tool.onStore("verify", "--full", "--json")
+        #expect(result.status == 2, "\(result)")
+        let document = try result.json()
+        #expect(document["ok"] as? Bool == false)
+        #expect(try result.jsonError()["code"] as? String == "verificationFailed")
+        let checks = try #require(document["checks"] as? [[String: Any]])
+        return try #require(checks.first { $0["ok"] as? Bool == false })
+    }
+
+    private func damage() throws -> [String: Any] {
+        let result = try tool.run(["inspect", "--json"] + tool.opening)
+        #expect(result.status == 74, "\(result)")
+        return try #require(result.json()["damage"] as? [String: Any])
+    }
+
+    @Test func aFlippedBitInAPageIsToldByBoth() throws {
+        let sound = try tool.folder.data("store.db")
+        let count = sound.count / 4096
+        for page in [1, count / 2, count] {
+            try flip((page - 1) * 4096 + 100)
+            let check = try failedCheck()
+            #expect(check["name"] as? String == (page == 1 ? "open" : "cipher_integrity_check"))
+            let findings = try #require(check["findings"] as? [[String: Any]])
+            #expect(findings.map { $0["page"] as? Int } == [page])
+            #expect(try damage()["pages"] as? [Int] == [page])
+            let human = try tool.onStore("verify", "--full")
+            #expect(human.stdout.contains("page \(page) is not as it was written\n"))
+            #expect(human.stderr.contains("'migrationkit-cli restore'"))
+            #expect(human.stderr.contains("'migrationkit-cli salvage'"))
+            try tool.folder.write("store.db", sound)
+        }
+        #expect(try tool.onStore("verify", "--full").status == 0)
+    }
+
+    @Test func aFlippedBitInTheSaltIsToldByBoth() throws {
+        try flip(3)
+        let findings = try #require(failedCheck()["findings"] as? [[String: Any]])
+        #expect((findings.first?["text"] as? String)?.contains("the salt") == true)
+        #expect(try damage()["salt"] as? Bool == true)
+    }
+
+    @Test func aFlippedBitInTheSaltOfAPassphraseIsLikeAnotherKey() throws {
+        let tool = try Tool()
+        try tool.writeItems()
+        #expect(try tool.onStore("migrate").status == 0)
+        var data = try tool.folder.data("store.db")
+        data[3] ^= 1
+        try tool.folder.write("store.db", data)
+        let verified = try tool.onStore("verify", "--full", "--json")
+        #expect(verified.status == 77)
+        #expect(try verified.jsonError()["code"] as? String == "wrongKey")
+        let checks = try #require(verified.json()["checks"] as? [[String: Any]])
+        #expect(checks.last?["name"] as? String == "open")
+        #expect((checks.last?["note"] as? String)?.contains("salt") == true)
+        let inspected = try tool.run(["inspect"] + tool.opening)
+        #expect(inspected.status == 77)
+        #expect(inspected.stdout.contains("or a damaged salt\n"))
+    }
+
+    @Test(arguments: [4096, 5000])
+    func aFileThatWasCutShortIsToldByBoth(cut: Int) throws {
+        try tool.folder.write("store.db", tool.folder.data("store.db").dropLast(cut))
+        let check = try failedCheck()
+        #expect(check["name"] as? String == "open")
+        let findings = try #require(check["findings"] as? [[String: Any]])
+        #expect(findings.contains { ($0["text"] as? String)?.contains("cut short") == true })
+        #expect(try damage()["missingPages"] as? Int == (cut + 4095) / 4096)
+    }
+
+    @Test func aFlippedBitInTheLogIsToldByBothAndTheLogKept() throws {
+        // As a killed process leaves them.
+        _ = try tool.shell(
+            """
+            PRAGMA journal_mode = WAL;
+            INSERT INTO item VALUES (2); INSERT INTO item VALUES (3);
+            .shell cp '\(tool.database)' '\(tool.folder.path("copy.db"))'
+            .shell cp '\(tool.database)-wal' '\(tool.folder.path("copy.db-wal"))'
+            """
+        )
+        for suffix in ["", "-wal"] {
+            let bytes = try tool.folder.data("copy.db\(suffix)")
+            try tool.folder.write("store.db\(suffix)", bytes)
+        }
+        try flip(32 + 24 + 100, of: "store.db-wal")
+        let log = try tool.folder.data("store.db-wal")
+        #expect(try damage()["logFrame"] as? Int == 1)
+        #expect(try failedCheck()["name"] as? String == "write_ahead_log")
+        #expect(try failedCheck()["name"] as? String == "write_ahead_log")
+        #expect(try tool.folder.data("store.db-wal") == log)
+    }
+
+    @Test func aPlaintextDatabaseIsVerifiedToo() throws {
+        _ = try SQLCipherShell.run(tool.folder.path("plain.db"), key: nil, "CREATE TABLE t(a);")
+        let arguments = ["verify", "--full", "--db-path", tool.folder.path("plain.db")]
+        let result = try tool.run(
+            arguments + ["--no-encryption", "--migrations", tool.migrations]
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(result.stdout.contains("(0 applied, 4 pending)\n"))
+        #expect(try tool.folder.names.contains("plain.db-journal") == false)
+    }
+
+    @Test func anotherProcessThatWritesIsToldAsThat() throws {
+        _ = try tool.shell("CREATE VIRTUAL TABLE search USING fts5 (a);")
+        let holder = try LockHolder(tool.database, key: "x'\(tool.password)'")
+        let result = try tool.onStore("verify", "--full", "--json")
+        #expect(result.status == 75, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "locked")
+        try holder.release()
+    }
+
+    @Test func controlCEndsACheck() throws {
+        // A constraint that takes a tenth of a millisecond for each of many rows.
+        _ = try tool.shell(
+            """
+            PRAGMA ignore_check_constraints = 1;
+            CREATE TABLE slow (a CHECK (length(hex(zeroblob(100000))) > 0));
+            WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000000)
+            INSERT INTO slow SELECT 1 FROM c;
+            """
+        )
+        let process = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            ["verify", "--full"] + tool.opening + ["--migrations", tool.migrations],
+            environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+        )
+        #expect(process.wait(for: "checking: quick_check, "))
+        process.type([3])
+        let result = process.finish()
+        #expect(result.status == 130, "\(result)")
+        #expect(result.stdout.contains("ok      cipher_integrity_check  "))
+        #expect(result.stdout.contains("interrupted\r\n"))
+        #expect(try tool.folder.names == ["migrations", "password", "store.db"])
+    }
+}
