@@ -7,7 +7,7 @@ import Testing
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
         "backup", "restore", "salvage", "key", "create",
     ]
-    static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]
+    static let keyCommands = ["generate", "set", "show", "delete", "list", "check", "rotate"]
 
     @Test(arguments: [[]] + commands.map { [$0] } + keyCommands.map { ["key", $0] })
     func helpFitsEightyColumns(

@@ -54,7 +54,13 @@ extension ConversionCopy {
             sqlite3_backup_finish(backup)
             throw error
         }
-        let end = sqlite3_backup_finish(backup)
+        var end = sqlite3_backup_finish(backup)
+        if code == SQLITE_DONE, end == SQLITE_OK {
+            // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next
+            // one that is asked for in the same transaction: of the last page, that is now.
+            end = sqlite3_exec(source, "SELECT count(*) FROM main.sqlite_schema", nil, nil, nil)
+            if end != SQLITE_OK { throw PageFailure.source(CipherCode(end)) }
+        }
         guard code == SQLITE_DONE, end == SQLITE_OK else {
             let failure = CipherCode(code == SQLITE_DONE ? end : code)
             switch failure.primary {

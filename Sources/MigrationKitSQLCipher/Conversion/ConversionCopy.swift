@@ -30,7 +30,7 @@ struct ConversionCopy {
                 // An error may have ended the transaction already; the file goes in any case.
                 if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                 try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
-                throw error
+                throw source.explain(error)
             }
         }
         monitor.finish()

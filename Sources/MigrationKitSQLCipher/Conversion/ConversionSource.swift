@@ -13,6 +13,7 @@ final class ConversionSource: HeldDatabase {
     let journalMode: String
     let byteCount: Int
     let monitor: ConversionMonitor
+    private let form: DatabaseForm
 
     /// Opens and locks a database, and empties its write-ahead log into it.
     ///
@@ -25,6 +26,7 @@ final class ConversionSource: HeldDatabase {
         monitor: ConversionMonitor
     ) throws {
         self.file = file
+        self.form = form
         self.monitor = monitor
         guard let identity = FileIdentity(file.absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
@@ -61,6 +63,19 @@ final class ConversionSource: HeldDatabase {
     }
 
     func close() throws { try queue.close() }
+
+    /// Tells whether a statement failed for want of pages that are as they were written.
+    ///
+    /// SQLite has no code of its own for these: a page that SQLCipher can't authenticate is "SQL logic
+    /// error" as well.
+    func explain(_ error: any Error) -> any Error {
+        guard let code = (error as? DatabaseError)?.resultCode,
+            [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
+            let inspection = try? FileInspection(file, cipher: form.cipher),
+            let pages = try? inspection.damagedPages(form), !pages.isEmpty
+        else { return error }
+        return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
+    }
 
     // MARK: -
 

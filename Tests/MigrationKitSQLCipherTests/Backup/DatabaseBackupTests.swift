@@ -344,16 +344,26 @@ import Testing
         }
     }
 
-    @Test func damagedPageIsNamed() throws {
+    /// The pages of a large value, the last one above all, are none in which a check of the
+    /// structure would find anything.
+    @Test(arguments: [2, 150, 299, 300])
+    func damagedPageIsNamed(_ page: Int) throws {
         let key = try TestKey.raw()
         _ = try SQLCipherShell.run(
             folder.database,
             key: key.spelling,
-            "CREATE TABLE t (a);\(Fixtures.fill(pages: 300))"
+            "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(4012 * 298 + 100));"
         )
-        try folder.damage(at: 4096 * 150)
-        #expect(throws: EncryptedDatabaseError.damaged(path: folder.database, pages: [151])) {
-            try backUp(key)
+        #expect(try folder.databaseData().count == 300 * 4096)
+        try folder.damage(at: 4096 * (page - 1) + 2000)
+        let damaged = EncryptedDatabaseError.damaged(path: folder.database, pages: [page])
+        #expect(throws: damaged) { try backUp(key) }
+        #expect(throws: damaged) {
+            try DatabaseRestore(
+                output,
+                from: folder.database,
+                form: .encrypted(key.key)
+            ).run()
         }
         #expect(try folder.names == ["notes.db"])
     }
