@@ -180,7 +180,9 @@ final class SalvageFilling {
             row,
             rowid,
             _ in
-            try replaced?.run([], row, columns: [0], encoding: content.encoding)
+            if !row.values.isEmpty {
+                try replaced?.run([], row, columns: [0], encoding: content.encoding)
+            }
             let isTaken = try writer.write(row, rowid: rowid) || writer.write(row, rowid: nil)
             result.rowCount += isTaken ? 1 : 0
             result.lostRowCount += isTaken ? 0 : 1

@@ -84,7 +84,10 @@ final class SalvagePages {
         if reachCount == 0 { form.reservedCount = most }
     }
 
-    func kind(_ number: Int) -> TreePage.Kind? { TreePage.Kind(rawValue: kinds[number]) }
+    /// What a page is; `nil` if it is no b-tree's, or there is none of such a number.
+    func kind(_ number: Int) -> TreePage.Kind? {
+        kinds.indices.contains(number) ? TreePage.Kind(rawValue: kinds[number]) : nil
+    }
 
     /// The content of a page; `nil` if there is none, or it is not as it was written.
     func content(_ number: Int) -> [UInt8]? {

@@ -255,7 +255,7 @@ final class TreeWalk {
         let perMap = pages.form.usableSize / 5 + 1
         var map = (page - 2) / perMap * perMap + 2
         if map == Self.lockPage(pages.form.pageSize) { map += 1 }
-        guard owners[map] == Owner.pointerMap, page > map, pages.states[map] == .intact,
+        guard page > map, owners[map] == Owner.pointerMap, pages.states[map] == .intact,
             let content = pages.content(map)
         else { return nil }
         let offset = 5 * (page - map - 1)
