@@ -12,16 +12,19 @@ struct SalvageCopy {
     /// In KiB: the most that the pages of the new file take in memory before they are written.
     private static let cacheSize = 32 * 1024
 
-    /// Fills the file, which is empty, in one transaction.
+    /// Fills the file, which is empty.
     ///
     /// - Parameters:
     ///   - pageSize: Of a plaintext file, in bytes.
     ///   - header: What the damaged file's header tells.
+    ///   - body: Writes rows, in one transaction.
+    ///   - finish: Does what comes after that transaction.
     func fill<Value>(
         pageSize: Int,
         encoding: TextEncoding,
         header: DatabaseContent?,
-        _ body: (Database) throws -> Value
+        _ body: (Database) throws -> Value,
+        finish: (Database, Value) throws -> Void
     ) throws -> Value {
         let vacuum =
             switch header?.autoVacuum {
@@ -65,6 +68,9 @@ struct SalvageCopy {
                         COMMIT
                         """
                 )
+                // What is undone from now on may be much: in a file, encrypted as all is.
+                try db.execute(sql: "PRAGMA main.journal_mode = TRUNCATE")
+                try finish(db, value)
                 return value
             } catch {
                 // An error may have ended the transaction already; the file goes in any case.

@@ -74,11 +74,11 @@ final class SalvageFilling {
         for page in orphans { try copyOrphan(page) }
         lost.finish()
         stray = countStray()
-        try makeTheRest()
         monitor.finish()
     }
 
-    private func makeTheRest() throws {
+    /// Makes what has no rows of its own, when those of all tables are there.
+    func makeTheRest() throws {
         for kind in [SchemaObject.Kind.index, .table, .view, .trigger] {
             for object in content.objects where object.kind == kind {
                 switch kind {

@@ -103,6 +103,8 @@ struct SalvageRun {
             let filling = try SalvageFilling(content, in: db, monitor: monitor)
             try monitor.watching(db) { try filling.run() }
             return filling
+        } finish: { db, filling in
+            try monitor.watching(db) { try filling.makeTheRest() }
         }
         let unsound = try copy.check(
             isWAL: content.header?.journalMode == .wal,

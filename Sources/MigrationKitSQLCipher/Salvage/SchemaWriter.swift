@@ -104,20 +104,16 @@ final class SchemaWriter {
         }
     }
 
-    /// Undoes what was begun where it fails: the shadow tables stay, as ordinary ones.
+    /// Undoes what was begun where it fails: the shadow tables stay, as ordinary ones. Each virtual
+    /// table has a transaction of its own, since the module may find out no earlier than at its end.
     private func undoing(_ body: () throws -> Void) throws {
-        try db.execute(sql: "SAVEPOINT migrationkit_salvage")
+        try db.execute(sql: "BEGIN IMMEDIATE")
         do {
             try body()
-            try db.execute(sql: "RELEASE migrationkit_salvage")
+            try db.execute(sql: "COMMIT")
         } catch {
-            try db.execute(
-                sql: """
-                    ROLLBACK TO migrationkit_salvage;
-                    RELEASE migrationkit_salvage;
-                    PRAGMA writable_schema = RESET
-                    """
-            )
+            if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") }
+            try db.execute(sql: "PRAGMA writable_schema = RESET")
             throw error
         }
     }
@@ -125,7 +121,6 @@ final class SchemaWriter {
     /// Writes the entry of a virtual table whose shadow tables are there.
     private func enter(_ object: SchemaObject, _ sql: String) throws {
         try db.execute(sql: "PRAGMA writable_schema = ON")
-        defer { try? db.execute(sql: "PRAGMA writable_schema = RESET") }
         try db.execute(
             sql: """
                 INSERT INTO main.sqlite_schema (type, name, tbl_name, rootpage, sql)
@@ -133,6 +128,9 @@ final class SchemaWriter {
                 """,
             arguments: [object.name, object.name, sql]
         )
+        // Reads the schema anew, which fails if the SQL is damaged.
+        try db.execute(sql: "PRAGMA writable_schema = RESET")
+        _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
     }
 
     /// Makes a full-text index anew, of what it has content of.
