@@ -219,7 +219,9 @@ let package = Package(
         ),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["migrationkit-cli", "PlainMigratorProbe", "TestSupport"],
+            dependencies: [
+                "FirstLaunchProbe", "migrationkit-cli", "PlainMigratorProbe", "TestSupport",
+            ],
             exclude: ["Snapshots"]
         ),
     ]

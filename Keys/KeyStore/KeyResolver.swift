@@ -43,7 +43,10 @@ public struct KeyResolver: Sendable {
         case .prompt(let text):
             return try TerminalPrompt.read(text, named: source)
         case .keyStore(let service, let account):
-            return try text(of: keyStore().entry(service: service, account: account), named: source)
+            return try Self.text(
+                of: keyStore().entry(service: service, account: account),
+                named: source
+            )
         }
     }
 
@@ -55,20 +58,41 @@ public struct KeyResolver: Sendable {
     ///     item of the key store that this library stored says so itself, and that counts.
     /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
     public func key(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
-        var (secret, form) = (Secret?.none, form)
         if case .keyStore(let service, let account) = source {
             let entry = try keyStore().entry(service: service, account: account)
-            secret = try text(of: entry, named: source)
-            form = entry.item.form ?? form
+            return try Self.key(of: entry, named: source, form: form)
         }
+        return try Self.key(secret(from: source), named: source, form: form)
+    }
+
+    /// The key of an item that was read already.
+    ///
+    /// - Parameters:
+    ///   - entry: The item.
+    ///   - source: What it is called in errors.
+    ///   - form: What the secret is if the item doesn't say so itself.
+    /// - Throws: ``KeySourceError``.
+    package static func key(
+        of entry: KeyEntry,
+        named source: KeySource,
+        form: DatabaseKey.Form
+    ) throws -> DatabaseKey {
+        try key(text(of: entry, named: source), named: source, form: entry.item.form ?? form)
+    }
+
+    private static func key(
+        _ secret: Secret,
+        named source: KeySource,
+        form: DatabaseKey.Form
+    ) throws -> DatabaseKey {
         do {
-            return try DatabaseKey(secret ?? self.secret(from: source), form: form)
+            return try DatabaseKey(secret, form: form)
         } catch let reason as DatabaseKeyError {
             throw KeySourceError.unusableKey(source: "\(source)", reason: reason)
         }
     }
 
-    private func text(of entry: KeyEntry, named source: KeySource) throws -> Secret {
+    private static func text(of entry: KeyEntry, named source: KeySource) throws -> Secret {
         let text = entry.text
         guard !text.isEmpty else { throw KeySourceError.empty(source: "\(source)") }
         guard text.count <= SecretReader.limit else {

@@ -81,6 +81,14 @@ package struct FileLock: Sendable {
         try acquire().map { Held(path: path, descriptor: $0) }
     }
 
+    /// Whether somebody holds the lock. Nothing is made or removed.
+    package var isHeld: Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
     /// Removes the file if a holder was killed and left it behind. Best effort: it locks nothing.
     package func removeIfAbandoned() {
         var status = stat()

@@ -112,9 +112,11 @@ public struct MigrationCLIHost: Sendable {
             cipher: options.cipher,
             busyTimeout: options.busyTimeout
         )
-        guard let key = try options.key() else {
-            return try EncryptedDatabase.openPlaintext(path, options: opening)
+        return try options.open { key in
+            guard let key else {
+                return try EncryptedDatabase.openPlaintext(path, options: opening)
+            }
+            return try EncryptedDatabase.open(path, key: key, options: opening)
         }
-        return try EncryptedDatabase.open(path, key: key, options: opening)
     }
 }

@@ -110,17 +110,64 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     /// Gets the key from its source, the Secret Service as the options say.
     ///
+    /// Where a rotation of the key was killed (`key rotate`), it is finished or undone before; and
+    /// while one is going on, the key is the one that opens the database now.
+    ///
     /// - Returns: The key; `nil` for a plaintext database.
     /// - Throws: As ``key(resolver:)``.
     public func key() throws -> DatabaseKey? {
-        try key(
-            resolver: KeyResolver {
-                SecretServiceKeyStore(
-                    collection: keychainCollection,
-                    timeout: keychainTimeout,
-                    allowsPrompt: allowsPrompt
-                )
-            }
+        if let stored = storedKey() { return try stored.key() }
+        let store = keyStore
+        return try key(resolver: KeyResolver { store })
+    }
+
+    /// Opens the database with its key.
+    ///
+    /// - Parameters:
+    ///   - isReadOnly: Whether nothing is to be changed in the Secret Service.
+    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
+    ///     for as long as for other locks.
+    ///   - attempt: Opens it with a key, or with none; may be called several times, where a rotation
+    ///     is going on.
+    func open<Value>(
+        isReadOnly: Bool = false,
+        timeout: TimeInterval? = nil,
+        _ attempt: (DatabaseKey?) throws -> Value
+    ) throws -> Value {
+        guard let stored = storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
+            return try attempt(key())
+        }
+        return try stored.open(attempt)
+    }
+
+    /// The key in the Secret Service, if it is there that the options say it is.
+    ///
+    /// - Parameters:
+    ///   - isReadOnly: Whether nothing is to be changed there.
+    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
+    ///     for as long as for other locks.
+    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {
+        guard !isPlaintext, let dbPath, let source = keySource,
+            case .keyStore(let service, let account) = source
+        else { return nil }
+        let form: DatabaseKey.Form = isRawKey ? .rawKey : .passphrase
+        return StoredKey(
+            path: dbPath,
+            keyStore: keyStore,
+            service: service,
+            account: account,
+            cipher: cipher,
+            isReadOnly: isReadOnly,
+            timeout: timeout ?? busyTimeout,
+            read: { try KeyResolver.key(of: $0, named: source, form: form) }
+        )
+    }
+
+    private var keyStore: SecretServiceKeyStore {
+        SecretServiceKeyStore(
+            collection: keychainCollection,
+            timeout: keychainTimeout,
+            allowsPrompt: allowsPrompt
         )
     }
 

@@ -62,6 +62,12 @@ import KeyStore
 /// same moment; they end with one key and one file. They wait for each other with a lock on the
 /// file `<path>-launch.lock`, which is there during a first launch only.
 ///
+/// ## Another key
+///
+/// ``keyRotation(keepsOldKey:options:)`` changes the key of both, the file and the item. One that was
+/// killed is finished or undone by the next launch, and one that another process is at is waited for
+/// as long as for other locks. That costs a launch one more look into the key store.
+///
 /// Give each database an account of its own. Two databases that share an item share its key, and
 /// are both lost with it.
 ///

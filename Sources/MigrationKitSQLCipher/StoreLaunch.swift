@@ -26,7 +26,7 @@ struct StoreLaunch {
         while true {
             if let size = try file.size(), size > 0 {
                 if !store.options.isReadOnly { lock.removeIfAbandoned() }
-                return try open(store.path, existingKey(), options(createsFile: false))
+                return try openExisting(open)
             }
             guard !store.options.isReadOnly else {
                 throw try file.size() == nil
@@ -39,13 +39,20 @@ struct StoreLaunch {
 
     // MARK: - The file is there
 
-    private func existingKey() throws -> DatabaseKey {
-        if let key = try entry()?.key(assuming: store.keyForm) { return key }
-        // An app that has only now begun to encrypt is not told about a lost key.
-        if let inspection = try? FileInspection(file), inspection.isPlaintext {
-            throw EncryptedDatabaseError.plaintext(path: store.path)
+    private func openExisting<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer {
+        do {
+            return try store.storedKey.open {
+                try open(store.path, $0, options(createsFile: false))
+            }
+        } catch KeyStoreError.itemNotFound {
+            // An app that has only now begun to encrypt is not told about a lost key.
+            if let inspection = try? FileInspection(file), inspection.isPlaintext {
+                throw EncryptedDatabaseError.plaintext(path: store.path)
+            }
+            throw keyMissing
         }
-        throw keyMissing
     }
 
     // MARK: - The file is to be made

@@ -5,9 +5,9 @@ import Testing
     static let commands = [
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
-        "backup", "restore", "key", "create",
+        "backup", "restore", "salvage", "key", "create",
     ]
-    static let keyCommands = ["generate", "set", "show", "delete", "list", "check"]
+    static let keyCommands = ["generate", "set", "show", "delete", "list", "check", "rotate"]
 
     @Test(arguments: [[]] + commands.map { [$0] } + keyCommands.map { ["key", $0] })
     func helpFitsEightyColumns(

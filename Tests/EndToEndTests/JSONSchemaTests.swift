@@ -69,12 +69,15 @@ import Testing
                  "modified": 1, "primaryKey": 1, "default": 1, "generated": 1, "original": 1,
                  "linkTarget": 1, "owner": 1, "possiblePageSizes": 1, "latest": 1, "ledger": 1,
                  "damage": 1, "logFrame": 1, "detail": 1,
-                 "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
+                 "key-rotate kept": 1, "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
                  "verify table": 1, "verify rowid": 1, "verify page": 1}
             ''')
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:
                 optional[command + " output"] = 1
+            for key in ["journal", "lostAndFound", "name", "mostLostRows", "page", "after",
+                        "through", "mostRows"]:
+                optional["salvage " + key] = 1
             count = 0
             for document in documents:
                 value = json.loads(document["text"])

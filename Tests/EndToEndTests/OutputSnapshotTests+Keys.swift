@@ -77,6 +77,27 @@ extension OutputSnapshotTests {
             )
             try transcript.run("status --keychain-service org.notes --json")
         },
+        Scene("key-rotate") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("key rotate")
+            try transcript.run("key rotate \(item)")
+            try transcript.run("key generate \(item)")
+            try transcript.run("migrate --to 0001 \(item)")
+            try transcript.run("key rotate \(item)")
+            try transcript.run("key rotate \(item) --discard-old-key")
+            try transcript.run("key rotate \(item) --keep-original old.db")
+            try transcript.run("key rotate \(item) --keep-original older.db --json")
+            try transcript.run("key rotate \(item) --keep-original older.db --json")
+            try transcript.run("status \(item)")
+            try transcript.run(
+                "key set --keychain-service org.notes --keychain-account second --password-file -",
+                input: "another"
+            )
+            try transcript.run("key rotate --keychain-service org.notes")
+            try transcript.run(
+                "key rotate --keychain-service org.notes --keychain-account second --json"
+            )
+        },
         Scene("key-delete") { transcript in
             try transcript.run("key generate \(item)")
             try transcript.run(

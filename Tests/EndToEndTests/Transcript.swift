@@ -164,6 +164,10 @@ struct Transcript {
             .replacing(/"seconds":[0-9.e+-]+/, with: "\"seconds\":0.001")
             .replacing(/"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"/, with: "\"2000-01-01T00:00:00Z\"")
             .replacing(
+                /main 20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z( \([0-9]+\))?/,
+                with: "main YYYY-MM-DDThh:mm:ssZ"
+            )
+            .replacing(
                 /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}/,
                 with: "YYYY-MM-DD hh:mm"
             )

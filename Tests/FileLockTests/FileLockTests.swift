@@ -47,6 +47,20 @@ import Testing
         #expect(try folder.names == [])
     }
 
+    @Test func whetherItIsHeldIsSeenWithoutTakingIt() throws {
+        #expect(!lock.isHeld)
+        #expect(try folder.names == [])
+        let held = try #require(try lock.hold())
+        #expect(lock.isHeld)
+        #expect(lock.isHeld)
+        held.release()
+        #expect(!lock.isHeld)
+        // A holder that was killed leaves the file.
+        try folder.write("notes.db.lock", "4711\n".utf8)
+        #expect(!lock.isHeld)
+        #expect(try folder.names == ["notes.db.lock"])
+    }
+
     @Test func itIsFreedWhenTheBodyThrows() throws {
         struct Thrown: Error, Equatable {}
         let body: () throws -> Void = { throw Thrown() }

@@ -48,22 +48,19 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
-        let options = try database.resolved(
+        var options = try database.resolved(
             in: context,
             isPlaintext: encryption.noEncryption,
             asksForKey: false
         )
-        guard let path = file ?? options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        options.dbPath = file ?? options.dbPath
+        guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         let keySource = options.isPlaintext ? nil : options.keySource
         context.keySource.note(keySource)
         defer { context.release(keySource) }
-        let report = try EncryptedDatabase.inspect(
-            path,
-            key: keySource == nil ? nil : options.key(),
-            cipher: options.cipher,
-            countsRows: tables,
-            checksPages: !quick
-        )
+        let report =
+            keySource == nil
+            ? try inspect(path, with: nil, options) : try inspect(path, options)
         if json {
             try context.printJSON(InspectionDocument(report))
         } else {
@@ -73,5 +70,38 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
         if let damage = report.damage {
             throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages)
         }
+    }
+
+    /// Inspects with the key that the options name; where none opens the file, with the last one.
+    private func inspect(
+        _ path: String,
+        _ options: MigrationDatabaseOpenOptions
+    ) throws -> FileReport {
+        var last: FileReport?
+        do {
+            return try options.open(isReadOnly: true, timeout: 0) { key in
+                let report = try inspect(path, with: key, options)
+                last = report
+                if report.key == .wrong { throw EncryptedDatabaseError.wrongKey(path: path) }
+                return report
+            }
+        } catch {
+            guard let last else { throw error }
+            return last
+        }
+    }
+
+    private func inspect(
+        _ path: String,
+        with key: DatabaseKey?,
+        _ options: MigrationDatabaseOpenOptions
+    ) throws -> FileReport {
+        try EncryptedDatabase.inspect(
+            path,
+            key: key,
+            cipher: options.cipher,
+            countsRows: tables,
+            checksPages: !quick
+        )
     }
 }

@@ -34,6 +34,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 UpgradeCommand<Migrations>.self,
                 BackupCommand<Migrations>.self,
                 RestoreCommand<Migrations>.self,
+                SalvageCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
                 CompletionsCommand<Migrations>.self,
                 ManualCommand<Migrations>.self,

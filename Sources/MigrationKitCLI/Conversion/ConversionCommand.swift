@@ -21,7 +21,10 @@ extension ConversionCommand {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
-        guard options.keySource != nil, let key = try options.key() else {
+        guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
+        let stored =
+            try isNew ? nil : options.storedKey(timeout: conversion.lockTimeout(in: context))
+        guard let key = try stored?.provenKey() ?? options.key() else {
             throw MigrationCLIError.noKeyToConvert
         }
         if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }

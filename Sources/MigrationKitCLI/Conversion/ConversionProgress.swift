@@ -68,6 +68,8 @@ final class ConversionProgress: @unchecked Sendable {
         total: Int,
         seconds: Double
     ) -> String {
+        // Its numbers are attempts.
+        guard phase != .searchingSalt else { return "looking for the salt: \(done) of \(total)" }
         let parts = "\(phase.rawValue): \(done.megabytes) of \(total.megabytes) MB"
         guard seconds >= 0.5, done > 0 else { return parts }
         let rate = Double(done) / seconds

@@ -61,14 +61,18 @@ struct ConversionFolder {
 
     /// Removes the files of runs that were killed.
     func removeLeftovers() {
+        for name in leftovers { unlink("\(path)/\(name)") }
+    }
+
+    /// The names of the files of runs that were killed.
+    var leftovers: [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        for name in names where name.hasPrefix(prefix) {
+        return names.filter { name in
+            guard name.hasPrefix(prefix) else { return false }
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isHexDigit }
-            guard !digits.isEmpty,
-                ["", "-journal", "-wal", "-shm"].contains(rest.dropFirst(digits.count))
-            else { continue }
-            unlink("\(path)/\(name)")
+            return !digits.isEmpty
+                && ["", "-journal", "-wal", "-shm"].contains(rest.dropFirst(digits.count))
         }
     }
 

@@ -59,6 +59,12 @@ final class ConversionMonitor: Sendable {
         guard continues({ done }) else { throw CancellationError() }
     }
 
+    /// The phase has come that much further, in work that SQLite doesn't do.
+    func step(by count: Int) throws {
+        advance(by: count)
+        guard continues(nil) else { throw CancellationError() }
+    }
+
     /// Runs SQL during which SQLite calls back every few thousand instructions: to tell how far it
     /// is, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
     ///

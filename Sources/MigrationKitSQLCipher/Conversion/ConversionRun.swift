@@ -1,28 +1,27 @@
 import Foundation
 import GRDB
 
-/// One run of a ``DatabaseConversion``.
+/// One run of a ``DatabaseConversion``, or of what has one in its middle.
 struct ConversionRun {
-    private let conversion: DatabaseConversion
     private let options: DatabaseConversion.Options
     private let monitor: ConversionMonitor
-    private let file: DatabaseFile
+    /// The database, its links resolved.
+    let file: DatabaseFile
     /// Where the new file goes; `nil` for the database's own place.
     private let output: DatabaseFile?
     private let original: DatabaseFile?
     private let start = ContinuousClock.now
 
-    init(_ conversion: DatabaseConversion) throws {
-        self.conversion = conversion
-        options = conversion.options
+    init(_ path: String, options: DatabaseConversion.Options) throws {
+        self.options = options
         monitor = ConversionMonitor(
             timeout: options.timeout,
             cancellation: options.cancellation,
             observer: options.observer
         )
-        let named = DatabaseFile(conversion.path)
+        let named = DatabaseFile(path)
         guard try named.size() != nil else {
-            throw EncryptedDatabaseError.noSuchFile(path: conversion.path)
+            throw EncryptedDatabaseError.noSuchFile(path: path)
         }
         // Resolved once: a link that is turned to another file meanwhile changes nothing.
         file = DatabaseFile(named.resolvedPath)
@@ -31,7 +30,8 @@ struct ConversionRun {
             try output == nil ? options.keptOriginalPath.map(ConversionFolder.freePlace) : nil
     }
 
-    func run() throws -> ConversionReport {
+    /// Runs `body` under the lock of the database, and of the new file.
+    func underLock<Value>(_ body: () throws -> Value) throws -> Value {
         try file.checkAccess(forWriting: true)
         if output == nil, geteuid() != 0, let identity = FileIdentity(file.absolutePath),
             identity.owner != geteuid()
@@ -40,8 +40,8 @@ struct ConversionRun {
         }
         do {
             return try locked(file) {
-                guard let output else { return try convert() }
-                return try locked(output) { try convert() }
+                guard let output else { return try body() }
+                return try locked(output) { try body() }
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
@@ -68,20 +68,23 @@ struct ConversionRun {
         return opening
     }
 
-    private func openSource() throws -> ConversionSource {
+    private func openSource(of conversion: DatabaseConversion) throws -> ConversionSource {
         do {
-            return try openSource(conversion.source)
+            return try openSource(conversion.source, of: conversion)
         } catch EncryptedDatabaseError.encrypted where !conversion.source.isEncrypted {
             throw DatabaseConversionError.notPlaintext(path: file.path)
         } catch EncryptedDatabaseError.olderFormat(let path, let version) {
             guard conversion.isUpgrade, let key = conversion.source.key else {
                 throw EncryptedDatabaseError.olderFormat(path: path, cipherCompatibility: version)
             }
-            return try openSource(.encrypted(key, cipher: .sqlCipher(version)))
+            return try openSource(.encrypted(key, cipher: .sqlCipher(version)), of: conversion)
         }
     }
 
-    private func openSource(_ form: DatabaseForm) throws -> ConversionSource {
+    private func openSource(
+        _ form: DatabaseForm,
+        of conversion: DatabaseConversion
+    ) throws -> ConversionSource {
         let source = try ConversionSource(
             file,
             form: form,
@@ -95,7 +98,11 @@ struct ConversionRun {
 
     // MARK: - The Conversion
 
-    private func convert() throws -> ConversionReport {
+    /// Converts, which is to be done under the lock.
+    ///
+    /// - Parameter conversion: Says what to do, once there is a file for the result. As long as that
+    ///   has its temporary name, it is known that it has not taken the database's place.
+    func convert(_ conversion: () throws -> DatabaseConversion) throws -> ConversionReport {
         let place = output ?? file
         let folder = ConversionFolder(of: place.absolutePath, for: file.absolutePath)
         let originals = original.map {
@@ -106,9 +113,10 @@ struct ConversionRun {
         folder.removeLeftovers()
         originals?.removeLeftovers()
 
-        let source = try openSource()
         let temporary = try folder.makeFile()
         defer { folder.remove(temporary) }
+        let conversion = try conversion()
+        let source = try openSource(of: conversion)
         let copy = ConversionCopy(
             path: temporary,
             form: conversion.target,

@@ -170,6 +170,7 @@ public struct DatabaseConversion: Sendable {
     ///   is left of the new file.
     @discardableResult
     public func run() throws -> ConversionReport {
-        try ConversionRun(self).run()
+        let run = try ConversionRun(path, options: options)
+        return try run.underLock { try run.convert { self } }
     }
 }

@@ -13,7 +13,9 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
             discussion: """
                 The new key comes from an option of 'New key'; without one it is asked for twice. \
                 A passphrase can be followed by a raw key, and the other way round. At every \
-                instant one of the two keys opens the whole file. Backups keep the old key.
+                instant one of the two keys opens the whole file. Backups keep the old key. A key \
+                in the desktop's secret store is changed together with the database by \
+                'key rotate'.
                 """
         )
     }

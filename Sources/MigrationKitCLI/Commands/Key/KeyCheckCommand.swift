@@ -27,14 +27,15 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
         let options = try database.resolved(in: context)
         context.keySource.note(options.keySource)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        guard let key = try options.key() else { throw MigrationCLIError.noKey }
-
-        let settings = try cipher(of: path, key: key, asked: options.cipher)
+        let (settings, form) = try options.open(isReadOnly: true) { key in
+            guard let key else { throw MigrationCLIError.noKey }
+            return (try cipher(of: path, key: key, asked: options.cipher), key.form)
+        }
         if json {
             let document = Document(
                 database: path,
                 cipherCompatibility: settings.compatibility,
-                form: key.form.rawValue,
+                form: form.rawValue,
                 keySource: options.keySource?.description
             )
             return try context.printJSON(document)

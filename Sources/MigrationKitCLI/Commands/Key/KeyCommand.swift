@@ -5,7 +5,7 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "key",
-            abstract: "Make, store, list and check the keys of databases.",
+            abstract: "Make, store, list, check and rotate the keys of databases.",
             usage: "\(Migrations.programName) key <subcommand> [<options>]",
             discussion: """
                 Keys live in the desktop's secret store, each under a service and an account. \
@@ -19,6 +19,7 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 KeyDeleteCommand<Migrations>.self,
                 KeyListCommand<Migrations>.self,
                 KeyCheckCommand<Migrations>.self,
+                KeyRotateCommand<Migrations>.self,
             ]
         )
     }

@@ -1,5 +1,6 @@
 import Foundation
 import KeyStore
+import MigrationKitSQLCipher
 
 /// An item as JSON documents tell it. Nothing of it is secret.
 struct KeyDescription: Encodable {
@@ -60,4 +61,32 @@ struct DeletedKeyDocument: Encodable {
 struct KeyListDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let items: [KeyDescription]
+}
+
+/// What `key rotate --json` prints.
+struct RotatedKeyDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String
+    let item: KeyDescription
+    /// The item that the old key is kept in.
+    let kept: KeyDescription?
+    let original: String?
+    let tables: Int
+    let rows: Int
+    let bytesBefore: Int
+    let bytesAfter: Int
+    let seconds: Double
+    let verified = true
+
+    init(database: String, report: KeyRotationReport) {
+        self.database = database
+        item = KeyDescription(report.item)
+        kept = report.keptItem.map(KeyDescription.init)
+        original = report.conversion.originalPath
+        tables = report.conversion.tableCount
+        rows = report.conversion.rowCount
+        bytesBefore = report.conversion.bytesBefore
+        bytesAfter = report.conversion.bytesAfter
+        seconds = report.conversion.seconds
+    }
 }

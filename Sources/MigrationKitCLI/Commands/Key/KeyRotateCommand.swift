@@ -1,0 +1,110 @@
+import ArgumentParser
+import KeyStore
+import MigrationKitSQLCipher
+import SecretService
+
+struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "rotate",
+            abstract: "Make a new key, and change a database and its stored key.",
+            usage: """
+                \(Migrations.programName) key rotate --db-path <path>
+                  --keychain-service <service> [--keychain-account <account>] [<options>]
+                """,
+            discussion: """
+                The database is written anew with a random key, compared with the old one, and \
+                replaced; then its item in the secret store gets that key. At every instant an \
+                item opens the whole file: whatever ends this command, the next one that opens \
+                the database finishes it or undoes it.
+
+                The old key is kept as an item of its own ('key list --all' shows it), since \
+                backups made before need it. Nobody else may have the database open meanwhile.
+                """
+        )
+    }
+
+    @Flag(help: "Delete the old key: backups made before can't be opened any more.")
+    var discardOldKey = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Copy the database, as it was, to this new file before it is replaced.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var keepOriginal: String?
+
+    @Option(
+        name: .customLong("lock-timeout"),
+        help: ArgumentHelp(
+            "How long to wait for others who have the database open; default: 30.",
+            valueName: "seconds"
+        )
+    )
+    var givenLockTimeout: Double?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: StoredKeyDatabaseOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        if discardOldKey, keepOriginal != nil {
+            throw ValidationError(
+                "Without the old key the original can't be opened: leave out --keep-original "
+                    + "or --discard-old-key."
+            )
+        }
+        if let givenLockTimeout, !(givenLockTimeout >= 0) {
+            throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        let stored = try database.storedKey(in: context)
+        var options = try DatabaseConversion.Options(
+            keptOriginalPath: keepOriginal,
+            timeout: givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
+                ?? RunOptions.defaultLockTimeout
+        )
+        let report = try ConversionProgress(context: context).watch { watched in
+            watched(&options)
+            return try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
+        }
+        if json {
+            return try context.printJSON(
+                RotatedKeyDocument(database: stored.path, report: report)
+            )
+        }
+        let conversion = report.conversion
+        let tables = "\(conversion.tableCount) \(conversion.tableCount == 1 ? "table" : "tables")"
+        let rows = "\(conversion.rowCount) \(conversion.rowCount == 1 ? "row" : "rows")"
+        context.output(
+            """
+            Rotated the key of \(stored.path.printable): \(tables) with \(rows), \
+            \(conversion.bytesAfter.byteCount), in \(duration(conversion.seconds)).
+            The new file was compared with the old one, and verified.
+            The new key: \(report.item.summaryLine)
+            """
+        )
+        if let keepOriginal {
+            context.output("The original is kept in \(keepOriginal.printable).")
+        }
+        guard let kept = report.keptItem else {
+            return context.output(
+                "The old key was deleted: backups made before can't be opened any more."
+            )
+        }
+        context.output(
+            """
+            The old key is kept, since backups made before need it:
+              --keychain-service \(kept.service.shellWord)
+              --keychain-account \((kept.account ?? "").shellWord)
+            """
+        )
+    }
+}

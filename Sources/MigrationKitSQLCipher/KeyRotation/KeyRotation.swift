@@ -1,0 +1,144 @@
+import Foundation
+import KeyStore
+
+/// Makes a new key for a database, and changes the database and the key's item in a key store.
+///
+/// ```swift
+/// let report = try KeyRotation(
+///     "/home/me/notes.db", keyStore: SecretServiceKeyStore(),
+///     service: "org.example.Notes", account: "main"
+/// ).run()
+/// ```
+///
+/// The database is written anew as a ``DatabaseConversion`` does it: copied, compared, verified, and
+/// put in the old one's place at once. Nobody else may have it open meanwhile.
+///
+/// At every instant one of the items opens the file, and whatever ends the process, the next opening
+/// by ``EncryptedStore`` or by the tool, or the next rotation, finishes it or undoes it. The order is
+/// what does it:
+///
+/// 1. a new key is made, stored in an item of its own, the pending one, and read back;
+/// 2. the database is copied with that key, and the copy takes its place;
+/// 3. the old key is kept in an item of its own, since backups made before need it;
+/// 4. the old item is deleted, the new key is stored in its place and read back;
+/// 5. the pending item is deleted.
+///
+/// The item keeps its service, account and label. The pending item has the service
+/// `migrationkit-pending: SERVICE`, and as its account that of the item and the file's path. Former
+/// keys have the service `migrationkit-previous: SERVICE`, and as their account that of the item and
+/// the time.
+public struct KeyRotation: Sendable {
+    /// The database, as it was named.
+    public let path: String
+
+    let stored: StoredKey
+    let keepsOldKey: Bool
+    var options: DatabaseConversion.Options
+
+    /// Describes a rotation; nothing is asked or changed yet.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed, and stay.
+    ///   - keyStore: Where the key is kept, such as `SecretServiceKeyStore`.
+    ///   - service: The service of the key's item.
+    ///   - account: The account of the key's item; `nil` for the only one that the service has.
+    ///   - keepsOldKey: Whether the old key is kept in an item of its own. Without it, backups made
+    ///     before can't be opened any more. A rotation that was killed and is finished later keeps
+    ///     it in any case.
+    ///   - keyForm: What an item is that doesn't say so itself, because another program stored it.
+    ///   - cipher: How the file is encrypted, beside the key.
+    ///   - options: What happens to the old file, how long to wait. An output path has no meaning:
+    ///     the database is replaced.
+    public init(
+        _ path: String,
+        keyStore: any KeyStore,
+        service: String,
+        account: String?,
+        keepsOldKey: Bool = true,
+        keyForm: DatabaseKey.Form = .passphrase,
+        cipher: CipherSettings = .current,
+        options: DatabaseConversion.Options = .init()
+    ) {
+        self.init(
+            StoredKey(
+                path: path,
+                keyStore: keyStore,
+                service: service,
+                account: account,
+                cipher: cipher,
+                timeout: 0,
+                read: { try $0.key(assuming: keyForm) }
+            ),
+            keepsOldKey: keepsOldKey,
+            options: options
+        )
+    }
+
+    package init(
+        _ stored: StoredKey,
+        keepsOldKey: Bool,
+        options: DatabaseConversion.Options
+    ) {
+        path = stored.path
+        self.stored = stored
+        self.keepsOldKey = keepsOldKey
+        self.options = options
+        self.options.outputPath = nil
+    }
+
+    /// Does it, and returns once the file is on the disk and the key in its item.
+    ///
+    /// Blocks while the key store waits for a daemon or for a person at a prompt.
+    ///
+    /// - Returns: What was done.
+    /// - Throws: ``KeyRotationError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret can't
+    ///   be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
+    ///   But for ``KeyRotationError/unfinished(path:service:account:reason:)`` database and items
+    ///   are as they were then, or the next opening makes them so.
+    @discardableResult
+    public func run() throws -> KeyRotationReport {
+        let run = try ConversionRun(path, options: options)
+        return try run.underLock { try rotate(with: run) }
+    }
+
+    private func rotate(with run: ConversionRun) throws -> KeyRotationReport {
+        let stored = stored.following(run.file)
+        let entry = try stored.settledItem()
+        guard let account = entry.item.account else {
+            throw KeyRotationError.noAccount(service: stored.service)
+        }
+        let old = try stored.read(entry)
+        let pending = PendingKey(account: account, path: run.file.path)
+        var made: DatabaseKey?
+        do {
+            let report = try run.convert {
+                let key = try stored.makeKey(pending, label: entry.item.label)
+                made = key
+                return .rekey(path, from: old, to: key, cipher: stored.cipher, options: options)
+            }
+            guard let made else {
+                throw KeyRotationError.keyNotKept(service: stored.service, account: account)
+            }
+            let (kept, item) = try stored.promote(
+                pending,
+                new: made,
+                discarding: keepsOldKey ? nil : old
+            )
+            return KeyRotationReport(conversion: report, item: item, keptItem: kept)
+        } catch {
+            guard let made else { throw error }
+            // Where it can't be told, the next opening finds out.
+            if (try? stored.opens(old)) == true {
+                try? stored.delete(pending)
+            } else if (try? stored.opens(made)) == true {
+                throw KeyRotationError.unfinished(
+                    path: run.file.path,
+                    service: stored.service,
+                    account: account,
+                    reason: (error as? any LocalizedError)?.errorDescription ?? "\(error)"
+                )
+            }
+            throw error
+        }
+    }
+}

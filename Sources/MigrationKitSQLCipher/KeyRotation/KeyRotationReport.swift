@@ -1,0 +1,13 @@
+import KeyStore
+
+/// What a ``KeyRotation`` has done.
+public struct KeyRotationReport: Equatable, Sendable {
+    /// How the database was written anew.
+    public let conversion: ConversionReport
+
+    /// The key's item, with the new key.
+    public let item: KeyItem
+
+    /// The item that the old key is kept in; `nil` if it was not to be kept.
+    public let keptItem: KeyItem?
+}

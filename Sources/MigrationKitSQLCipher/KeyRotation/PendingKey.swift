@@ -1,0 +1,77 @@
+import KeyStore
+
+/// The item that holds a database's next key from before the database has it until it is the item's
+/// own.
+///
+/// Its service is none that an app looks for. Its account names the file as well, so that several
+/// files that share one item have a pending key each.
+struct PendingKey: Equatable {
+    /// The account of the item that is to get the key.
+    let account: String
+
+    /// The database's path when the rotation began, absolute and without links.
+    let path: String
+
+    /// The service of the pending items of a service.
+    static func service(of service: String) -> String {
+        "migrationkit-pending: \(service)"
+    }
+
+    /// The account of the pending item: both, and a path has no space in it here.
+    var name: String { "\(account) \(Self.escaped(path))" }
+
+    init(account: String, path: String) {
+        self.account = account
+        self.path = path
+    }
+
+    /// `nil` for an item that is called otherwise.
+    init?(_ item: KeyItem) {
+        guard let name = item.account, let space = name.lastIndex(of: " "),
+            let path = Self.unescaped(name[name.index(after: space)...])
+        else { return nil }
+        self.init(account: String(name[..<space]), path: path)
+    }
+
+    // MARK: - Labels
+
+    private static let mark = "Pending: "
+
+    /// What a person sees: the label that the key's item is to get again, and what this one is.
+    static func label(for label: String) -> String? {
+        label.isEmpty ? nil : mark + label
+    }
+
+    /// The label that the key's item is to get; `nil` if it had none.
+    static func labelOfItem(from label: String) -> String? {
+        label.hasPrefix(mark) ? String(label.dropFirst(mark.count)) : nil
+    }
+
+    // MARK: - Paths
+
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            let isPlain =
+                character.isASCII && (character.isLetter || character.isNumber)
+                || "/._-~+@".contains(character)
+            let digits = String(byte, radix: 16)
+            return isPlain ? "\(character)" : "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+
+    private static func unescaped(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let decoded = UInt8(Substring(rest.prefix(2)), radix: 16) else { return nil }
+            bytes.append(decoded)
+            rest = rest.dropFirst(2)
+        }
+        return bytes.first == UInt8(ascii: "/") ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}

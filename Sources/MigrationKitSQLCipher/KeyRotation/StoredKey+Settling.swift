@@ -1,0 +1,231 @@
+import FileLock
+import Foundation
+import KeyStore
+
+// What a rotation that was not finished has left is finished or undone here, always under the lock
+// under which keys are rotated. Nothing is deleted but what is known to be in another item, or to
+// open no file.
+extension StoredKey {
+    /// The service of the items that hold the former keys of a service.
+    static func keptService(of service: String) -> String {
+        "migrationkit-previous: \(service)"
+    }
+
+    // MARK: - Before an Opening
+
+    /// Settles what is pending for the file, once it is nobody's. What fails in that leaves the
+    /// database as easy to open as it was.
+    ///
+    /// - Returns: Whether there was anything.
+    func settleIfFree() -> Bool {
+        let path = file.resolvedPath
+        // Where the item opens the file, nothing else is needed.
+        let pending = ((try? pendingKeys()) ?? []).filter { $0.path == path }
+        for pending in pending {
+            try? waitForReplacement(by: pending)
+            if !isReadOnly { try? settleIfFree(pending) }
+        }
+        return !pending.isEmpty
+    }
+
+    /// Waits until a rotation that is going on has replaced the file, which isn't opened for it: the
+    /// other waits until nobody has it open.
+    private func waitForReplacement(by pending: PendingKey) throws {
+        let lock = Self.lock(file.resolvedPath)
+        guard timeout > 0, lock.isHeld, let new = try key(of: pending),
+            let old = FileIdentity(file.absolutePath)
+        else { return }
+        let inspection = try FileInspection(file, cipher: cipher)
+        guard try !inspection.opens(with: inspection.derive(new)) else { return }
+        let deadline = ContinuousClock.now + .seconds(min(timeout, 3e9))
+        while lock.isHeld, ContinuousClock.now < deadline,
+            FileIdentity(file.absolutePath)?.isSameFile(as: old) == true
+        {
+            usleep(20_000)
+        }
+    }
+
+    /// Settles one, unless it is somebody's at the moment.
+    func settleIfFree(_ pending: PendingKey) throws {
+        guard let held = try Self.lock(file.resolvedPath).hold() else { return }
+        defer { held.release() }
+        try settleMoved(pending)
+    }
+
+    /// Settles one under the lock of the file. If it was made for another path, the lock of that is
+    /// needed as well.
+    func settleMoved(_ pending: PendingKey) throws {
+        guard pending.path != file.resolvedPath,
+            FileManager.default.fileExists(atPath: pending.path)
+        else { return try settle(pending) }
+        guard let held = try Self.lock(pending.path).hold() else { return }
+        defer { held.release() }
+        try settle(pending)
+    }
+
+    private static func lock(_ path: String) -> FileLock {
+        FileLock(beside: path, suffix: FileLock.migrationSuffix)
+    }
+
+    // MARK: - Under the Lock
+
+    /// Finishes or undoes the rotation that has left a pending key: whichever key opens the file
+    /// says which.
+    ///
+    /// - Throws: ``KeyRotationError/neitherOpens(path:service:account:)``, if neither does;
+    ///   everything is left alone then.
+    func settle(_ pending: PendingKey) throws {
+        guard let new = try key(of: pending) else { return }
+        if let entry = try item(service: service, account: pending.account) {
+            let key = try read(entry)
+            if key == new { return try delete(pending) }
+            if try opens(key) { return try undo(pending, new: new, label: entry.item.label) }
+        }
+        guard try opens(new) else { throw neitherOpens(pending) }
+        let folder = ConversionFolder(of: file.resolvedPath, for: file.resolvedPath)
+        // The old key is let go of only when the new file's name has reached the disk.
+        try folder.synchronize()
+        try promote(pending, new: new)
+        folder.removeLeftovers()
+    }
+
+    /// Takes back a rotation that has not replaced the file.
+    ///
+    /// As long as its temporary file is there, the new key is no file's. Otherwise it may be that
+    /// of a file that was moved away, with a backup in its place: then the key is kept.
+    private func undo(_ pending: PendingKey, new: DatabaseKey, label: String) throws {
+        let folder = ConversionFolder(of: file.resolvedPath, for: file.resolvedPath)
+        if folder.leftovers.isEmpty { try keep(new, account: pending.account, label: label) }
+        folder.removeLeftovers()
+        try delete(pending)
+    }
+
+    /// Makes the pending key that of the item. Each of the two keys is in one item at least, at any
+    /// time; and an item of the service and account is never beside another.
+    ///
+    /// Somebody else may be doing the same with the same keys, under another name of the file.
+    ///
+    /// - Parameter expendable: The old key, if it isn't to be kept. Any other that the item has by
+    ///   now is kept in any case.
+    /// - Returns: The item that the old key is kept in, and the new one.
+    @discardableResult
+    func promote(
+        _ pending: PendingKey,
+        new: DatabaseKey,
+        discarding expendable: DatabaseKey? = nil
+    ) throws -> (kept: KeyItem?, item: KeyItem) {
+        var kept: KeyItem?
+        var label: String?
+        if let entry = try item(service: service, account: pending.account) {
+            let old = try read(entry)
+            label = entry.item.label
+            if old != new {
+                if old != expendable {
+                    kept = try keep(old, account: pending.account, label: entry.item.label)
+                }
+                try keyStore.delete(service: service, account: pending.account)
+            }
+        } else {
+            let item = try item(service: PendingKey.service(of: service), account: pending.name)
+            label = item.flatMap { PendingKey.labelOfItem(from: $0.item.label) }
+        }
+        let item = try store(new, service: service, account: pending.account, label: label)
+        try delete(pending)
+        return (kept, item)
+    }
+
+    /// Makes a key and stores it as the pending one, which isn't there yet.
+    ///
+    /// - Parameter label: That of the item which the key is for.
+    /// - Returns: The key as it is read from the item, even if the key store dropped the mark of its
+    ///   form.
+    func makeKey(_ pending: PendingKey, label: String) throws -> DatabaseKey {
+        let key = try DatabaseKey.generate()
+        let service = PendingKey.service(of: service)
+        do {
+            try keyStore.store(
+                key,
+                service: service,
+                account: pending.name,
+                label: PendingKey.label(for: label),
+                replacing: false
+            )
+            let entry = try item(service: service, account: pending.name)
+            guard let entry, entry.text == key.stored() else {
+                throw KeyRotationError.keyNotKept(service: service, account: pending.name)
+            }
+            return try read(entry)
+        } catch {
+            // No file has it, unless it is somebody else's.
+            if case .itemExists = error as? KeyStoreError { throw error }
+            try? delete(pending)
+            throw error
+        }
+    }
+
+    /// Stores a key, unless it is there already, and reads it back.
+    ///
+    /// - Parameter label: Empty and `nil` are the same.
+    func store(
+        _ key: DatabaseKey,
+        service: String,
+        account: String,
+        label: String?
+    ) throws -> KeyItem {
+        do {
+            try keyStore.store(
+                key,
+                service: service,
+                account: account,
+                label: label.flatMap { $0.isEmpty ? nil : $0 },
+                replacing: false
+            )
+        } catch KeyStoreError.itemExists {}
+        let entry = try item(service: service, account: account)
+        guard let entry, entry.text == key.stored() else {
+            throw KeyRotationError.keyNotKept(service: service, account: account)
+        }
+        return entry.item
+    }
+
+    /// Keeps a key that may be needed for a file that isn't at hand, such as a backup.
+    @discardableResult
+    func keep(_ key: DatabaseKey, account: String, label: String) throws -> KeyItem {
+        let service = Self.keptService(of: service)
+        let kept = try keyStore.items(service: service, account: nil)
+        for item in kept {
+            // A run that was killed may have been here.
+            guard let name = item.account, name.hasPrefix("\(account) "),
+                try self.item(service: service, account: name)?.text == key.stored()
+            else { continue }
+            return item
+        }
+        let time = "\(account) \(Date.now.formatted(.iso8601))"
+        let taken = Set(kept.compactMap(\.account))
+        var name = time
+        var number = 1
+        while taken.contains(name) {
+            number += 1
+            name = "\(time) (\(number))"
+        }
+        return try store(
+            key,
+            service: service,
+            account: name,
+            label: label.isEmpty ? nil : "Previous: \(label)"
+        )
+    }
+
+    func delete(_ pending: PendingKey) throws {
+        do {
+            try keyStore.delete(
+                service: PendingKey.service(of: service),
+                account: pending.name
+            )
+        } catch let error as KeyStoreError where error.isNotFound {}
+    }
+
+    func neitherOpens(_ pending: PendingKey) -> KeyRotationError {
+        .neitherOpens(path: file.path, service: service, account: pending.account)
+    }
+}

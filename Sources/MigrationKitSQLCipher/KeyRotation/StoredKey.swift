@@ -1,0 +1,261 @@
+import Foundation
+import KeyStore
+
+/// The key of a database that is in a key store: in its item, or, while it is rotated, in the
+/// pending one.
+///
+/// The one way to open a database with such a key. Where nothing is pending it costs one search of
+/// the key store, and nothing else.
+package struct StoredKey: Sendable {
+    /// The database, as it was named.
+    package var path: String { file.path }
+
+    let file: DatabaseFile
+    let keyStore: any KeyStore
+    let service: String
+    let account: String?
+    let cipher: CipherSettings
+    let isReadOnly: Bool
+    let timeout: TimeInterval
+    let read: @Sendable (KeyEntry) throws -> DatabaseKey
+
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - keyStore: Where its key is.
+    ///   - service: The service of the key's item.
+    ///   - account: The account of it; `nil` for the service's only item.
+    ///   - cipher: How the file is encrypted, beside the key.
+    ///   - isReadOnly: Whether a rotation that was not finished is to be left as it is.
+    ///   - timeout: How long to wait, in seconds, for a rotation that is going on.
+    ///   - read: Takes the key out of an item.
+    package init(
+        path: String,
+        keyStore: any KeyStore,
+        service: String,
+        account: String?,
+        cipher: CipherSettings,
+        isReadOnly: Bool = false,
+        timeout: TimeInterval,
+        read: @escaping @Sendable (KeyEntry) throws -> DatabaseKey
+    ) {
+        file = DatabaseFile(path)
+        self.keyStore = keyStore
+        self.service = service
+        self.account = account
+        self.cipher = cipher
+        self.isReadOnly = isReadOnly
+        self.timeout = timeout
+        self.read = read
+    }
+
+    /// Opens the database with whichever key opens it. A rotation that was not finished, and that
+    /// nobody is at, is finished or undone before. One that somebody is at is waited for until the
+    /// file is replaced: who opens it before that would keep the other waiting, and be kept waiting.
+    ///
+    /// Another process may rotate the key meanwhile. Then an item that was read is the old one when
+    /// the file is opened, or it is not there for an instant: where the key is wrong or missing, the
+    /// pending one is tried, and, if the item has changed by then, the item once more.
+    ///
+    /// - Parameter attempt: Opens with a key; throws ``EncryptedDatabaseError/wrongKey(path:)`` if it
+    ///   doesn't. It may be called several times.
+    /// - Throws: What the attempt throws; `KeyStoreError`;
+    ///   ``KeyRotationError/neitherOpens(path:service:account:)``.
+    package func open<Value>(_ attempt: (DatabaseKey) throws -> Value) throws -> Value {
+        try open { key, _ in try attempt(key) }
+    }
+
+    /// The key that opens the database, for those who open it themselves. It is tried only where a
+    /// rotation is going on, or was not finished.
+    package func key() throws -> DatabaseKey {
+        try open { key, isPending in
+            if isPending { try proveForOthers(key) }
+            return key
+        }
+    }
+
+    /// The key that opens the database, for those who open it themselves, after it was tried.
+    package func provenKey() throws -> DatabaseKey {
+        try open { key, _ in
+            try proveForOthers(key)
+            return key
+        }
+    }
+
+    private func open<Value>(
+        _ attempt: (_ key: DatabaseKey, _ isPending: Bool) throws -> Value
+    ) throws -> Value {
+        var entry = try item()
+        guard isThere else { return try attempt(key(of: entry), false) }
+        var isPending = settleIfFree()
+        if isPending { entry = try item() }
+        var waitsAgain = true
+        while true {
+            let failure: any Error
+            do {
+                return try attempt(key(of: entry), isPending)
+            } catch let error as EncryptedDatabaseError where error.isWrongKey {
+                failure = error
+            } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
+                // A rotation has begun since it was looked for, and both have waited for each other.
+                waitsAgain = false
+                isPending = settleIfFree()
+                guard isPending else { throw error }
+                entry = try item()
+                continue
+            } catch let error as KeyStoreError where error.isNotFound && entry == nil {
+                failure = error
+            }
+            if let key = try pendingKey() {
+                do {
+                    return try attempt(key, true)
+                } catch let error as EncryptedDatabaseError where error.isWrongKey {}
+            }
+            let now = try item()
+            guard now?.secret != entry?.secret else {
+                throw try pendingKeys().first { $0.path == file.resolvedPath }.map(neitherOpens)
+                    ?? failure
+            }
+            entry = now
+        }
+    }
+
+    /// What else is wrong with the file, whoever uses the key tells.
+    private func proveForOthers(_ key: DatabaseKey) throws {
+        guard isThere else { return }
+        do {
+            try prove(key)
+        } catch let error as EncryptedDatabaseError where !error.isWrongKey {}
+    }
+
+    /// The same for the file with its links resolved.
+    func following(_ file: DatabaseFile) -> StoredKey {
+        StoredKey(
+            path: file.path,
+            keyStore: keyStore,
+            service: service,
+            account: account,
+            cipher: cipher,
+            timeout: timeout,
+            read: read
+        )
+    }
+
+    // MARK: - Keys
+
+    /// Whether there is a file that can be opened.
+    private var isThere: Bool { ((try? file.size()) ?? 0) > 0 }
+
+    /// The key's item; `nil` only if the key store was open and holds none.
+    func item() throws -> KeyEntry? {
+        try item(service: service, account: account)
+    }
+
+    func item(service: String, account: String?) throws -> KeyEntry? {
+        do {
+            return try keyStore.entry(service: service, account: account)
+        } catch let error as KeyStoreError where error.isNotFound {
+            return nil
+        }
+    }
+
+    private func key(of entry: KeyEntry?) throws -> DatabaseKey {
+        guard let entry else {
+            throw KeyStoreError.itemNotFound(service: service, account: account)
+        }
+        return try read(entry)
+    }
+
+    /// The pending keys of the item, whichever file they are for.
+    func pendingKeys() throws -> [PendingKey] {
+        try keyStore.items(service: PendingKey.service(of: service), account: nil)
+            .compactMap(PendingKey.init)
+            .filter { account == nil || $0.account == account }
+    }
+
+    func key(of pending: PendingKey) throws -> DatabaseKey? {
+        try item(service: PendingKey.service(of: service), account: pending.name).map(read)
+    }
+
+    /// The item whose key opens the file, once whatever is pending for it is settled; under the
+    /// lock.
+    ///
+    /// - Throws: As ``open(_:)``; other ``EncryptedDatabaseError`` if the file can't be opened for
+    ///   another reason.
+    func settledItem() throws -> KeyEntry {
+        for pending in try pendingKeys() where pending.path == file.resolvedPath {
+            try settle(pending)
+        }
+        let failure: any Error
+        do {
+            let entry = try keyStore.entry(service: service, account: account)
+            try prove(read(entry))
+            return entry
+        } catch let error as EncryptedDatabaseError where error.isWrongKey {
+            failure = error
+        } catch let error as KeyStoreError where error.isNotFound {
+            failure = error
+        }
+        for pending in try pendingKeys() {
+            guard let key = try key(of: pending), try opens(key) else { continue }
+            try settleMoved(pending)
+            return try keyStore.entry(service: service, account: account)
+        }
+        throw failure
+    }
+
+    /// The pending key that opens the file, where the item's doesn't. It becomes the item's, unless
+    /// somebody is at it.
+    ///
+    /// One that was made for another path counts too: the file may have been moved since.
+    private func pendingKey() throws -> DatabaseKey? {
+        for pending in try pendingKeys() {
+            guard let key = try key(of: pending), try opens(key) else { continue }
+            if !isReadOnly { try? settleIfFree(pending) }
+            return key
+        }
+        return nil
+    }
+
+    // MARK: - Proofs
+
+    /// Throws unless the key opens the file. Takes no lock, and changes nothing.
+    func prove(_ key: DatabaseKey) throws {
+        let inspection = try FileInspection(file, cipher: cipher)
+        let derivedKey = try inspection.derive(key)
+        guard inspection.opens(with: derivedKey) else {
+            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
+        }
+    }
+
+    /// Whether the key is the file's, even if something else keeps it from being opened.
+    func opens(_ key: DatabaseKey) throws -> Bool {
+        do {
+            try prove(key)
+            return true
+        } catch let error as EncryptedDatabaseError {
+            switch error {
+            case .olderFormat, .damaged, .newerFormat: return true
+            case .wrongKey, .notADatabase: return false
+            default: throw error
+            }
+        }
+    }
+}
+
+extension EncryptedDatabaseError {
+    var isWrongKey: Bool {
+        if case .wrongKey = self { true } else { false }
+    }
+}
+
+extension EncryptedDatabaseError {
+    fileprivate var isLocked: Bool {
+        if case .locked = self { true } else { false }
+    }
+}
+
+extension KeyStoreError {
+    var isNotFound: Bool {
+        if case .itemNotFound = self { true } else { false }
+    }
+}

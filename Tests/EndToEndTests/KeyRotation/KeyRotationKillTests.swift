@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `kill -9` in the middle of a rotation, before one system call after the other: those that change
+/// the disk, and those that speak to the Secret Service.
+@Suite(.serialized) struct KeyRotationKillTests {
+    /// For both kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
+    private static let pointCount =
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16
+
+    private static let fileCalls = [
+        "openat", "pwrite64", "fsync", "ftruncate", "fchmod", "rename", "unlink",
+    ]
+
+    /// A call before which a run is killed: so many of its kind were made before on its thread.
+    private struct Point {
+        let call: String
+        let ordinal: Int
+    }
+
+    @Test(arguments: ["DELETE", "WAL"])
+    func storeOpensAfterEveryKill(_ journalMode: String) throws {
+        let database = try RotatedDatabase(journalMode)
+        let (calls, rename) = try self.calls(of: database)
+        // Evenly, and a third of them around the replacement.
+        let count = Self.pointCount / 2
+        let close = count / 3
+        let points =
+            (0..<(count - close)).map { $0 * calls.count / (count - close) }
+            + (0..<close).map { min(max(0, rename - close / 2 + $0), calls.count - 1) }
+        var (undone, finished, pending, unharmed) = (0, 0, 0, 0)
+        for (index, point) in points.enumerated() {
+            let key = try database.key()
+            let point = calls[point]
+            let result = try database.rotateUntilKilled(before: point.call, point.ordinal)
+            #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
+            unharmed += result.signal == SIGKILL ? 0 : 1
+            try database.expectNoTrace()
+            let isPending = try !database.items(of: RotatedDatabase.pendingService).isEmpty
+            pending += isPending ? 1 : 0
+
+            // As it is, and then with the recovery: by the tool or by an app.
+            let checked = try database.run("key", "check")
+            #expect(checked.status == 0, "\(point): \(checked)")
+            for opens in index % 2 == 0
+                ? [database.status, database.launch] : [database.launch, database.status]
+            {
+                let opened = try opens()
+                #expect(opened.status == 0, "\(point): \(opened)")
+                #expect(try database.temporaryNames == [] || !isPending, "\(point)")
+            }
+            try database.expectSettled()
+            if try database.key() == key { undone += 1 } else { finished += 1 }
+            // A keyring gets slower with every item that it holds.
+            _ = try database.secrets.run(
+                "secret-tool",
+                ["clear", "service", RotatedDatabase.previousService]
+            )
+        }
+        report(
+            """
+            key rotate, \(journalMode): \(points.count) kills among \(calls.count) calls; \
+            \(pending) left a pending key; \(undone) were undone, \(finished) finished, \
+            \(unharmed) came too late
+            """
+        )
+        #expect(undone > 0 && finished > 0)
+    }
+
+    /// The calls of a run that is not disturbed, from the lock on, and which of them replaces.
+    private func calls(of database: RotatedDatabase) throws -> (calls: [Point], rename: Int) {
+        let names = Self.fileCalls + ["sendmsg"]
+        let result = try database.rotate(under: ["-e", "trace=\(names.joined(separator: ","))"])
+        try #require(result.status == 0, "\(result)")
+        // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
+        let lines = try database.trace()
+        let lock = try #require(lines.firstIndex { $0.contains("-migration.lock") })
+        func thread(_ line: Substring) -> Substring { line.prefix { $0 != " " } }
+        func call(_ line: Substring) -> String {
+            String(line.drop { $0 != " " }.drop { $0 == " " }.prefix { $0 != "(" })
+        }
+        let main = thread(lines[lock])
+        // One thread speaks to the bus, by far the most of the time.
+        let bus = Dictionary(grouping: lines.filter { call($0) == "sendmsg" }, by: thread)
+            .max { $0.value.count < $1.value.count }?.key
+        var counts: [String: Int] = [:]
+        var calls: [Point] = []
+        var rename: Int?
+        for (index, line) in lines.enumerated() {
+            let name = call(line)
+            guard thread(line) == (name == "sendmsg" ? bus : main), names.contains(name) else {
+                continue
+            }
+            counts[name, default: 0] += 1
+            guard index >= lock else { continue }
+            if name == "rename" { rename = calls.count }
+            calls.append(Point(call: name, ordinal: counts[name] ?? 0))
+        }
+        return (calls, try #require(rename))
+    }
+}
