@@ -55,7 +55,7 @@ struct Failure {
                 66,
                 "there is no database \(path)",
                 hint:
-                    "Check the path. 'migrate' and 'schema-load' create a database; no other command does."
+                    "Check the path. 'migrate', 'schema-load' and 'restore' create a database; no other command does."
             )
         case let error as EncryptedDatabaseError where error.isOlderFormat:
             self.init(

@@ -80,6 +80,11 @@ struct CipherConnection: ~Copyable {
         _ = run("PRAGMA locking_mode = EXCLUSIVE")
     }
 
+    /// Gives SQLite's connection, for its own functions.
+    borrowing func withHandle<Value>(_ body: (OpaquePointer) throws -> Value) rethrows -> Value {
+        try body(connection)
+    }
+
     /// What SQLite says of the last failure.
     var message: String { String(cString: sqlite3_errmsg(connection)) }
 
@@ -216,4 +221,7 @@ struct CipherCode: Error, Equatable {
 
     /// SQLITE_IOERR_SHORT_READ, a macro that Swift doesn't import.
     static let shortRead: Int32 = SQLITE_IOERR | (2 << 8)
+
+    /// The primary code of errors of the disk.
+    static let readError = SQLITE_IOERR
 }

@@ -37,6 +37,13 @@ extension EncryptedDatabaseError {
         }
     }
 
+    /// What a result code of SQLite means where there is no more than that.
+    init(_ code: CipherCode, path: String) {
+        let error = DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
+        self =
+            Self(error, path: path) ?? .inputOutput(path: path, detail: "SQLite \(code.rawValue)")
+    }
+
     private static func refusedWrite(_ error: DatabaseError, path: String) -> Self {
         switch error.extendedResultCode {
         case .SQLITE_READONLY_ROLLBACK, .SQLITE_READONLY_RECOVERY: .needsRecovery(path: path)

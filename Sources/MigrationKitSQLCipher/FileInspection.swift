@@ -145,6 +145,11 @@ struct FileInspection {
         }
     }
 
+    /// The pages that are not as they were written, the first hundred; none of a plaintext file.
+    func damagedPages(_ form: DatabaseForm) throws -> [Int] {
+        try form.key.map { try damagedPages(key: derive($0)) } ?? []
+    }
+
     private func damagedPages(key: DatabaseKey) -> [Int] {
         guard let connection = try? CipherConnection(immutable: file.absolutePath),
             connection.setKey(key, cipher: cipher) == .ok
@@ -174,10 +179,6 @@ struct FileInspection {
     static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
         -> EncryptedDatabaseError
     {
-        EncryptedDatabaseError(
-            DatabaseError(resultCode: ResultCode(rawValue: code.rawValue)),
-            path: file.path
-        )
-            ?? .inputOutput(path: file.path, detail: "SQLite \(code.rawValue)")
+        EncryptedDatabaseError(code, path: file.path)
     }
 }

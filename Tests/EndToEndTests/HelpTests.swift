@@ -4,8 +4,8 @@ import Testing
 @Suite struct HelpTests {
     static let commands = [
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
-        "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade", "key",
-        "create",
+        "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
+        "backup", "restore", "salvage", "key", "create",
     ]
     static let keyCommands = ["generate", "set", "show", "delete", "list", "check", "rotate"]
 

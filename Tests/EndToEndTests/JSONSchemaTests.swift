@@ -75,6 +75,9 @@ import Testing
             ''')
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:
                 optional[command + " output"] = 1
+            for key in ["journal", "lostAndFound", "name", "mostLostRows", "page", "after",
+                        "through", "mostRows"]:
+                optional["salvage " + key] = 1
             count = 0
             for document in documents:
                 value = json.loads(document["text"])

@@ -111,5 +111,72 @@ extension OutputSnapshotTests {
             try transcript.run("upgrade --json")
             try transcript.run("inspect")
         },
+        Scene("backup") { transcript in
+            try transcript.shell(
+                "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1), (2);"
+            )
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("backup")
+            try transcript.run("backup --output backup.db")
+            try transcript.run("backup --output backup.db --json")
+            try transcript.run("backup --output missing/backup.db --json")
+            try transcript.shell("PRAGMA journal_mode = WAL;")
+            try transcript.run("backup --output wal.db")
+            try transcript.run(
+                "backup --output other.db --new-password-file other --new-raw-key --json"
+            )
+            try transcript.run("inspect --password-file other other.db --quick")
+            try transcript.run("backup --output more.db --new-raw-key")
+            try transcript.run("backup --output more.db --password-file other")
+            try transcript.shell(
+                """
+                CREATE TABLE tags (note INTEGER REFERENCES notes (id));
+                PRAGMA foreign_keys = OFF;
+                INSERT INTO tags VALUES (3);
+                """
+            )
+            try transcript.run("backup --output broken.db")
+            try transcript.run("backup --output brokener.db --json")
+            try transcript.flipBit("notes.db", at: 4096 + 77)
+            try transcript.run("backup --output more.db")
+            try transcript.run("backup --output more.db --json")
+        },
+        Scene("backup-plaintext") { transcript in
+            try transcript.shell(isPlaintext: true, "CREATE TABLE notes (id INTEGER);")
+            try transcript.run("backup --output backup.db")
+            try transcript.run("backup --no-encryption --output backup.db", hasKey: false)
+            try transcript.run(
+                "backup --no-encryption --output more.db --new-password-file password",
+                hasKey: false
+            )
+            try transcript.run("restore --no-encryption --from backup.db", hasKey: false)
+            try transcript.run("restore --no-encryption --from backup.db --yes", hasKey: false)
+        },
+        Scene("restore") { transcript in
+            try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("backup --output backup.db")
+            try transcript.run("restore --from backup.db")
+            try transcript.run("restore --from backup.db --json")
+            try transcript.run("restore --from backup.db --yes")
+            try transcript.run("restore --from backup.db --yes --json")
+            try transcript.run("restore --from backup.db --db-path new.db")
+            try transcript.run(
+                "restore --from backup.db --db-path newer.db --new-password-file other "
+                    + "--new-raw-key --json"
+            )
+            try transcript.flipBit("notes.db", at: 3)
+            try transcript.run("inspect --quick")
+            try transcript.run("restore --from backup.db --keep-original old.db")
+            try transcript.run("restore --from backup.db --keep-original old.db --json")
+            try transcript.run("restore --from backup.db --keep-original older.db --json")
+            try transcript.run("inspect --quick")
+            try transcript.run("restore --from notes.db --yes")
+            try transcript.run("restore --from missing.db --yes --json")
+            try transcript.run("restore --from backup.db --yes --password-file other")
+            try transcript.flipBit("backup.db", at: 4096 + 77)
+            try transcript.run("restore --from backup.db --yes")
+            try transcript.run("restore --from backup.db --yes --json")
+        },
     ]
 }

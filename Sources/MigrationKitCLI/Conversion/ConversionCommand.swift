@@ -2,12 +2,9 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// A command that writes a database anew. It needs no migrations.
-protocol ConversionCommand: ContextCommand {
+/// A command that writes a database anew.
+protocol ConversionCommand: KeyedFileCommand {
     var conversion: ConversionOptions { get }
-    var database: KeyedDatabaseOptions { get }
-    var settings: SettingsOptions { get }
-    var json: Bool { get }
 }
 
 extension ConversionCommand {
@@ -32,14 +29,6 @@ extension ConversionCommand {
         }
         if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
         return (path, key, options.cipher)
-    }
-
-    /// Has a new passphrase typed once more: nobody sees what is typed, and one with a slip in it
-    /// is lost.
-    func askAgain(_ key: DatabaseKey, in context: CommandContext) throws {
-        let store = try database.keychain.keyStore(in: context)
-        let again = try KeyResolver { store }.key(from: .prompt("Once more: "), form: key.form)
-        guard key == again else { throw KeyCommandError.passphrasesDiffer }
     }
 
     /// Converts, shows how far it is, and tells what was done.

@@ -23,14 +23,25 @@ final class ConversionProgress: @unchecked Sendable {
     func watch<Result>(
         _ run: (_ watched: (inout DatabaseConversion.Options) -> Void) throws -> Result
     ) throws -> Result {
+        try watch { cancellation, observer in
+            try run { options in
+                options.cancellation = cancellation
+                options.observer = observer
+            }
+        }
+    }
+
+    /// Runs what tells of itself as a conversion does.
+    func watch<Result>(
+        _ run: (
+            ConversionCancellation, @escaping @Sendable (ConversionEvent) -> Void
+        ) throws -> Result
+    ) throws -> Result {
         defer { show(nil) }
         let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
         defer { signals?.stop() }
         do {
-            return try run { options in
-                options.cancellation = cancellation
-                options.observer = { [self] in note($0) }
-            }
+            return try run(cancellation) { [self] in note($0) }
         } catch let error as CancellationError {
             throw signals?.received.map { ConversionInterruption(signal: $0) } ?? error
         }
@@ -57,6 +68,8 @@ final class ConversionProgress: @unchecked Sendable {
         total: Int,
         seconds: Double
     ) -> String {
+        // Its numbers are attempts.
+        guard phase != .searchingSalt else { return "looking for the salt: \(done) of \(total)" }
         let parts = "\(phase.rawValue): \(done.megabytes) of \(total.megabytes) MB"
         guard seconds >= 0.5, done > 0 else { return parts }
         let rate = Double(done) / seconds

@@ -11,6 +11,8 @@ extension DatabaseConversionError: Classified {
         case .cannotLock: ("cannotLock", 77)
         case .otherOwner: ("otherOwner", 77)
         case .replacedMeanwhile: ("replacedMeanwhile", 75)
+        case .changedMeanwhile: ("changedMeanwhile", 75)
+        case .sameFile: ("sameFile", 64)
         case .exists: ("exists", 73)
         case .cannotWrite: ("cannotWrite", 73)
         case .copyDiffers: ("copyDiffers", 2)

@@ -55,6 +55,17 @@ struct NewKeyOptions: ParsableArguments {
         beside database: KeyedDatabaseOptions,
         in context: CommandContext
     ) throws -> KeySource {
+        if let source = try namedSource() { return source }
+        guard context.canPrompt, !database.keychain.noPrompt, Terminal.canAsk else {
+            throw MigrationCLIError.noNewKey
+        }
+        return .prompt("New passphrase for \(path.printable): ")
+    }
+
+    /// The source that an option names; `nil` where none does.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``.
+    func namedSource() throws -> KeySource? {
         let named: [(option: String, source: KeySource)] = [
             newPasswordFile.map {
                 ("--new-password-file", $0 == "-" ? .standardInput : .file(path: $0))
@@ -68,11 +79,22 @@ struct NewKeyOptions: ParsableArguments {
         guard named.count <= 1 else {
             throw MigrationCLIError.severalKeySources(named.map(\.option))
         }
-        if let source = named.first?.source { return source }
-        guard context.canPrompt, !database.keychain.noPrompt, Terminal.canAsk else {
-            throw MigrationCLIError.noNewKey
+        return named.first?.source
+    }
+
+    /// Checks the options of a command that needs no new key.
+    func checkOptional(isPlaintext: Bool) throws {
+        let hasSource =
+            newPasswordFile != nil || newPasswordFd != nil || newPasswordCommand != nil
+            || newKeychainService != nil
+        if newRawKey, !hasSource {
+            throw ValidationError("--new-raw-key is given without the source of a new key.")
         }
-        return .prompt("New passphrase for \(path.printable): ")
+        if hasSource, isPlaintext {
+            throw ValidationError(
+                "With --no-encryption the copy stays in the clear: leave out the new key."
+            )
+        }
     }
 
     var form: DatabaseKey.Form { newRawKey ? .rawKey : .passphrase }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Ends a ``DatabaseConversion`` from another thread; the source is left as it was.
+/// Ends a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` from another thread;
+/// the database is left as it was.
 public final class ConversionCancellation: Sendable {
     private let cancelled = Atomic(false)
 

@@ -12,7 +12,7 @@ struct ConversionCopy {
 
     private static let schema = "migrationkit_copy"
     /// In KiB: the most that the pages of the new file take in memory before they are written.
-    private static let cacheSize = 32 * 1024
+    static let cacheSize = 32 * 1024
 
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: ConversionSource) throws {
@@ -30,13 +30,13 @@ struct ConversionCopy {
                 // An error may have ended the transaction already; the file goes in any case.
                 if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                 try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
-                throw error
+                throw source.explain(error)
             }
         }
         monitor.finish()
     }
 
-    private func randomSalt() -> [UInt8] {
+    func randomSalt() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<CipherSettings.saltCount).map { _ in
             UInt8.random(in: .min ... .max, using: &generator)
@@ -116,21 +116,14 @@ struct ConversionCopy {
     ///
     /// - Returns: What is in both.
     func check(against source: ConversionSource) throws -> ContentDigest {
-        // With the key as it was given, so that this is what is known to open the file.
-        let copy = try Opening(path: path, key: form.key, options: options).run {
-            try DatabaseQueue(path: $0, configuration: $1)
-        }
+        let copy = try open()
         let size = FileManager.default.size(of: path)
-        monitor.begin(.comparing, total: source.byteCount + size)
-        let (expected, found) = try (content(of: source.queue), content(of: copy))
-        if let difference = expected.difference(from: found) {
-            throw DatabaseConversionError.copyDiffers(
-                path: source.file.path,
-                difference: difference
-            )
-        }
-        monitor.finish()
-
+        let found = try compare(
+            copy,
+            with: source.queue,
+            total: source.byteCount + size,
+            of: source.file.path
+        )
         monitor.begin(.verifying, total: size)
         try checkSoundness(of: copy, source)
         monitor.finish()
@@ -138,6 +131,31 @@ struct ConversionCopy {
         let mode = source.journalMode == "wal" ? "WAL" : "DELETE"
         try copy.inDatabase { try $0.execute(sql: "PRAGMA main.journal_mode = \(mode)") }
         try copy.close()
+        return found
+    }
+
+    /// With the key as it was given, so that this is what is known to open the file.
+    func open() throws -> DatabaseQueue {
+        try Opening(path: path, key: form.key, options: options).run {
+            try DatabaseQueue(path: $0, configuration: $1)
+        }
+    }
+
+    /// - Parameters:
+    ///   - total: The bytes of both.
+    ///   - path: What this is a copy of, for the message.
+    func compare(
+        _ copy: DatabaseQueue,
+        with source: DatabaseQueue,
+        total: Int,
+        of path: String
+    ) throws -> ContentDigest {
+        monitor.begin(.comparing, total: total)
+        let (expected, found) = try (content(of: source), content(of: copy))
+        if let difference = expected.difference(from: found) {
+            throw DatabaseConversionError.copyDiffers(path: path, difference: difference)
+        }
+        monitor.finish()
         return found
     }
 
@@ -150,15 +168,17 @@ struct ConversionCopy {
         }
     }
 
+    /// Of the structure, and of the foreign keys.
+    static let checks = [
+        "PRAGMA main.quick_check(20)",
+        """
+        SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
+        GROUP BY 2, 4
+        """,
+    ]
+
     private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
-        let checks = [
-            "PRAGMA main.quick_check(20)",
-            """
-            SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
-            GROUP BY 2, 4
-            """,
-        ]
-        for check in checks {
+        for check in Self.checks {
             let finding = try findings(check, in: copy)
             // A source that breaks its own rules has a copy that does, which is not the copy's fault.
             guard !finding.isEmpty, try finding != findings(check, in: source.queue) else {
@@ -169,17 +189,34 @@ struct ConversionCopy {
                 finding: finding.prefix(3).joined(separator: "; ")
             )
         }
+        try checkAuthenticity(of: copy, source.file.path)
+    }
+
+    /// Checks the HMAC of every page.
+    func checkAuthenticity(of copy: DatabaseQueue, _ path: String) throws {
         guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return }
         try monitor.checkCancellation()
         let pages = try copy.inDatabase {
             try String.fetchAll($0, sql: "PRAGMA main.cipher_integrity_check")
         }
         guard let first = pages.first else { return }
-        throw DatabaseConversionError.copyIsDamaged(path: source.file.path, finding: first)
+        throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
     }
 
-    /// What a check finds, sorted, and without the values of rows; empty if nothing.
+    /// What a check finds, or why it can't be made; empty if nothing.
     private func findings(_ check: String, in queue: DatabaseQueue) throws -> [String] {
+        let result = try result(of: check, in: queue)
+        return result.findings + (result.obstacle.map { [$0] } ?? [])
+    }
+
+    /// What a check finds, sorted, and without the values of rows.
+    ///
+    /// - Returns: Also why the check can't be made, if it can't: because the schema names what isn't
+    ///   there, such as a parent without a unique key, or a function.
+    func result(
+        of check: String,
+        in queue: DatabaseQueue
+    ) throws -> (findings: [String], obstacle: String?) {
         try queue.inDatabase { db in
             let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
             let before = db.pagesRead
@@ -188,14 +225,13 @@ struct ConversionCopy {
                 let rows = try monitor.watching(db, measure: measure) {
                     try Row.fetchAll(db, sql: check)
                 }
-                return rows.map { row in
+                let findings = rows.map { row in
                     row.databaseValues.map { String.fromDatabaseValue($0) ?? "\($0)" }
                         .joined(separator: " ")
                 }
-                .filter { $0 != "ok" }.sorted()
+                return (findings.filter { $0 != "ok" }.sorted(), nil)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-                // A schema that names what isn't there, such as a parent without a unique key.
-                return [error.message ?? "SQLite \(error.resultCode.rawValue)"]
+                return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }
     }

@@ -1,4 +1,4 @@
-/// A sign of life of a ``DatabaseConversion``.
+/// A sign of life of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
 public enum ConversionEvent: Equatable, Sendable {
     /// Others have the database open, or locked, and it is waited for them. Empty where the system
     /// doesn't tell who they are.
@@ -10,8 +10,13 @@ public enum ConversionEvent: Equatable, Sendable {
     /// read. They are measured from outside, and so are no more than nearly right.
     case progress(Phase, bytesDone: Int, bytesTotal: Int)
 
-    /// What a conversion does one after the other.
+    /// What is done one after the other. Restoring compares nothing, and nor does a backup of a
+    /// database that is not in WAL mode. A ``DatabaseSalvage`` begins with the first two.
     public enum Phase: String, Sendable, CaseIterable {
+        /// The salt of a damaged file is looked for. Its bytes are the 128 attempts.
+        case searchingSalt
+        /// Every page of a damaged file is looked at.
+        case reading
         /// Every row goes into the new file.
         case copying
         /// Source and copy are compared, row by row.

@@ -18,6 +18,23 @@ struct ConversionFolder {
         prefix = ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
     }
 
+    /// A path at which nothing is, for a new file.
+    static func freePlace(_ path: String) throws -> DatabaseFile {
+        let file = DatabaseFile(path)
+        var status = stat()
+        guard file.isNamed else {
+            throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT)
+        }
+        guard lstat(file.absolutePath, &status) != 0 else {
+            throw DatabaseConversionError.exists(path: path)
+        }
+        let folder = URL(fileURLWithPath: file.absolutePath).deletingLastPathComponent().path
+        guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw DatabaseConversionError.cannotWrite(path: path, code: errno)
+        }
+        return file
+    }
+
     /// Creates an empty file for its owner alone.
     func makeFile() throws -> String {
         var generator = SystemRandomNumberGenerator()
@@ -33,7 +50,13 @@ struct ConversionFolder {
 
     /// Removes a file, and what SQLite may have put beside it.
     func remove(_ file: String) {
-        for suffix in ["", "-journal", "-wal", "-shm"] { unlink(file + suffix) }
+        unlink(file)
+        removeJournals(of: file)
+    }
+
+    /// Removes what SQLite may have put beside a file.
+    func removeJournals(of file: String) {
+        for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
     }
 
     /// Removes the files of runs that were killed.
@@ -54,11 +77,14 @@ struct ConversionFolder {
     }
 
     /// Has a file's content, mode and owner reach the disk. No connection may be open to it.
-    func finish(_ file: String, mode: mode_t, owner: FileIdentity) throws {
+    ///
+    /// - Parameter owner: The file whose owner it gets, as far as that is allowed; `nil` for the
+    ///   process's own.
+    func finish(_ file: String, mode: mode_t, owner: FileIdentity?) throws {
         let descriptor = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Self.cannotWrite(file, errno) }
         defer { close(descriptor) }
-        if geteuid() == 0 || getegid() != owner.group {
+        if let owner, geteuid() == 0 || getegid() != owner.group {
             // Only root can give a file to another user; to a group of one's own, anybody.
             let code = fchown(descriptor, geteuid() == 0 ? owner.owner : uid_t.max, owner.group)
             guard code == 0 || geteuid() != 0 else { throw Self.cannotWrite(file, errno) }

@@ -1,4 +1,5 @@
 import CSQLCipher
+import FileLock
 import Foundation
 import GRDB
 import Synchronization
@@ -12,15 +13,24 @@ final class ConversionMonitor: Sendable {
         var lastSign = ContinuousClock.now
     }
 
-    private let options: DatabaseConversion.Options
+    private let timeout: TimeInterval
+    private let cancellation: ConversionCancellation?
+    private let observer: (@Sendable (ConversionEvent) -> Void)?
     private let state = Mutex(State())
 
-    init(_ options: DatabaseConversion.Options) {
-        self.options = options
+    /// - Parameter timeout: How long to wait for others, in seconds.
+    init(
+        timeout: TimeInterval,
+        cancellation: ConversionCancellation?,
+        observer: (@Sendable (ConversionEvent) -> Void)?
+    ) {
+        self.timeout = timeout
+        self.cancellation = cancellation
+        self.observer = observer
     }
 
     func checkCancellation() throws {
-        try options.cancellation?.check()
+        try cancellation?.check()
     }
 
     // MARK: - Progress
@@ -28,13 +38,13 @@ final class ConversionMonitor: Sendable {
     /// Tells the beginning of a phase.
     func begin(_ phase: ConversionEvent.Phase, total: Int) {
         state.withLock { $0 = State(phase: phase, total: total) }
-        options.observer?(.progress(phase, bytesDone: 0, bytesTotal: total))
+        observer?(.progress(phase, bytesDone: 0, bytesTotal: total))
     }
 
     /// Tells the end of the phase.
     func finish() {
         let state = state.withLock { $0 }
-        options.observer?(
+        observer?(
             .progress(state.phase, bytesDone: state.total, bytesTotal: state.total)
         )
     }
@@ -42,6 +52,17 @@ final class ConversionMonitor: Sendable {
     /// The phase has come that much further.
     func advance(by count: Int) {
         state.withLock { $0.done += count }
+    }
+
+    /// The phase has come that far, between two calls of SQLite.
+    func reach(_ done: Int) throws {
+        guard continues({ done }) else { throw CancellationError() }
+    }
+
+    /// The phase has come that much further, in work that SQLite doesn't do.
+    func step(by count: Int) throws {
+        advance(by: count)
+        guard continues(nil) else { throw CancellationError() }
     }
 
     /// Runs SQL during which SQLite calls back every few thousand instructions: to tell how far it
@@ -100,8 +121,8 @@ final class ConversionMonitor: Sendable {
             let done = min(state.done, state.total)
             return .progress(state.phase, bytesDone: done, bytesTotal: state.total)
         }
-        if let event { options.observer?(event) }
-        return options.cancellation?.isCancelled != true
+        if let event { observer?(event) }
+        return cancellation?.isCancelled != true
     }
 
     // MARK: - Waiting for Others
@@ -116,7 +137,8 @@ final class ConversionMonitor: Sendable {
         for others: () -> [OpenProcess],
         _ attempt: () throws -> Value?
     ) throws -> Value? {
-        let deadline = ContinuousClock.now + timeout
+        // Of a timeout without an end, a century is enough.
+        let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
         var told: [OpenProcess]?
         while true {
             try checkCancellation()
@@ -124,15 +146,30 @@ final class ConversionMonitor: Sendable {
             guard ContinuousClock.now < deadline else { return nil }
             let processes = others()
             if told != processes {
-                options.observer?(.waiting(for: processes))
+                observer?(.waiting(for: processes))
                 told = processes
             }
             usleep(20_000)
         }
     }
 
+    /// Runs `body` under the lock under which a database is migrated, too.
+    func underMigrationLock<Value>(
+        of file: DatabaseFile,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
+        do {
+            return try lock.withLock(timeout: timeout, whileWaiting: waits, body)
+        } catch FileLock.Failure.held(let holder) {
+            throw DatabaseConversionError.busy(path: file.path, processIdentifier: holder)
+        } catch FileLock.Failure.refused(let code) {
+            throw DatabaseConversionError.cannotLock(path: lock.path, code: code)
+        }
+    }
+
     /// Tells that it is waited for a process that migrates or converts the same database.
-    func waits(for process: Int32?) throws {
+    private func waits(for process: Int32?) throws {
         try checkCancellation()
         let isNew = state.withLock { state in
             guard ContinuousClock.now - state.lastSign > .milliseconds(100) else { return false }
@@ -140,10 +177,7 @@ final class ConversionMonitor: Sendable {
             return true
         }
         if isNew {
-            options.observer?(.waiting(for: process.map { [OpenProcess($0)] } ?? []))
+            observer?(.waiting(for: process.map { [OpenProcess($0)] } ?? []))
         }
     }
-
-    /// Of a timeout without an end, a century is enough.
-    private var timeout: Duration { .seconds(min(max(options.timeout, 0), 3e9)) }
 }

@@ -1,4 +1,3 @@
-import FileLock
 import Foundation
 import GRDB
 
@@ -15,15 +14,20 @@ struct ConversionRun {
 
     init(_ path: String, options: DatabaseConversion.Options) throws {
         self.options = options
-        monitor = ConversionMonitor(options)
+        monitor = ConversionMonitor(
+            timeout: options.timeout,
+            cancellation: options.cancellation,
+            observer: options.observer
+        )
         let named = DatabaseFile(path)
         guard try named.size() != nil else {
             throw EncryptedDatabaseError.noSuchFile(path: path)
         }
         // Resolved once: a link that is turned to another file meanwhile changes nothing.
         file = DatabaseFile(named.resolvedPath)
-        output = try options.outputPath.map(Self.freePlace)
-        original = try output == nil ? options.keptOriginalPath.map(Self.freePlace) : nil
+        output = try options.outputPath.map(ConversionFolder.freePlace)
+        original =
+            try output == nil ? options.keptOriginalPath.map(ConversionFolder.freePlace) : nil
     }
 
     /// Runs `body` under the lock of the database, and of the new file.
@@ -42,41 +46,14 @@ struct ConversionRun {
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         } catch let code as CipherCode {
-            throw EncryptedDatabaseError(
-                DatabaseError(resultCode: ResultCode(rawValue: code.rawValue)),
-                path: file.path
-            ) ?? .inputOutput(path: file.path, detail: "SQLite \(code.rawValue)")
+            throw EncryptedDatabaseError(code, path: file.path)
         }
     }
 
     // MARK: - Before
 
-    private static func freePlace(_ path: String) throws -> DatabaseFile {
-        let file = DatabaseFile(path)
-        var status = stat()
-        guard file.isNamed else {
-            throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT)
-        }
-        guard lstat(file.absolutePath, &status) != 0 else {
-            throw DatabaseConversionError.exists(path: path)
-        }
-        return file
-    }
-
-    /// The lock under which a database is migrated, too.
     private func locked<Value>(_ file: DatabaseFile, _ body: () throws -> Value) throws -> Value {
-        let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
-        do {
-            return try lock.withLock(
-                timeout: options.timeout,
-                whileWaiting: { try monitor.waits(for: $0) },
-                body
-            )
-        } catch FileLock.Failure.held(let holder) {
-            throw DatabaseConversionError.busy(path: file.path, processIdentifier: holder)
-        } catch FileLock.Failure.refused(let code) {
-            throw DatabaseConversionError.cannotLock(path: lock.path, code: code)
-        }
+        try monitor.underMigrationLock(of: file, body)
     }
 
     private func openingOptions(of form: DatabaseForm) -> EncryptedDatabase.Options {
@@ -157,7 +134,7 @@ struct ConversionRun {
             try folder.place(temporary, at: place.absolutePath)
             try source.queue.close()
         } else {
-            try replace(source, by: temporary, in: folder, originals)
+            try source.replace(by: temporary, in: folder, keepingAs: original)
         }
         return ConversionReport(
             path: place.path,
@@ -168,46 +145,5 @@ struct ConversionRun {
             rowCount: content.rowCount,
             seconds: (.now - start) / .seconds(1)
         )
-    }
-
-    /// Puts the new file in the place of the old one. A process that ends anywhere in here leaves
-    /// one or the other at the path, each without a journal.
-    private func replace(
-        _ source: ConversionSource,
-        by temporary: String,
-        in folder: ConversionFolder,
-        _ originals: ConversionFolder?
-    ) throws {
-        if let original, let originals {
-            let bytes = try originals.makeFile()
-            defer { originals.remove(bytes) }
-            try source.copyBytes(to: bytes)
-            try originals.finish(
-                bytes,
-                mode: source.identity.mode & 0o7777,
-                owner: source.identity
-            )
-            try originals.place(bytes, at: original.absolutePath)
-        }
-        let losesItsName: Bool
-        do {
-            try source.waitUntilUnused()
-            guard let identity = FileIdentity(file.absolutePath),
-                identity.isSameFile(as: source.identity)
-            else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
-            // By another name, such as a backup's that shares its files, it stays as it is.
-            losesItsName = identity.linkCount == 1
-            try source.removeJournals(in: folder)
-            try monitor.checkCancellation()
-            guard rename(temporary, file.absolutePath) == 0 else {
-                throw ConversionFolder.cannotWrite(file.path, errno)
-            }
-        } catch {
-            if let original { unlink(original.absolutePath) }
-            throw error
-        }
-        try folder.synchronize()
-        if losesItsName { source.retire() }
-        try source.queue.close()
     }
 }

@@ -6,14 +6,14 @@ import GRDB
 /// SQLite's exclusive locking mode takes the lock with the first transaction and keeps it after the
 /// last. On a write-ahead log it is refused as long as anybody else is connected at all.
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
-final class ConversionSource {
+final class ConversionSource: HeldDatabase {
     let file: DatabaseFile
     let queue: DatabaseQueue
     let identity: FileIdentity
     let journalMode: String
     let byteCount: Int
-
-    private let monitor: ConversionMonitor
+    let monitor: ConversionMonitor
+    private let form: DatabaseForm
 
     /// Opens and locks a database, and empties its write-ahead log into it.
     ///
@@ -26,6 +26,7 @@ final class ConversionSource {
         monitor: ConversionMonitor
     ) throws {
         self.file = file
+        self.form = form
         self.monitor = monitor
         guard let identity = FileIdentity(file.absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
@@ -52,74 +53,28 @@ final class ConversionSource {
         try waitUntilUnused()
     }
 
-    /// Waits until no other process has the file open: one that has it so without a lock would go
-    /// on writing to a file that has no name any more.
-    func waitUntilUnused() throws {
-        var others: [OpenProcess] = []
-        let isUnused = try monitor.waiting(
-            for: { others },
-            {
-                others = identity.otherProcesses()
-                return others.isEmpty ? true : nil
-            }
-        )
-        guard isUnused != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: others)
-        }
+    func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
+        try queue.inDatabase { try body($0.sqliteConnection) }
     }
 
-    /// Removes what SQLite keeps beside the file, all of it empty since the file was locked, and
-    /// has that reach the disk: a new file of the same name must never find a journal that isn't its
-    /// own.
-    func removeJournals(in folder: ConversionFolder) throws {
-        try queue.inDatabase { db in
-            // What was written since: nothing, but a log that is not empty is not to be thrown away.
-            try Self.emptyLog(db, file)
-        }
-        for suffix in ["-wal", "-shm", "-journal"] { unlink(file.absolutePath + suffix) }
-        try folder.synchronize()
+    func emptyJournals() throws {
+        // What was written since: nothing, but a log that is not empty is not to be thrown away.
+        try queue.inDatabase { try Self.emptyLog($0, file) }
     }
 
-    /// Copies the file as it is.
-    func copyBytes(to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw ConversionFolder.cannotWrite(path, errno) }
-        defer { close(descriptor) }
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-        defer { buffer.deallocate() }
-        try queue.inDatabase { db in
-            let source = try MainFile(of: db.sqliteConnection)
-            var offset = 0
-            while offset < byteCount {
-                try monitor.checkCancellation()
-                let count = min(buffer.count, byteCount - offset)
-                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-                try source.read(into: part, at: offset)
-                var written = 0
-                while written < count {
-                    let more = write(
-                        descriptor,
-                        part.baseAddress.map { $0 + written },
-                        count - written
-                    )
-                    if more < 0, errno == EINTR { continue }
-                    guard more > 0 else { throw ConversionFolder.cannotWrite(path, errno) }
-                    written += more
-                }
-                offset += count
-            }
-        }
-    }
+    func close() throws { try queue.close() }
 
-    /// Makes the file unreadable, once another has its name.
+    /// Tells whether a statement failed for want of pages that are as they were written.
     ///
-    /// Whoever opened it by its name just before is waiting for the lock now. It would go on
-    /// working on a file that nobody finds any more, or with a log that belongs to the new one; so
-    /// it reads that this is no database. Best effort: no more than that race is lost by it.
-    func retire() {
-        _ = try? queue.inDatabase { db in
-            try MainFile(of: db.sqliteConnection).write([UInt8](repeating: 0, count: 512), at: 0)
-        }
+    /// SQLite has no code of its own for these: a page that SQLCipher can't authenticate is "SQL logic
+    /// error" as well.
+    func explain(_ error: any Error) -> any Error {
+        guard let code = (error as? DatabaseError)?.resultCode,
+            [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
+            let inspection = try? FileInspection(file, cipher: form.cipher),
+            let pages = try? inspection.damagedPages(form), !pages.isEmpty
+        else { return error }
+        return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
     }
 
     // MARK: -

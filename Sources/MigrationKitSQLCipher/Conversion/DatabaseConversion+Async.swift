@@ -1,5 +1,3 @@
-import Dispatch
-
 extension DatabaseConversion {
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
     /// is cancelled, the conversion ends with a `CancellationError`, and the source is as it was.
@@ -11,15 +9,6 @@ extension DatabaseConversion {
         var conversion = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         conversion.options.cancellation = cancellation
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                // A queue of its own: on Linux tasks run on the threads of the global ones.
-                DispatchQueue(label: "MigrationKit.conversion").async { [conversion] in
-                    continuation.resume(with: Result { try conversion.run() })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }
+        return try await cancellation.whileRunning { [conversion] in try conversion.run() }
     }
 }

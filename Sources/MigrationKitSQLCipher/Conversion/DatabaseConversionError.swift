@@ -1,7 +1,8 @@
 import Foundation
 
-/// A reason for which a ``DatabaseConversion`` doesn't come about that lies neither in the source's
-/// file nor in its key (``EncryptedDatabaseError``). The source is as it was.
+/// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't
+/// come about that lies neither in the source's file nor in its key (``EncryptedDatabaseError``). The
+/// source is as it was.
 public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The database to be encrypted is no plaintext one.
     case notPlaintext(path: String)
@@ -27,6 +28,12 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
 
     /// While it was converted, somebody put another file in the database's place, which was left.
     case replacedMeanwhile(path: String)
+
+    /// While it was read without locks, somebody wrote to the file, or to its log.
+    case changedMeanwhile(path: String)
+
+    /// The backup is the very file that it was to replace.
+    case sameFile(path: String)
 
     /// What was to be made is there already.
     case exists(path: String)
@@ -61,7 +68,11 @@ extension DatabaseConversionError: LocalizedError {
         case .otherOwner(let path, let owner):
             "\(path) belongs to another user (\(owner))"
         case .replacedMeanwhile(let path):
-            "\(path) was replaced by another file while it was converted"
+            "\(path) was replaced by another file meanwhile"
+        case .changedMeanwhile(let path):
+            "\(path) was written to while it was read"
+        case .sameFile(let path):
+            "\(path) can't be restored from itself"
         case .exists(let path):
             "\(path) is there already"
         case .cannotWrite(let path, let code):
@@ -81,17 +92,21 @@ extension DatabaseConversionError: LocalizedError {
         case .alreadyCurrent:
             "There is nothing to do."
         case .inUse:
-            "Close the program, and try again. What it wrote after the conversion would be lost, so nothing was changed."
+            "Close the program, and try again. What it wrote afterwards would be lost, so nothing was changed."
         case .openHere:
-            "Close every connection to it before it is converted."
+            "Close every connection to it first."
         case .busy:
             "Wait until it is done, and try again."
         case .cannotLock:
             "The lock is a file in the database's folder. Check the owner and the mode of the folder."
         case .otherOwner:
-            "Convert it as that user or as root, or into another file."
+            "Do it as that user or as root, or write another file."
         case .replacedMeanwhile:
             "Find out which program did it. The file that is there now was left alone."
+        case .changedMeanwhile:
+            "Close the program that writes to it, and try again; or make a backup of it, and restore that."
+        case .sameFile:
+            "Name the backup's file."
         case .exists:
             "Nothing is ever replaced but the database itself. Choose another path."
         case .cannotWrite:

@@ -37,6 +37,17 @@ struct MainFile {
         try check(methods.xWrite?(file, bytes, Int32(bytes.count), sqlite3_int64(offset)))
     }
 
+    /// Takes a lock, as SQLite's own connections do, without reading anything.
+    ///
+    /// - Parameter level: `SQLITE_LOCK_SHARED`, and after it `SQLITE_LOCK_EXCLUSIVE`.
+    /// - Returns: Whether it was to be had.
+    func lock(_ level: Int32) throws(CipherCode) -> Bool {
+        let code = CipherCode(methods.xLock?(file, level) ?? SQLITE_MISUSE)
+        guard code.primary != SQLITE_BUSY else { return false }
+        try check(code.rawValue)
+        return true
+    }
+
     private func check(_ code: Int32?) throws(CipherCode) {
         guard code == SQLITE_OK else { throw CipherCode(code ?? SQLITE_MISUSE) }
     }

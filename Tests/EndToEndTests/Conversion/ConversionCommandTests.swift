@@ -241,7 +241,7 @@ import Testing
         #expect(try tool.folder.snapshot() == before)
     }
 
-    @Test(arguments: ["rekey", "decrypt"])
+    @Test(arguments: ["rekey", "decrypt", "backup", "restore"])
     func fullDiskLeavesTheStoreAsItWas(_ command: String) throws {
         _ = try tool.shell(
             """
@@ -252,9 +252,17 @@ import Testing
         )
         let before = try tool.folder.data("store.db")
         #expect(before.count > 800_000)
+        let elsewhere = try TemporaryFolder()
         let extra =
-            command == "rekey"
-            ? ["--new-password-file", tool.folder.path("new"), "--new-raw-key"] : ["--yes"]
+            switch command {
+            case "rekey": ["--new-password-file", tool.folder.path("new"), "--new-raw-key"]
+            case "backup": ["--output", tool.folder.path("backup.db")]
+            case "restore": ["--from", elsewhere.path("backup.db"), "--yes"]
+            default: ["--yes"]
+            }
+        if command == "restore" {
+            #expect(try run("backup", "--output", elsewhere.path("backup.db")).status == 0)
+        }
         // A file system that nobody else sees; the store goes into it and comes out again.
         let script = #"""
             folder=$1 copy=$(mktemp -d); shift

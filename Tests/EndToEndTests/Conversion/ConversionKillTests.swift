@@ -9,12 +9,6 @@ import Testing
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
     private static let rowCount = 300
 
-    /// The calls that change what is on the disk.
-    private static let calls = [
-        "openat", "pwrite64", "fsync", "fdatasync", "ftruncate", "fchmod", "rename", "unlink",
-        "link",
-    ]
-
     private let tool: Tool
     private let newKey: String
     private let marker = "KLARTEXT-\(UInt64.random(in: 1 << 60 ... .max))"
@@ -37,27 +31,12 @@ import Testing
     @Test(arguments: Kind.allCases, Journal.allCases)
     func storeIsWholeWithOneOfTheKeys(_ kind: Kind, _ journal: Journal) throws {
         try makeStart(kind, journal)
-        let (trace, begin) = try self.trace(kind)
-        // Each of the calls around the replacement, and the others evenly.
-        let rename = try #require(trace.lastIndex(of: "rename"))
-        let closeCount = min(Self.pointCount / 8, 24)
-        let evenCount = Self.pointCount / 4 - closeCount
-        let close = (rename - closeCount * 3 / 4)..<(rename + closeCount - closeCount * 3 / 4)
-        let points =
-            (0..<evenCount).map { begin + $0 * (trace.count - begin) / evenCount }
-            + close.map { min($0, trace.count - 1) }
+        let runs = try KilledRuns(tool, arguments(kind), prepare: restore)
+        #expect(try check(kind))
+        let points = try runs.points(Self.pointCount / 4, around: "rename")
         var (old, new, unharmed) = (0, 0, 0)
         for point in points {
-            let call = trace[point]
-            let ordinal = trace[...point].count { $0 == call }
-            let result = try run(
-                kind,
-                under: [
-                    "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(ordinal)",
-                ]
-            )
-            #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
-            unharmed += result.signal == SIGKILL ? 0 : 1
+            unharmed += try runs.kill(at: point) ? 0 : 1
 
             let isNew = try check(kind)
             (old, new) = isNew ? (old, new + 1) : (old + 1, new)
@@ -71,7 +50,7 @@ import Testing
         }
         report(
             """
-            \(kind.rawValue), \(journal.rawValue): \(points.count) kills among \(trace.count - begin) calls; \
+            \(kind.rawValue), \(journal.rawValue): \(points.count) kills among \(runs.callCount) calls; \
             \(old) left the old file, \(new) the new one, \(unharmed) came too late
             """
         )
@@ -115,34 +94,6 @@ import Testing
         [kind.rawValue] + tool.opening
             + (kind == .rekey
                 ? ["--new-password-file", tool.folder.path("new"), "--new-raw-key"] : [])
-    }
-
-    /// Runs the tool on the database as it was, under `strace`, which kills it.
-    private func run(_ kind: Kind, under options: [String]) throws -> ProcessResult {
-        try restore()
-        return try TestSupport.run(
-            "strace",
-            ["-f", "-qq", "-o", tool.folder.path("migrations/trace")] + options
-                + [builtExecutable("migrationkit-cli")] + arguments(kind),
-            environment: tool.environment,
-            newSession: true
-        )
-    }
-
-    /// The calls of a run's main thread that is not disturbed, and which of them takes the lock.
-    private func trace(_ kind: Kind) throws -> (calls: [String], begin: Int) {
-        let result = try run(kind, under: ["-e", "trace=\(Self.calls.joined(separator: ","))"])
-        try #require(result.status == 0, "\(result)")
-        #expect(try check(kind))
-        let lines = String(decoding: try tool.folder.data("migrations/trace"), as: UTF8.self)
-            .split(separator: "\n")
-        // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
-        let lock = try #require(lines.first { $0.contains("-migration.lock") })
-        let ours = lines.filter { $0.hasPrefix(lock.prefix { $0 != " " }) }
-        let calls = ours.map { line in
-            String(line.split(separator: " ").dropFirst().joined().prefix { $0 != "(" })
-        }
-        return (calls, try #require(ours.firstIndex(of: lock)))
     }
 
     // MARK: - What It Left

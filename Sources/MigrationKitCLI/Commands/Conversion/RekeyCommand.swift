@@ -1,7 +1,5 @@
 import ArgumentParser
-import KeyStore
 import MigrationKitSQLCipher
-import SecretService
 
 struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
@@ -31,14 +29,13 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
-        if database.secret.passwordFile == "-", newKey.newPasswordFile == "-" {
-            throw ValidationError("Standard input can give one of the two keys only.")
-        }
+        try checkInput(newKey)
     }
 
     func run(in context: CommandContext) throws {
         let (path, key, cipher) = try namedDatabase(in: context)
-        let new = try readNewKey(for: path, in: context)
+        let source = try newKey.source(for: path, beside: database, in: context)
+        let new = try read(newKey, from: source, in: context)
         let newCipher = try newCipher(cipher)
         try convert(path, in: context, deed: "Gave another key to") {
             .rekey(
@@ -50,21 +47,5 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
                 options: $0
             )
         }
-    }
-
-    private func readNewKey(for path: String, in context: CommandContext) throws -> DatabaseKey {
-        let source = try newKey.source(for: path, beside: database, in: context)
-        defer { context.release(source) }
-        let timeout = try database.keychain.timeout(in: context)
-        let resolver = KeyResolver {
-            SecretServiceKeyStore(
-                collection: database.keychain.keychainCollection,
-                timeout: timeout,
-                allowsPrompt: !database.keychain.noPrompt
-            )
-        }
-        let key = try resolver.key(from: source, form: newKey.form)
-        if case .prompt = source { try askAgain(key, in: context) }
-        return key
     }
 }

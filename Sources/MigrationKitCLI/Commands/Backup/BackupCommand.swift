@@ -1,0 +1,101 @@
+import ArgumentParser
+import MigrationKitSQLCipher
+
+struct BackupCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "backup",
+            abstract: "Copy a database into a new file, while others use it.",
+            usage: """
+                \(Migrations.programName) backup --db-path <path> --output <path>
+                  [--new-password-file <path>] [<options>]
+                """,
+            discussion: """
+                The copy is what the database was at one instant, with what is in its write-ahead \
+                log. It is encrypted with the same key, or with one from an option of 'New key', \
+                and verified before it gets its name. Nothing is ever replaced by it.
+
+                Nobody is locked out. Where the database is not in WAL mode, a commit of others \
+                waits while the pages are copied.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp("The backup, which must not be there yet.", valueName: "path"),
+        completion: .file()
+    )
+    var output: String
+
+    @OptionGroup var waiting: LockTimeoutOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "New key") var newKey: NewKeyOptions
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        try checkInput(newKey)
+        try newKey.checkOptional(isPlaintext: encryption.noEncryption)
+    }
+
+    func run(in context: CommandContext) throws {
+        let (path, form) = try namedForm(in: context, isPlaintext: encryption.noEncryption)
+        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
+        let timeout = try waiting.lockTimeout(in: context)
+        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+            try DatabaseBackup(
+                path,
+                to: output,
+                form: form,
+                newKey: new,
+                options: .init(
+                    timeout: timeout,
+                    cancellation: cancellation,
+                    observer: observer
+                )
+            ).run()
+        }
+        if json { return try context.printJSON(BackupDocument(database: path, report)) }
+        context.output(
+            """
+            Copied \(path.printable) into \(output.printable): \(report.byteCount.byteCount), \
+            in \(duration(report.seconds)).
+            The backup was \(report.isCompared ? "compared with the database, and " : "")verified.
+            """
+        )
+        context.tell(findings: report.findings, of: path)
+    }
+}
+
+/// What `backup` prints as JSON.
+struct BackupDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String
+    let output: String
+    let bytes: Int
+    let compared: Bool
+    let findings: [String]
+    let seconds: Double
+    let verified = true
+
+    init(database: String, _ report: BackupReport) {
+        self.database = database
+        output = report.path
+        bytes = report.byteCount
+        compared = report.isCompared
+        findings = report.findings
+        seconds = report.seconds
+    }
+}
+
+extension CommandContext {
+    /// Tells what a copied database has against its own rules.
+    func tell(findings: [String], of path: String) {
+        for finding in findings {
+            errorOutput("note: \(path.printable): \(finding.printable); it was copied as it is")
+        }
+    }
+}

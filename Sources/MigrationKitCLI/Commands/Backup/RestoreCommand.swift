@@ -1,0 +1,127 @@
+import ArgumentParser
+import Foundation
+import MigrationKitSQLCipher
+
+struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "restore",
+            abstract: "Put a backup in a database's place.",
+            usage: """
+                \(Migrations.programName) restore --db-path <path> --from <path>
+                  [--keep-original <path>] [--yes] [<options>]
+                """,
+            discussion: """
+                The key is the backup's; the database keeps it, or gets one from an option of 'New \
+                key'. The backup is copied beside the database and verified, and then takes its \
+                place at once. Others have to close the database first. What it was doesn't \
+                matter: it may be missing, damaged, or its key lost.
+
+                Asks first, where a database is replaced that isn't kept.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp("The backup, which stays as it is.", valueName: "path"),
+        completion: .file()
+    )
+    var from: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Copy the file that is replaced to this new file before.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var keepOriginal: String?
+
+    @Flag(help: "Replace the database without asking.")
+    var yes = false
+
+    @OptionGroup var waiting: LockTimeoutOptions
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "New key") var newKey: NewKeyOptions
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        try checkInput(newKey)
+        try newKey.checkOptional(isPlaintext: encryption.noEncryption)
+    }
+
+    func run(in context: CommandContext) throws {
+        let (path, form) = try namedForm(in: context, isPlaintext: encryption.noEncryption)
+        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
+        let timeout = try waiting.lockTimeout(in: context)
+        if keepOriginal == nil, Self.hasContent(path) {
+            try context.confirm(
+                "Replace \(path) by the backup \(from)? What is in it now is lost.",
+                isAnswered: yes,
+                noPrompt: database.keychain.noPrompt,
+                else: MigrationCLIError.needsConfirmation(deed: "the database is replaced")
+            )
+        }
+        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+            try DatabaseRestore(
+                path,
+                from: from,
+                form: form,
+                newKey: new,
+                keptOriginalPath: keepOriginal,
+                options: .init(
+                    timeout: timeout,
+                    cancellation: cancellation,
+                    observer: observer
+                )
+            ).run()
+        }
+        if json {
+            return try context.printJSON(RestoreDocument(database: path, from: from, report))
+        }
+        context.output(
+            """
+            Restored \(path.printable) from \(from.printable): \(report.byteCount.byteCount), \
+            in \(duration(report.seconds)).
+            The new file was verified before it took its place.
+            """
+        )
+        if let original = report.originalPath {
+            context.output("The file that was there is kept in \(original.printable).")
+        }
+        context.tell(findings: report.findings, of: path)
+    }
+
+    /// Whether there is a file with something to lose.
+    private static func hasContent(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+    }
+}
+
+/// What `restore` prints as JSON.
+struct RestoreDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String
+    let backup: String
+    let replaced: Bool
+    let original: String?
+    let bytes: Int
+    let findings: [String]
+    let seconds: Double
+    let verified = true
+
+    init(database: String, from backup: String, _ report: RestoreReport) {
+        self.database = database
+        self.backup = backup
+        replaced = report.hasReplaced
+        original = report.originalPath
+        bytes = report.byteCount
+        findings = report.findings
+        seconds = report.seconds
+    }
+}

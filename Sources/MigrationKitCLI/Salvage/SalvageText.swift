@@ -1,0 +1,173 @@
+import MigrationKitSQLCipher
+
+/// What `salvage` prints for people.
+struct SalvageText {
+    private static let width = 80
+    /// How many pages and gaps are listed one by one.
+    private static let mostLines = 40
+    private let report: SalvageReport
+    private let database: String
+
+    init(_ report: SalvageReport, database: String) {
+        self.report = report
+        self.database = database
+    }
+
+    var text: String {
+        [summary, damage, tables, gaps, unmade].filter { !$0.isEmpty }.map {
+            $0.joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+
+    private var summary: [String] {
+        let rows = report.rowCount == 1 ? "1 row" : "\(report.rowCount) rows"
+        let tables = report.tables.count == 1 ? "1 table" : "\(report.tables.count) tables"
+        var lines = wrapped(
+            """
+            Salvaged \(database.printable) into \(report.outputPath.printable): \(tables) with \
+            \(rows), in \(duration(report.seconds)).
+            """
+        )
+        lines.append(
+            report.isComplete
+                ? "Everything came back. The new file was verified."
+                : "Not everything came back. The new file was verified."
+        )
+        return lines
+    }
+
+    // MARK: - Damage
+
+    private var damage: [String] {
+        var lines: [String] = []
+        switch report.salt {
+        case .intact: break
+        case .repaired: lines.append("One bit of the salt was wrong, and was found.")
+        case .lost:
+            lines += wrapped(
+                "The salt is lost. The raw key opens the pages, but nothing proves what is on them."
+            )
+        }
+        if !report.provesPages, report.salt != .lost {
+            lines += wrapped(
+                "Without HMAC nothing proves a page: damage that makes sense isn't noticed."
+            )
+        }
+        if let journal = report.journal { lines += wrapped(Self.describe(journal)) }
+        if !report.isSchemaWhole {
+            lines += wrapped(
+                report.damagedPages.first?.number == 1
+                    ? """
+                    Page 1 is damaged: the user version, the application id and other settings \
+                    are lost, and tables may be.
+                    """
+                    : "The schema is damaged: tables may be lost."
+            )
+        }
+        let missing = report.missingPageCount
+        if missing > 0 {
+            lines.append(
+                "The file was cut short: the last \(missing == 1 ? "page is" : "\(missing) pages are") missing."
+            )
+        }
+        // That of the first page is said already.
+        let pages = report.damagedPages.filter { $0.problem != .missing && $0.number > 1 }
+        for page in pages.prefix(Self.mostLines) { lines += wrapped(Self.describe(page)) }
+        if pages.count > Self.mostLines {
+            lines.append("And \(pages.count - Self.mostLines) more damaged pages.")
+        }
+        return lines
+    }
+
+    private static func describe(_ journal: SalvageReport.Journal) -> String {
+        switch journal.kind {
+        case .rollback:
+            let broken = journal.damagedFrames.count
+            return
+                "A change that was never finished was undone by \(journal.frameCount) pages of the "
+                + "rollback journal" + (broken > 0 ? ", \(broken) of them damaged." : ".")
+        case .writeAheadLog:
+            let frames = journal.damagedFrames.filter { $0 > 0 }
+            let shown = frames.prefix(20).map(String.init).joined(separator: ", ")
+            let more = frames.count > 20 ? " and \(frames.count - 20) more" : ""
+            return "The write-ahead log gave \(journal.frameCount - frames.count) of "
+                + "\(journal.frameCount) frames"
+                + (frames.isEmpty ? "." : "; damaged: \(shown)\(more).")
+                + (journal.damagedFrames.contains(0) ? " Its header is damaged." : "")
+        }
+    }
+
+    private static func describe(_ page: SalvageReport.DamagedPage) -> String {
+        let use =
+            switch page.use {
+            case .table(let name): "of the table \(name.printable)"
+            case .index(let name): "of the index \(name.printable), which was made anew"
+            case .schema: "of the schema"
+            case .free: "which is free"
+            case .pointerMap: "a pointer map, which was made anew"
+            case .unknown: "and it isn't known what it was for"
+            }
+        let age = page.problem == .older ? " in its newest version (an older one was read)" : ""
+        return "Page \(page.number) is damaged\(age), \(use)."
+    }
+
+    // MARK: - Tables
+
+    private var tables: [String] {
+        guard !report.tables.isEmpty || report.lostAndFound != nil else { return [] }
+        var rows = report.tables.map { table in
+            [
+                "\(table.rowCount)", lost(table), "\(table.refusedRowCount)",
+                table.name.printable,
+            ]
+        }
+        if let found = report.lostAndFound {
+            rows.append(["\(found.rowCount)", "\(found.lostRowCount)", "0", found.table])
+        }
+        return [table(["ROWS", "LOST", "REFUSED", "TABLE"], rows)]
+    }
+
+    private func lost(_ table: SalvageReport.Table) -> String {
+        guard !table.gaps.isEmpty else { return "\(table.lostRowCount)" }
+        guard let most = table.mostLostRows else { return "\(table.lostRowCount) or more" }
+        return "\(table.lostRowCount) to \(most)"
+    }
+
+    private var gaps: [String] {
+        let all = report.tables.flatMap { table in table.gaps.map { (table.name, $0) } }
+        var lines = all.prefix(Self.mostLines).flatMap { name, gap in
+            wrapped("Missing in \(name.printable): \(Self.describe(gap)).")
+        }
+        if all.count > Self.mostLines {
+            lines.append("And \(all.count - Self.mostLines) more places.")
+        }
+        if report.tables.contains(where: { $0.refusedRowCount > 0 }),
+            let found = report.lostAndFound
+        {
+            lines.append("What a table refused is in \(found.table).")
+        }
+        return lines
+    }
+
+    private static func describe(_ gap: SalvageReport.Gap) -> String {
+        let place = gap.page.map { "of page \($0)" } ?? "of a page that isn't known"
+        let rows =
+            switch (gap.after, gap.through) {
+            case (let after?, let through?): "rowids from \(after &+ 1) to \(through), \(place)"
+            case (let after?, nil): "rowids from \(after &+ 1) on, \(place)"
+            case (nil, let through?): "rowids up to \(through), \(place)"
+            case (nil, nil): "rows \(place)"
+            }
+        return rows + (gap.mostRows.map { ", \($0) at most" } ?? "")
+    }
+
+    private var unmade: [String] {
+        report.unmade.flatMap {
+            wrapped(
+                "Could not be made: the \($0.type) \($0.name.printable): \($0.reason.printable)."
+            )
+        }
+    }
+
+    private func wrapped(_ text: String) -> [String] { text[...].wrapped(to: Self.width) }
+}

@@ -1,0 +1,21 @@
+/// What a ``DatabaseRestore`` has done.
+public struct RestoreReport: Equatable, Sendable {
+    /// The restored database's path: its own with its links resolved.
+    public let path: String
+
+    /// Whether there was a file, which was replaced.
+    public let hasReplaced: Bool
+
+    /// Where that file is kept, if it was asked for.
+    public let originalPath: String?
+
+    /// The database's size, in bytes.
+    public let byteCount: Int
+
+    /// What the content has against its own rules, which is restored as it is. One line each; no
+    /// values of rows.
+    public let findings: [String]
+
+    /// How long it took, in seconds, the waiting for others included.
+    public let seconds: Double
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// One run of a ``DatabaseRestore``.
+struct RestoreRun {
+    private let form: DatabaseForm
+    private let target: DatabaseForm
+    private let options: DatabaseBackup.Options
+    private let monitor: ConversionMonitor
+    private let file: DatabaseFile
+    private let backup: DatabaseFile
+    private let original: DatabaseFile?
+    private let start = ContinuousClock.now
+
+    init(_ restore: DatabaseRestore) throws {
+        form = restore.form
+        options = restore.options
+        monitor = options.monitor
+        target = try form.with(restore.newKey, of: restore.backupPath)
+        let backup = DatabaseFile(restore.backupPath)
+        guard try backup.size() != nil else {
+            throw EncryptedDatabaseError.noSuchFile(path: restore.backupPath)
+        }
+        self.backup = DatabaseFile(backup.resolvedPath)
+        let named = DatabaseFile(restore.path)
+        try named.checkLink()
+        // Resolved once: a link that is turned to another file meanwhile changes nothing.
+        file = try named.size() == nil ? named : DatabaseFile(named.resolvedPath)
+        original = try restore.keptOriginalPath.map(ConversionFolder.freePlace)
+    }
+
+    func run() throws -> RestoreReport {
+        if let identity = FileIdentity(file.absolutePath) {
+            guard FileIdentity(backup.absolutePath)?.isSameFile(as: identity) != true else {
+                throw DatabaseConversionError.sameFile(path: file.path)
+            }
+            try file.checkAccess(forWriting: true)
+            guard geteuid() == 0 || identity.owner == geteuid() else {
+                throw DatabaseConversionError.otherOwner(path: file.path, owner: identity.owner)
+            }
+        } else {
+            _ = try ConversionFolder.freePlace(file.path)
+        }
+        return try explaining(source: backup, form, file: file) {
+            try monitor.underMigrationLock(of: file, restore)
+        }
+    }
+
+    private func restore() throws -> RestoreReport {
+        let folder = ConversionFolder(of: file.absolutePath, for: file.absolutePath)
+        folder.removeLeftovers()
+        if let original {
+            ConversionFolder(of: original.absolutePath, for: file.absolutePath).removeLeftovers()
+        }
+        let source = try RestingDatabase(backup, form: form, monitor: monitor)
+        let occupied =
+            try file.size() == nil ? nil : OccupiedPlace(file, monitor: monitor)
+        let temporary = try folder.makeFile()
+        defer { folder.remove(temporary) }
+        let copy = ConversionCopy(
+            path: temporary,
+            form: target,
+            options: options.opening(target, isExclusive: true),
+            monitor: monitor
+        )
+        try source.fill(copy)
+        let findings = try copy.checkPages(against: nil, of: backup.path)
+        try folder.finish(temporary, mode: 0o600, owner: occupied?.identity)
+        let byteCount = FileManager.default.size(of: temporary)
+        try monitor.checkCancellation()
+        if let occupied {
+            try occupied.replace(by: temporary, in: folder, keepingAs: original)
+        } else {
+            // What a file left behind that was deleted is not the new one's.
+            folder.removeJournals(of: file.absolutePath)
+            try folder.synchronize()
+            try folder.place(temporary, at: file.absolutePath)
+        }
+        return RestoreReport(
+            path: file.path,
+            hasReplaced: occupied != nil,
+            originalPath: occupied == nil ? nil : original?.path,
+            byteCount: byteCount,
+            findings: findings,
+            seconds: (.now - start) / .seconds(1)
+        )
+    }
+}

@@ -1,0 +1,128 @@
+/// Finds the tables of pages that were reached from no root.
+struct OrphanPlaces {
+    let content: SalvageContent
+    /// The tables of the new file, by the index of their tree.
+    let tables: [Int: StoredTable]
+    let isSchemaWhole: Bool
+
+    private var walk: TreeWalk { content.walk }
+
+    enum Place {
+        case tree(Int)
+        /// It belongs to an index, or to nothing.
+        case nowhere
+        case unknown
+    }
+
+    /// Attaches what has a place.
+    ///
+    /// - Returns: The parts of b-trees of which it isn't known whose they are.
+    func settle() -> [Int] {
+        var lost: [Int] = []
+        for page in walk.orphans() {
+            switch place(of: page) {
+            case .tree(let tree): walk.attach(page, to: tree)
+            case .nowhere: continue
+            case .unknown: lost.append(page)
+            }
+        }
+        return lost
+    }
+
+    private func place(of page: Int) -> Place {
+        if let root = walk.mappedRoot(of: page) {
+            if root == 0 { return .nowhere }
+            if let tree = walk.tree(withRoot: root) {
+                return walk.trees[tree].hasRows ? .tree(tree) : .nowhere
+            }
+            if root == page { return .unknown }
+        }
+        // Where nothing is missing, no page is in a wrong place.
+        let hasHoles = walk.trees.contains { !$0.holes.isEmpty }
+        if isSchemaWhole, !hasHoles { return .nowhere }
+        let isTable = content.pages.kind(page)?.isTable == true
+        return isTable ? placeByRowids(of: page) : placeByFields(of: page)
+    }
+
+    /// A part of a table lies where its rowids fit between those of its neighbours.
+    private func placeByRowids(of page: Int) -> Place {
+        guard let rowids = walk.rowids(below: page) else { return .nowhere }
+        let rows = firstRows(below: page)
+        let candidates = walk.trees.indices.filter { index in
+            guard let table = tables[index], walk.trees[index].isTable else { return false }
+            let hasPlace = walk.trees[index].holes.contains { hole in
+                // Of a table that nobody knows any more, it could be all.
+                mayHave(hole, walk.trees[index])
+                    && (isSchemaWhole || hole.after != nil || hole.through != nil)
+                    && hole.after.map { $0 < rowids.lowerBound } ?? true
+                    && hole.through.map { $0 >= rowids.upperBound } ?? true
+            }
+            return hasPlace && rows.allSatisfy(table.fits)
+        }
+        return choose(candidates, rows)
+    }
+
+    private func placeByFields(of page: Int) -> Place {
+        let rows = firstRows(below: page)
+        guard let first = rows.first else { return .nowhere }
+        let open = walk.trees.indices.filter { index in
+            let tree = walk.trees[index]
+            return !tree.isTable && tree.holes.contains { mayHave($0, tree) }
+        }
+        let candidates = open.filter { index in
+            tables[index].map { rows.allSatisfy($0.fits) } ?? false
+        }
+        let mayBeIndex = open.contains { index in
+            !walk.trees[index].hasRows
+                && fieldCount(of: index).map { $0 == first.values.count } ?? true
+        }
+        if candidates.isEmpty { return isSchemaWhole ? .nowhere : .unknown }
+        return mayBeIndex ? .unknown : choose(candidates, rows)
+    }
+
+    /// Whether something is missing at a place that is there: below a damaged page, or, where
+    /// nothing proves what points to a page, anywhere.
+    private func mayHave(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {
+        !content.pages.form.provesPages || tree.mayBeInner(hole)
+    }
+
+    /// Of several tables, the one whose columns have such values and as many, and in which a page
+    /// is known to be missing that had others below it.
+    private func choose(_ candidates: [Int], _ rows: [SalvagedRow]) -> Place {
+        var rest = candidates
+        let preferences: [(Int) -> Bool] = [
+            { index in rows.allSatisfy { tables[index]?.isUsual($0) == true } },
+            { index in rows.allSatisfy { $0.values.count == tables[index]?.columns.count } },
+            { index in
+                let tree = walk.trees[index]
+                return tree.leafDepth != nil && tree.holes.contains { mayHave($0, tree) }
+            },
+        ]
+        for isPreferred in preferences where rest.count > 1 {
+            let preferred = rest.filter(isPreferred)
+            if !preferred.isEmpty { rest = preferred }
+        }
+        return rest.count == 1 ? .tree(rest[0]) : .unknown
+    }
+
+    private func fieldCount(of tree: Int) -> Int? {
+        walk.trees[tree].rowPages.lazy.compactMap { firstRows(below: $0).first?.values.count }.first
+    }
+
+    /// The rows of the first leaf that are on it as a whole.
+    private func firstRows(below page: Int) -> [SalvagedRow] {
+        var number = page
+        for _ in 0..<40 {
+            guard let tree = content.pages.tree(number) else { return [] }
+            guard tree.kind == .innerTable, let child = tree.cells.first?.child,
+                content.pages.kind(child)?.isTable == true
+            else {
+                return tree.cells.compactMap { cell in
+                    cell.overflow == nil ? SalvagedRow(Array(tree.bytes[cell.local])) : nil
+                }
+            }
+            number = child
+        }
+        return []
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import GRDB
+import KeyStore
+
+/// One run of a ``DatabaseSalvage``.
+struct SalvageRun {
+    private let salvage: DatabaseSalvage
+    private let monitor: ConversionMonitor
+    private let file: DatabaseFile
+    private let output: DatabaseFile
+    private let start = ContinuousClock.now
+
+    init(_ salvage: DatabaseSalvage) throws {
+        self.salvage = salvage
+        let options = salvage.options
+        monitor = ConversionMonitor(
+            timeout: options.timeout,
+            cancellation: options.cancellation,
+            observer: options.observer
+        )
+        let named = DatabaseFile(salvage.path)
+        switch try named.size() {
+        case nil: throw EncryptedDatabaseError.noSuchFile(path: salvage.path)
+        case 0: throw EncryptedDatabaseError.empty(path: salvage.path)
+        default: try named.checkAccess(forWriting: false)
+        }
+        // Resolved once: a link that is turned to another file meanwhile changes nothing.
+        file = DatabaseFile(named.resolvedPath)
+        output = try ConversionFolder.freePlace(salvage.outputPath)
+    }
+
+    func run() throws -> SalvageReport {
+        do {
+            // Where nothing can be written beside the file, nobody migrates it either.
+            guard file.isFolderWritable else {
+                return try monitor.underMigrationLock(of: output, bringBack)
+            }
+            return try monitor.underMigrationLock(of: file) {
+                try monitor.underMigrationLock(of: output, bringBack)
+            }
+        } catch let error as DatabaseError {
+            throw EncryptedDatabaseError(error, path: output.path) ?? error
+        } catch let error as POSIXError {
+            throw EncryptedDatabaseError.inputOutput(
+                path: file.path,
+                detail: String(cString: strerror(error.code.rawValue)).lowercased()
+            )
+        }
+    }
+
+    // MARK: - Before
+
+    /// Waits until nobody has the file open, who might be writing to it.
+    private func waitUntilUnused() throws -> FileIdentity {
+        guard let identity = FileIdentity(file.absolutePath) else {
+            throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        }
+        guard identity.ownDescriptorCount == 0 else {
+            throw DatabaseConversionError.openHere(path: file.path)
+        }
+        var others: [OpenProcess] = []
+        let isUnused = try monitor.waiting(
+            for: { others },
+            {
+                others = identity.otherProcesses()
+                return others.isEmpty ? true : nil
+            }
+        )
+        guard isUnused != nil else {
+            throw DatabaseConversionError.inUse(path: file.path, by: others)
+        }
+        return identity
+    }
+
+    // MARK: - The Salvage
+
+    private func bringBack() throws -> SalvageReport {
+        // Named after the output, whose lock is held: nobody uses those of a killed run.
+        let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
+        folder.removeLeftovers()
+        let identity = try waitUntilUnused()
+        guard let bytes = try UntouchedFile(file.absolutePath) else {
+            throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        }
+        let key = try openingKey(of: bytes)
+        let (pages, journal) = try readPages(bytes, key.form)
+        let content = try SalvageContent(pages, monitor: monitor)
+
+        let temporary = try folder.makeFile()
+        defer { folder.remove(temporary) }
+        let copy = SalvageCopy(
+            path: temporary,
+            form: target(key),
+            options: salvage.options,
+            monitor: monitor
+        )
+        let filling = try copy.fill(
+            pageSize: key.form.pageSize,
+            encoding: content.encoding,
+            header: content.header
+        ) { db in
+            let filling = try SalvageFilling(content, in: db, monitor: monitor)
+            try monitor.watching(db) { try filling.run() }
+            return filling
+        }
+        let unsound = try copy.check(
+            isWAL: content.header?.journalMode == .wal,
+            virtualTables: content.objects.compactMap { $0.module == nil ? nil : $0.name }
+        ).filter { found in !filling.unmade.contains { $0.name == found.name } }
+        try folder.finish(temporary, mode: 0o600, owner: identity)
+        try monitor.checkCancellation()
+        try folder.place(temporary, at: output.absolutePath)
+        return SalvageReport(
+            path: file.path,
+            outputPath: output.path,
+            salt: key.salt,
+            provesPages: key.form.provesPages,
+            pageSize: key.form.pageSize,
+            pageCount: pages.pageCount,
+            damagedPages: filling.damagedPages(),
+            missingPageCount: pages.states.dropFirst().count { $0 == .missing },
+            journal: journal,
+            isSchemaWhole: filling.isSchemaWhole,
+            tables: filling.tables(),
+            lostAndFound: filling.lostAndFound,
+            unmade: filling.unmade + unsound,
+            seconds: (.now - start) / .seconds(1)
+        )
+    }
+
+    private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {
+        let start = bytes.read(at: 0, count: DatabaseHeader.magic.count)
+        switch salvage.form.content {
+        case .plaintext:
+            guard let key = SalvageKey(plaintext: bytes) else {
+                throw DatabaseSalvageError.noDatabase(path: file.path)
+            }
+            return key
+        case .encrypted(let key, let cipher):
+            guard start != DatabaseHeader.magic else {
+                throw EncryptedDatabaseError.plaintext(path: file.path)
+            }
+            let found = try SalvageKey(
+                encrypted: bytes,
+                key: key,
+                cipher: cipher,
+                monitor: monitor
+            )
+            guard let found else { throw DatabaseSalvageError.opensNothing(path: file.path) }
+            return found
+        }
+    }
+
+    private func readPages(
+        _ bytes: UntouchedFile,
+        _ form: PageForm
+    ) throws -> (SalvagePages, SalvageReport.Journal?) {
+        let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
+        var versions = PageVersions()
+        var (beside, kind): (UntouchedFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
+        if let log = try UntouchedFile(file.absolutePath + "-wal") {
+            versions = try PageVersions(log: log, form: form, tick: tick)
+            beside = log
+        }
+        if versions.frameCount == 0, let journal = try UntouchedFile(file.absolutePath + "-journal")
+        {
+            versions = try PageVersions(journal: journal, form: form, tick: tick)
+            (beside, kind) = (journal, .rollback)
+        }
+        let pages = SalvagePages(file: bytes, beside: beside, versions: versions, form: form)
+        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else {
+            return (pages, nil)
+        }
+        let journal = SalvageReport.Journal(
+            kind: kind,
+            frameCount: versions.frameCount,
+            damagedFrames: versions.damagedFrames
+        )
+        return (pages, journal)
+    }
+
+    /// How the new file is kept: as the damaged one, with the settings that open it.
+    private func target(_ key: SalvageKey) -> DatabaseForm {
+        switch salvage.form.content {
+        case .plaintext: return .plaintext(pageSize: key.form.pageSize)
+        case .encrypted(let secret, let cipher):
+            return .encrypted(salvage.newKey ?? secret, cipher: key.cipher ?? cipher)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// The values of a row, or of an index's entry. <https://www.sqlite.org/fileformat.html#record_format>
+struct SalvagedRow {
+    enum Value: Equatable {
+        case null
+        case integer(Int64)
+        case real(Double)
+        /// Where the bytes are in the payload.
+        case text(Range<Int>)
+        case blob(Range<Int>)
+    }
+
+    /// The whole record.
+    let payload: [UInt8]
+    let values: [Value]
+
+    /// - Returns: `nil` if the bytes are no record.
+    init?(_ payload: [UInt8]) {
+        var place = 0
+        guard let header = payload.varint(&place, end: payload.count),
+            header >= Int64(place), header <= Int64(payload.count)
+        else { return nil }
+        let end = Int(header)
+        var content = end
+        var values: [Value] = []
+        while place < end {
+            guard let type = payload.varint(&place, end: end),
+                let value = Self.value(type, payload, &content)
+            else { return nil }
+            values.append(value)
+        }
+        // What SQLite writes has no byte too many.
+        guard content == payload.count else { return nil }
+        self.payload = payload
+        self.values = values
+    }
+
+    /// The values that are whole in the beginning of a record.
+    init?(beginning payload: [UInt8]) {
+        var place = 0
+        guard let header = payload.varint(&place, end: payload.count),
+            header >= Int64(place), header <= Int64(payload.count)
+        else { return nil }
+        var content = Int(header)
+        var values: [Value] = []
+        while place < Int(header) {
+            guard let type = payload.varint(&place, end: Int(header)) else { return nil }
+            // What is behind the beginning has no value here.
+            values.append(Self.value(type, payload, &content) ?? .null)
+        }
+        self.payload = payload
+        self.values = values
+    }
+
+    func bytes(_ range: Range<Int>) -> ArraySlice<UInt8> { payload[range] }
+
+    private static func value(_ type: Int64, _ payload: [UInt8], _ place: inout Int) -> Value? {
+        let count: Int
+        switch type {
+        case 0: return .null
+        case 8: return .integer(0)
+        case 9: return .integer(1)
+        case 1...4: count = Int(type)
+        case 5: count = 6
+        case 6, 7: count = 8
+        case 12...: count = Int((type - 12) / 2)
+        default: return nil
+        }
+        guard count <= payload.count - place else { return nil }
+        let range = place..<(place + count)
+        place += count
+        if type >= 12 { return type % 2 == 0 ? .blob(range) : .text(range) }
+        let bits = payload[range].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        if type == 7 { return .real(Double(bitPattern: bits)) }
+        let shift = 64 - 8 * count
+        return .integer(Int64(bitPattern: bits << shift) >> shift)
+    }
+}

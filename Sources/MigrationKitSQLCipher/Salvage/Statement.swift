@@ -1,0 +1,127 @@
+import CSQLCipher
+import GRDB
+
+/// An SQL statement that is run again and again with values that lie in memory of ours.
+final class Statement {
+    private let connection: OpaquePointer?
+    private let statement: OpaquePointer
+
+    /// - Parameter sql: One statement; anything behind it is refused.
+    init(_ db: Database, _ sql: String) throws {
+        let connection = db.sqliteConnection
+        var statement: OpaquePointer?
+        let (code, isAlone) = sql.withCString { text in
+            var tail: UnsafePointer<CChar>?
+            let code = sqlite3_prepare_v2(connection, text, -1, &statement, &tail)
+            let rest = tail.map { String(cString: $0) } ?? ""
+            return (code, rest.allSatisfy { $0.isWhitespace || $0 == ";" })
+        }
+        guard code == SQLITE_OK, let statement else {
+            throw Self.failure(code == SQLITE_OK ? SQLITE_ERROR : code, connection)
+        }
+        guard isAlone else {
+            sqlite3_finalize(statement)
+            throw DatabaseError(resultCode: .SQLITE_ERROR, message: "several statements in one")
+        }
+        self.connection = connection
+        self.statement = statement
+    }
+
+    deinit {
+        sqlite3_finalize(statement)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// - Parameters:
+    ///   - integers: The first values; `nil` for NULL.
+    ///   - row: Has the further ones.
+    ///   - columns: Which of the row's.
+    func run(
+        _ integers: [Int64?] = [],
+        _ row: SalvagedRow? = nil,
+        columns: [Int] = [],
+        encoding: TextEncoding = .utf8
+    ) throws {
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for (index, value) in integers.enumerated() {
+            if let value { sqlite3_bind_int64(statement, Int32(index + 1), value) }
+        }
+        let code = row.map { row in
+            row.payload.withUnsafeBytes { payload in
+                for (index, column) in columns.enumerated() {
+                    let place = Int32(integers.count + index + 1)
+                    let code = bind(row.values[column], payload, place, encoding)
+                    guard code == SQLITE_OK else { return code }
+                }
+                // The bytes are not copied: the payload outlives the run.
+                return sqlite3_step(statement)
+            }
+        }
+        try check(code ?? sqlite3_step(statement))
+    }
+
+    private func bind(
+        _ value: SalvagedRow.Value,
+        _ payload: UnsafeRawBufferPointer,
+        _ place: Int32,
+        _ encoding: TextEncoding
+    ) -> Int32 {
+        switch value {
+        case .null:
+            return sqlite3_bind_null(statement, place)
+        case .integer(let number):
+            return sqlite3_bind_int64(statement, place, number)
+        case .real(let number):
+            return sqlite3_bind_double(statement, place, number)
+        case .text(let range):
+            let start = payload.baseAddress.map { $0 + range.lowerBound }
+            return sqlite3_bind_text64(
+                statement,
+                place,
+                start?.assumingMemoryBound(to: CChar.self),
+                UInt64(range.count),
+                nil,
+                UInt8(encoding.rawValue)
+            )
+        case .blob(let range):
+            guard !range.isEmpty else { return sqlite3_bind_zeroblob(statement, place, 0) }
+            let start = payload.baseAddress.map { $0 + range.lowerBound }
+            return sqlite3_bind_blob64(statement, place, start, UInt64(range.count), nil)
+        }
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code != SQLITE_DONE, code != SQLITE_ROW else { return }
+        throw Self.failure(sqlite3_extended_errcode(connection), connection)
+    }
+
+    private static func failure(_ code: Int32, _ connection: OpaquePointer?) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: code),
+            message: String(cString: sqlite3_errmsg(connection))
+        )
+    }
+}
+
+extension DatabaseError {
+    /// Whether it is the row, or the statement, that SQLite doesn't take; otherwise nothing goes on.
+    var isRefusal: Bool {
+        switch resultCode {
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR, .SQLITE_RANGE,
+            .SQLITE_AUTH:
+            true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// The name in quotation marks, for SQL.
+    var quotedName: String {
+        "\"" + replacing("\"", with: "\"\"") + "\""
+    }
+}

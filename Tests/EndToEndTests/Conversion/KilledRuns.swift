@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs of one command of the tool on one database, which `strace` kills before one system call or
+/// another.
+struct KilledRuns {
+    /// The calls that change what is on the disk.
+    private static let calls = [
+        "openat", "pwrite64", "fsync", "fdatasync", "ftruncate", "fchmod", "rename", "unlink",
+        "link",
+    ]
+
+    private let tool: Tool
+    private let arguments: [String]
+    private let prepare: () throws -> Void
+    /// The calls of the main thread of a run that is not disturbed.
+    private let trace: [String]
+    /// Which of them makes the file of the first lock: what comes before changes nothing.
+    private let begin: Int
+
+    /// Traces a run.
+    ///
+    /// - Parameter prepare: Makes the files as they are before each run.
+    init(_ tool: Tool, _ arguments: [String], prepare: @escaping () throws -> Void) throws {
+        self.tool = tool
+        self.arguments = arguments
+        self.prepare = prepare
+        try prepare()
+        let result = try Self.run(
+            tool,
+            arguments,
+            under: ["-e", "trace=\(Self.calls.joined(separator: ","))"]
+        )
+        try #require(result.status == 0, "\(result)")
+        let lines = String(decoding: try tool.folder.data("migrations/trace"), as: UTF8.self)
+            .split(separator: "\n")
+        // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
+        let lock = try #require(lines.first { $0.contains("-migration.lock") })
+        let ours = lines.filter { $0.hasPrefix(lock.prefix { $0 != " " }) }
+        trace = ours.map { line in
+            String(line.split(separator: " ").dropFirst().joined().prefix { $0 != "(" })
+        }
+        begin = try #require(ours.firstIndex(of: lock))
+    }
+
+    /// How many calls there are to be killed before.
+    var callCount: Int { trace.count - begin }
+
+    /// Points all over a run, and each around the call that puts the new file in its place.
+    ///
+    /// - Parameter name: That call's.
+    func points(_ count: Int, around name: String) throws -> [Int] {
+        let center = try #require(trace.lastIndex(of: name))
+        let closeCount = min(count / 2, 24)
+        let evenCount = count - closeCount
+        let close = (center - closeCount * 3 / 4)..<(center + closeCount - closeCount * 3 / 4)
+        return (0..<evenCount).map { begin + $0 * (trace.count - begin) / evenCount }
+            + close.map { min($0, trace.count - 1) }
+    }
+
+    /// Runs the command on the files as they were, and kills it.
+    ///
+    /// - Returns: Whether the call came at all.
+    func kill(at point: Int) throws -> Bool {
+        let call = trace[point]
+        let ordinal = trace[...point].count { $0 == call }
+        try prepare()
+        let result = try Self.run(
+            tool,
+            arguments,
+            under: [
+                "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(ordinal)",
+            ]
+        )
+        #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
+        return result.signal == SIGKILL
+    }
+
+    /// Runs the command on the files as they were, and stops it.
+    ///
+    /// - Parameter name: The last call of this name takes place; the process stops before it comes
+    ///   back from it.
+    /// - Parameter call: Only those before the last one of this name count.
+    /// - Returns: The process, which ends after `SIGCONT`.
+    func stop(inLast name: String, before call: String) throws -> ChildProcess {
+        let end = try #require(trace.lastIndex(of: call))
+        let ordinal = trace[...end].count { $0 == name }
+        try prepare()
+        // -D: the tracer is not between the process and the test.
+        let process = try ChildProcess(
+            "strace",
+            [
+                "-D", "-f", "-qq", "-o", tool.folder.path("migrations/trace"),
+                "-e", "trace=\(name)", "-e", "inject=\(name):signal=SIGSTOP:when=\(ordinal)",
+                builtExecutable("migrationkit-cli"),
+            ] + arguments,
+            environment: tool.environment,
+            newSession: true
+        )
+        // A stopped process tells nobody but its parent and its tracer, which are not asked here.
+        for _ in 0..<60_000 {
+            let line = try String(
+                contentsOfFile: "/proc/\(process.processIdentifier)/stat",
+                encoding: .utf8
+            )
+            let state = line.split(separator: " ").dropFirst(2).first
+            if state == "T" { return process }
+            // Under a tracer that listens for the end of the stop.
+            if state == "t", try hasStopped() { return process }
+            usleep(1000)
+        }
+        throw POSIXError(.ETIMEDOUT)
+    }
+
+    private func hasStopped() throws -> Bool {
+        String(decoding: try tool.folder.data("migrations/trace"), as: UTF8.self)
+            .contains("stopped by SIGSTOP")
+    }
+
+    private static func run(
+        _ tool: Tool,
+        _ arguments: [String],
+        under options: [String]
+    ) throws -> ProcessResult {
+        try TestSupport.run(
+            "strace",
+            ["-f", "-qq", "-o", tool.folder.path("migrations/trace")] + options
+                + [builtExecutable("migrationkit-cli")] + arguments,
+            environment: tool.environment,
+            newSession: true
+        )
+    }
+}
