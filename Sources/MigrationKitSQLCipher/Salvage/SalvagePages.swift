@@ -42,7 +42,7 @@ final class SalvagePages {
         }
         let inFile = (file.size + form.pageSize - 1) / form.pageSize
         // Beyond what is told there is nothing, so that one wrong number doesn't take all memory.
-        let limit = inFile + (versions.offsets.keys.max() ?? 0) + (1 << 20)
+        let limit = inFile + versions.frameCount + (1 << 20)
         let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
         pageCount = max(1, min(told ?? max(inFile, versions.offsets.keys.max() ?? 0), limit))
         states = Array(repeating: .missing, count: pageCount + 1)

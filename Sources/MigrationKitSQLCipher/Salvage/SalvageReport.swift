@@ -13,6 +13,7 @@ public struct SalvageReport: Equatable, Sendable {
 
     /// A page that is not as it was written, or not there.
     public struct DamagedPage: Equatable, Sendable {
+        /// What is wrong with a page.
         public enum Problem: String, Sendable {
             /// It can't be read.
             case damaged
@@ -41,7 +42,9 @@ public struct SalvageReport: Equatable, Sendable {
 
         /// The number, from 1.
         public let number: Int
+        /// What is wrong with it.
         public let problem: Problem
+        /// What it was for.
         public let use: Use
     }
 
@@ -60,6 +63,7 @@ public struct SalvageReport: Equatable, Sendable {
 
     /// A table of the new file.
     public struct Table: Equatable, Sendable {
+        /// Its name.
         public let name: String
         /// The rows that were brought back.
         public internal(set) var rowCount = 0
@@ -84,6 +88,7 @@ public struct SalvageReport: Equatable, Sendable {
     public struct LostAndFound: Equatable, Sendable {
         /// `lost_and_found`, or that with a number if the database has such a table.
         public let table: String
+        /// The rows in it.
         public let rowCount: Int
         /// The rows that are known to be lost among them.
         public let lostRowCount: Int
@@ -93,18 +98,23 @@ public struct SalvageReport: Equatable, Sendable {
     public struct Unmade: Equatable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
         public let type: String
+        /// Its name.
         public let name: String
+        /// What SQLite says.
         public let reason: String
     }
 
     /// What is in the journal beside the file.
     public struct Journal: Equatable, Sendable {
+        /// What a journal is for.
         public enum Kind: String, Sendable {
+            /// Of pages that go before those of the file.
             case writeAheadLog
             /// Of a change that was never finished, and that was undone in the new file.
             case rollback
         }
 
+        /// What it is.
         public let kind: Kind
         /// How many frames, or page images, count.
         public let frameCount: Int
@@ -116,6 +126,7 @@ public struct SalvageReport: Equatable, Sendable {
     public let path: String
     /// The new file.
     public let outputPath: String
+    /// What was with the salt.
     public let salt: Salt
     /// Whether the pages prove themselves by an HMAC. Where they don't, damage that makes sense
     /// isn't noticed.
@@ -128,13 +139,16 @@ public struct SalvageReport: Equatable, Sendable {
     public let damagedPages: [DamagedPage]
     /// The pages at the end that the file hasn't; they are among ``damagedPages``.
     public let missingPageCount: Int
+    /// The journal beside the file; `nil` where there is none that counts.
     public let journal: Journal?
     /// Whether the whole schema was read. Where it wasn't, there may have been further tables.
     public let isSchemaWhole: Bool
     /// Every table of the new file, ordered by name, SQLite's own among them; without those of
     /// full-text indexes that were made anew.
     public let tables: [Table]
+    /// The rows of which it isn't known where they belong; `nil` where there are none.
     public let lostAndFound: LostAndFound?
+    /// What could not be made.
     public let unmade: [Unmade]
     /// How long it took, in seconds.
     public let seconds: Double

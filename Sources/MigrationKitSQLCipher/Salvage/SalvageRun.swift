@@ -79,6 +79,7 @@ struct SalvageRun {
         let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
         folder.removeLeftovers()
         let identity = try waitUntilUnused()
+        let stamp = file.stamp
         guard let bytes = try UntouchedFile(file.absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
@@ -109,6 +110,9 @@ struct SalvageRun {
         ).filter { found in !filling.unmade.contains { $0.name == found.name } }
         try folder.finish(temporary, mode: 0o600, owner: identity)
         try monitor.checkCancellation()
+        guard file.stamp == stamp else {
+            throw DatabaseConversionError.changedMeanwhile(path: file.path)
+        }
         try folder.place(temporary, at: output.absolutePath)
         return SalvageReport(
             path: file.path,

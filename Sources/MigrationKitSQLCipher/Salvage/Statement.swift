@@ -77,6 +77,23 @@ final class Statement {
             return sqlite3_bind_int64(statement, place, number)
         case .real(let number):
             return sqlite3_bind_double(statement, place, number)
+        case .text(let range) where encoding != .utf8 && Self.hasMark(payload[range]):
+            // SQLite drops a byte order mark at the beginning; hence another one before it, that of
+            // the order that the bytes have.
+            let mark: [UInt8] = encoding == .utf16LittleEndian ? [0xff, 0xfe] : [0xfe, 0xff]
+            let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+            return (mark + payload[range]).withUnsafeBufferPointer { bytes in
+                bytes.withMemoryRebound(to: CChar.self) {
+                    sqlite3_bind_text64(
+                        statement,
+                        place,
+                        $0.baseAddress,
+                        UInt64($0.count),
+                        copied,
+                        UInt8(encoding.rawValue)
+                    )
+                }
+            }
         case .text(let range):
             let start = payload.baseAddress.map { $0 + range.lowerBound }
             return sqlite3_bind_text64(
@@ -92,6 +109,10 @@ final class Statement {
             let start = payload.baseAddress.map { $0 + range.lowerBound }
             return sqlite3_bind_blob64(statement, place, start, UInt64(range.count), nil)
         }
+    }
+
+    private static func hasMark(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        text.starts(with: [0xfe, 0xff]) || text.starts(with: [0xff, 0xfe])
     }
 
     private func check(_ code: Int32) throws {

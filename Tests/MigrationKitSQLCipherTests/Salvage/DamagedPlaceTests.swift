@@ -252,4 +252,57 @@ import Testing
             }
         }
     }
+
+    /// Whatever is in a file that nothing proves, it is no more than damage.
+    @Test func anyBytesAreSurvived() throws {
+        let store = SmallStore(compatibility: nil, encoding: "UTF-8", autoVacuum: 1)
+        let key = try TestKey.raw()
+        try store.make(folder.database, key: key)
+        let whole = try folder.databaseData()
+        for _ in 0..<25 {
+            var data = whole
+            for _ in 0..<Int.random(in: 1...200) {
+                let page = Int.random(in: 0..<(data.count / 1024))
+                // Most harm is done where a page begins.
+                let place = Bool.random() ? Int.random(in: 0..<120) : Int.random(in: 0..<1024)
+                data[page * 1024 + place] = UInt8.random(in: .min ... .max)
+            }
+            try folder.write("notes.db", data)
+            let report = try store.salvage(folder.database, key: key, into: folder.path("new.db"))
+            let isComplete = report.isComplete
+            #expect(!isComplete)
+            let check = try store.open(folder.path("new.db"), key: key).read {
+                try String.fetchAll($0, sql: "PRAGMA quick_check")
+            }
+            #expect(check == ["ok"])
+            unlink(folder.path("new.db"))
+        }
+    }
+
+    /// SQLite drops such a mark from text that it is given.
+    @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+    func textKeepsItsByteOrderMark(_ encoding: String) throws {
+        let key = try TestKey.raw()
+        let sql = "SELECT hex(a), hex(b) FROM t"
+        let before = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            PRAGMA encoding = '\(encoding)';
+            CREATE TABLE t (a TEXT, b TEXT);
+            INSERT INTO t VALUES (CAST(x'feff0041' AS TEXT), 'plain'), (CAST(x'fffe4100' AS TEXT), '');
+            \(sql);
+            """
+        )
+        let report = try DatabaseSalvage(
+            folder.database,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+        let isComplete = report.isComplete
+        #expect(isComplete)
+        #expect(
+            try SQLCipherShell.run(folder.path("new.db"), key: key.spelling, "\(sql);") == before
+        )
+    }
 }

@@ -86,6 +86,26 @@ import Testing
         #expect(isComplete)
     }
 
+    @Test func whatIsWrittenMeanwhileEndsIt() throws {
+        try Fixtures.encrypted(folder.database, key: key)
+        let path = folder.database
+        #expect(throws: DatabaseConversionError.changedMeanwhile(path: path)) {
+            try salvage(
+                options: .init(
+                    observer: { event in
+                        guard case .progress(.verifying, bytesDone: 0, bytesTotal: _) = event
+                        else { return }
+                        _ = try? TestSupport.run(
+                            "bash",
+                            ["-c", "printf x >> \"$1\"", "bash", path]
+                        )
+                    }
+                )
+            )
+        }
+        #expect(try folder.names == ["notes.db"])
+    }
+
     @Test(arguments: [ConversionEvent.Phase.reading, .copying, .verifying])
     func cancelledSalvageLeavesNothing(_ phase: ConversionEvent.Phase) throws {
         _ = try SQLCipherShell.run(
