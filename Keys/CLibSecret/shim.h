@@ -117,6 +117,7 @@ enum {
     SECRET_COLLECTION_NONE = 0,
     SECRET_ITEM_CREATE_NONE = 0,
     SECRET_ERROR_IS_LOCKED = 2,
+    SECRET_ERROR_NO_SUCH_OBJECT = 3,
     G_IO_ERROR_CANCELLED = 19,
     G_IO_ERROR_TIMED_OUT = 24,
     G_BUS_TYPE_SESSION = 2,
@@ -131,6 +132,7 @@ _Static_assert(SECRET_SEARCH_ALL == 1 << 1, "differs");
 _Static_assert(SECRET_COLLECTION_NONE == 0, "differs");
 _Static_assert(SECRET_ITEM_CREATE_NONE == 0, "differs");
 _Static_assert(SECRET_ERROR_IS_LOCKED == 2, "differs");
+_Static_assert(SECRET_ERROR_NO_SUCH_OBJECT == 3, "differs");
 _Static_assert(G_IO_ERROR_CANCELLED == 19, "differs");
 _Static_assert(G_IO_ERROR_TIMED_OUT == 24, "differs");
 _Static_assert(G_BUS_TYPE_SESSION == 2, "differs");

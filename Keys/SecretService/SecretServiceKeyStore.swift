@@ -127,15 +127,22 @@ public struct SecretServiceKeyStore: KeyStore {
     ) throws -> Value {
         let (collection, allowsPrompt) = (collection, allowsPrompt)
         return try TimeLimit.run(timeout) { cancellation in
-            try work(
-                ItemSearch(
-                    collection: collection,
-                    allowsPrompt: allowsPrompt,
-                    service: service,
-                    account: account,
-                    cancellation: cancellation
-                )
+            let search = ItemSearch(
+                collection: collection,
+                allowsPrompt: allowsPrompt,
+                service: service,
+                account: account,
+                cancellation: cancellation
             )
+            for attempt in 1... {
+                do {
+                    return try work(search)
+                } catch let gone as ServiceObjectGone {
+                    // Items that others delete while they are looked at are looked for once more.
+                    guard attempt < 10 else { throw KeyStoreError.failure(message: gone.message) }
+                }
+            }
+            preconditionFailure("the tenth attempt returns or throws")
         }
     }
 }

@@ -187,6 +187,12 @@ struct ServiceConnection {
     }
 }
 
+/// An item that was found is not there any more: another program has deleted it meanwhile.
+struct ServiceObjectGone: Error {
+    /// The service's own words.
+    let message: String
+}
+
 // MARK: - Errors
 
 private typealias ErrorPlace = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
@@ -217,6 +223,9 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     if domain == secret_error_get_quark(), code == SECRET_ERROR_IS_LOCKED {
         return KeyStoreError.locked(collection: "default")
     }
+    if domain == secret_error_get_quark(), code == SECRET_ERROR_NO_SUCH_OBJECT {
+        return ServiceObjectGone(message: String(cString: error.pointee.message))
+    }
     if let pointer = g_dbus_error_get_remote_error(error) {
         defer { g_free(pointer) }
         let name = String(cString: pointer)
@@ -231,6 +240,12 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
             return KeyStoreError.locked(collection: "default")
         }
         g_dbus_error_strip_remote_error(error)
+        // GLib's services answer for an object that they don't have that it has no such method.
+        if name == "org.freedesktop.DBus.Error.UnknownObject"
+            || name == "org.freedesktop.DBus.Error.UnknownMethod"
+        {
+            return ServiceObjectGone(message: String(cString: error.pointee.message))
+        }
     }
     return KeyStoreError.failure(message: String(cString: error.pointee.message))
 }

@@ -356,7 +356,7 @@ extension MigrationKitError: Classified {
     }
 }
 
-extension DatabaseBackupError: Classified {
+extension MigrationBackupError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ("backupFailed", 74)

@@ -96,7 +96,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             }
         #endif
         if let backup, try hasWork(on: store, upTo: target) {
-            try DatabaseBackup.copy(writer, to: backup)
+            try MigrationBackup.copy(writer, to: backup)
             context.errorOutput("backup written to \(backup)")
         }
         let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }

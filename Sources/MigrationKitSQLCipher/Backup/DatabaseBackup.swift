@@ -19,8 +19,8 @@ import KeyStore
 ///
 /// Nobody is locked out. In WAL mode others write all the time; only the log can't be emptied
 /// before the copy is compared, and grows by what they write. In the other journal modes others read
-/// all the time, and a commit waits until the pages are copied, as it does for any reader: about a
-/// second for some hundred megabytes. That is also why the copy isn't compared in these.
+/// all the time, and a commit waits until the pages are copied, as it does for any reader: five
+/// seconds for 270 MB, measured on two busy cores. That is also why the copy isn't compared in these.
 ///
 /// Where the database lies in a folder, or on a medium, that can't be written, SQLite can't join a
 /// write-ahead log. Then the file and its log are read as they lie there, and it is an error

@@ -23,7 +23,7 @@ import Testing
         let writer = try kind.open(store)
         try GRDBMigrationRunner(steps: itemSteps()).migrate(in: writer)
         try writer.write { try $0.execute(sql: "INSERT INTO item VALUES (1, 'zettel')") }
-        try DatabaseBackup.copy(writer, to: copyPath)
+        try MigrationBackup.copy(writer, to: copyPath)
 
         #expect(store.folder.mode("copy.db") == 0o600)
         #expect(try store.folder.names.filter { $0.hasPrefix("copy") } == ["copy.db"])
@@ -48,7 +48,7 @@ import Testing
         let path = store.folder.path("words.db")
         let writer = try EncryptedDatabase.open(path, key: key, options: .init(createsFile: true))
         try writer.write { try $0.execute(sql: "CREATE TABLE a (id)") }
-        try DatabaseBackup.copy(writer, to: copyPath)
+        try MigrationBackup.copy(writer, to: copyPath)
         #expect(try EncryptedDatabase.open(copyPath, key: key).tables() == ["a"])
     }
 
@@ -84,7 +84,7 @@ import Testing
             writing.progress.wait()
             let before = writing.count.load(ordering: .relaxed)
             let path = store.folder.path("copy\(round).db")
-            try DatabaseBackup.copy(writer, to: path)
+            try MigrationBackup.copy(writer, to: path)
             let copy = try EncryptedDatabase.open(path, key: store.key)
             let count = try #require(try copy.number("SELECT count(*) FROM a"))
             #expect(count >= before)
@@ -114,8 +114,8 @@ import Testing
         symlink(store.folder.path("elsewhere.db"), store.folder.path("link.db"))
         for name in ["copy.db", "store.db", "link.db"] {
             let path = store.folder.path(name)
-            #expect(throws: DatabaseBackupError.cannotCreate(path: path, code: EEXIST)) {
-                try DatabaseBackup.copy(writer, to: path)
+            #expect(throws: MigrationBackupError.cannotCreate(path: path, code: EEXIST)) {
+                try MigrationBackup.copy(writer, to: path)
             }
         }
         #expect(try store.folder.data("copy.db") == Data("somebody's".utf8))
@@ -125,8 +125,8 @@ import Testing
     @Test func missingFolderIsExplained() throws {
         let writer = try store.open()
         let path = store.folder.path("nowhere/copy.db")
-        let error = #expect(throws: DatabaseBackupError.self) {
-            try DatabaseBackup.copy(writer, to: path)
+        let error = #expect(throws: MigrationBackupError.self) {
+            try MigrationBackup.copy(writer, to: path)
         }
         #expect(error == .cannotCreate(path: path, code: ENOENT))
         #expect(
@@ -142,11 +142,34 @@ import Testing
         try neighbour.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN EXCLUSIVE")
             #expect(
-                throws: DatabaseBackupError.cannotCopy(path: copyPath, resultCode: .SQLITE_BUSY)
+                throws: MigrationBackupError.cannotCopy(path: copyPath, resultCode: .SQLITE_BUSY)
             ) {
-                try DatabaseBackup.copy(writer, to: copyPath)
+                try MigrationBackup.copy(writer, to: copyPath)
             }
             try db.execute(sql: "ROLLBACK")
+        }
+        #expect(!(try store.folder.names.contains("copy.db")))
+    }
+
+    /// The pages of a large value, the last one above all, are none in which a check of the
+    /// structure would find anything.
+    @Test(arguments: [2, 150, 300])
+    func damagedPageIsNotCopied(_ page: Int) throws {
+        let writer = try store.open()
+        try writer.write { db in
+            try db.execute(
+                sql: "CREATE TABLE a (b); INSERT INTO a VALUES (zeroblob(4012 * 298 + 100))"
+            )
+            #expect(try Int.fetchOne(db, sql: "PRAGMA page_count") == 300)
+        }
+        try writer.close()
+        var bytes = try store.folder.data("store.db")
+        bytes[page * 4096 - 2000] ^= 1
+        try store.folder.write("store.db", bytes)
+
+        let damaged = try store.open()
+        #expect(throws: MigrationBackupError.self) {
+            try MigrationBackup.copy(damaged, to: copyPath)
         }
         #expect(!(try store.folder.names.contains("copy.db")))
     }
@@ -157,7 +180,7 @@ import Testing
         let neighbour = try store.openPool()
         try neighbour.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE; INSERT INTO a VALUES (1)")
-            try DatabaseBackup.copy(writer, to: copyPath)
+            try MigrationBackup.copy(writer, to: copyPath)
             try db.execute(sql: "COMMIT")
         }
         let copy = try EncryptedDatabase.open(copyPath, key: store.key)

@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A copy of a database that other connections may go on writing to.
-public enum DatabaseBackup {
+/// A copy of a database before it is migrated, made by the connection that migrates it. Others may go
+/// on writing meanwhile.
+public enum MigrationBackup {
     /// Copies a database, page by page, into a new file, and checks the copy by opening it.
     ///
     /// The copy holds one state of the database, with everything that was committed when the
@@ -13,11 +14,11 @@ public enum DatabaseBackup {
     /// - Parameters:
     ///   - source: The database. It is only read.
     ///   - path: The new file. What stands there already is never replaced.
-    /// - Throws: ``DatabaseBackupError``, with nothing left at the path.
+    /// - Throws: ``MigrationBackupError``, with nothing left at the path.
     public static func copy(_ source: any DatabaseReader, to path: String) throws {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+            throw MigrationBackupError.cannotCreate(path: path, code: errno)
         }
         close(descriptor)
         do {
@@ -27,14 +28,26 @@ public enum DatabaseBackup {
         } catch {
             for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
             guard let error = error as? DatabaseError else { throw error }
-            throw DatabaseBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
+            throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
         }
     }
 
     private static func fill(_ path: String, from source: any DatabaseReader) throws {
         let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
-        try source.backup(to: copy)
+        try source.read { db in
+            // Begins the transaction whose state is copied.
+            try look(at: db)
+            try copy.writeWithoutTransaction { try db.backup(to: $0) }
+            // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next
+            // one that is asked for in the same transaction: of the last page, that is now.
+            try look(at: db)
+        }
         try copy.close()
+    }
+
+    private static func look(at db: Database) throws {
+        db.clearSchemaCache()
+        try db.execute(sql: "SELECT count(*) FROM sqlite_master")
     }
 
     /// Opened anew, since the connection that wrote it has its pages in memory; and for writing,
@@ -46,7 +59,7 @@ public enum DatabaseBackup {
         let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
         try copy.close()
         guard finding == "ok" else {
-            throw DatabaseBackupError.copyIsDamaged(path: path, finding: finding ?? "no answer")
+            throw MigrationBackupError.copyIsDamaged(path: path, finding: finding ?? "no answer")
         }
     }
 
@@ -65,18 +78,18 @@ public enum DatabaseBackup {
         for name in [path, folder] {
             let descriptor = open(name, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
-                throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+                throw MigrationBackupError.cannotCreate(path: path, code: errno)
             }
             defer { close(descriptor) }
             guard fsync(descriptor) == 0 else {
-                throw DatabaseBackupError.cannotCreate(path: path, code: errno)
+                throw MigrationBackupError.cannotCreate(path: path, code: errno)
             }
         }
     }
 }
 
 /// A reason for which there is no backup.
-public enum DatabaseBackupError: Error, Equatable, Sendable {
+public enum MigrationBackupError: Error, Equatable, Sendable {
     /// The file can't be created or written, with this error number of the system's.
     case cannotCreate(path: String, code: Int32)
 
@@ -87,7 +100,7 @@ public enum DatabaseBackupError: Error, Equatable, Sendable {
     case copyIsDamaged(path: String, finding: String)
 }
 
-extension DatabaseBackupError: LocalizedError {
+extension MigrationBackupError: LocalizedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
         switch self {
