@@ -476,7 +476,7 @@ import Testing
 
     // MARK: - Ending It
 
-    @Test(arguments: ConversionEvent.Phase.allCases)
+    @Test(arguments: ConversionEvent.Phase.ofWholeDatabases)
     func cancellationLeavesNothing(_ phase: ConversionEvent.Phase) async throws {
         let key = try TestKey.raw()
         _ = try SQLCipherShell.run(

@@ -58,7 +58,7 @@ import Testing
     }
 
     /// A rotation that has begun since the opening has looked for one has the file for itself.
-    @Test(arguments: ConversionEvent.Phase.allCases)
+    @Test(arguments: ConversionEvent.Phase.ofWholeDatabases)
     func openingThatFindsTheFileLockedTriesOnceMore(_ phase: ConversionEvent.Phase) throws {
         let store = try RotatedStore()
         let (stands, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

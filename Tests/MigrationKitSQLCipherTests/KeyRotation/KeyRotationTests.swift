@@ -128,7 +128,7 @@ import Testing
             }
         })
         try await store.store().keyRotation(options: options).asyncRun()
-        #expect(phases.withLock { $0 } == Set(ConversionEvent.Phase.allCases))
+        #expect(phases.withLock { $0 } == Set(ConversionEvent.Phase.ofWholeDatabases))
         #expect(try store.content() == "zettel")
         #expect(try store.key() != store.key.key)
     }
@@ -218,7 +218,7 @@ import Testing
         try expectRefusal(EncryptedDatabaseError.plaintext(path: store.path), of: store)
     }
 
-    @Test(arguments: ConversionEvent.Phase.allCases)
+    @Test(arguments: ConversionEvent.Phase.ofWholeDatabases)
     func cancellationTakesEverythingBack(_ phase: ConversionEvent.Phase) throws {
         let store = try RotatedStore()
         let items = try store.keys.items(service: nil, account: nil)
