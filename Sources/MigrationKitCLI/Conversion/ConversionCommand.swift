@@ -41,7 +41,7 @@ extension ConversionCommand {
         _ path: String,
         in context: CommandContext,
         deed: String,
-        note: String? = nil,
+        note: ConversionNote? = nil,
         _ make: (DatabaseConversion.Options) -> DatabaseConversion
     ) throws {
         var options = DatabaseConversion.Options(
@@ -53,9 +53,15 @@ extension ConversionCommand {
             watched(&options)
             return try make(options).run()
         }
+        let notes = [note, .otherNames(report.otherNameCount)].compactMap { $0 }
         if json {
             return try context.printJSON(
-                ConversionDocument(database: path, output: conversion.output, report: report)
+                ConversionDocument(
+                    database: path,
+                    output: conversion.output,
+                    report: report,
+                    notes: notes
+                )
             )
         }
         let target = conversion.output.map { " into \($0.printable)" } ?? ""
@@ -71,9 +77,7 @@ extension ConversionCommand {
         if let original = conversion.keepOriginal {
             context.output("The original is kept in \(original.printable).")
         }
-        guard let note else { return }
-        let lines = note.split(separator: "\n").flatMap { $0.wrapped(to: 78) }
-        context.errorOutput(lines.joined(separator: "\n  "))
+        context.tell(notes)
     }
 
     /// The settings of a new encrypted file: these, with the page size that is asked for.
@@ -100,9 +104,15 @@ struct ConversionDocument: Encodable {
     let bytesBefore: Int
     let bytesAfter: Int
     let seconds: Double
+    let notes: [String]
     let verified = true
 
-    init(database: String, output: String?, report: ConversionReport) {
+    init(
+        database: String,
+        output: String?,
+        report: ConversionReport,
+        notes: [ConversionNote]
+    ) {
         self.database = database
         self.output = output
         original = report.originalPath
@@ -111,5 +121,6 @@ struct ConversionDocument: Encodable {
         bytesBefore = report.bytesBefore
         bytesAfter = report.bytesAfter
         seconds = report.seconds
+        self.notes = notes.map(\.line)
     }
 }

@@ -12,6 +12,10 @@ public struct RestoreReport: Equatable, Sendable {
     /// The database's size, in bytes.
     public let byteCount: Int
 
+    /// How many other names (hard links) the file has that was replaced. By those it is still there,
+    /// as it was.
+    public let otherNameCount: Int
+
     /// What the content has against its own rules, which is restored as it is. One line each; no
     /// values of rows.
     public let findings: [String]

@@ -38,7 +38,7 @@ struct RestoreRun {
                 throw DatabaseConversionError.otherOwner(path: file.path, owner: identity.owner)
             }
         } else {
-            _ = try ConversionFolder.freePlace(file.path)
+            _ = try ConversionFolder.freeName(file.path)
         }
         return try explaining(source: backup, form, file: file) {
             try monitor.underMigrationLock(of: file, restore)
@@ -80,6 +80,7 @@ struct RestoreRun {
             hasReplaced: occupied != nil,
             originalPath: occupied == nil ? nil : original?.path,
             byteCount: byteCount,
+            otherNameCount: occupied?.identity.otherNameCount ?? 0,
             findings: findings,
             seconds: (.now - start) / .seconds(1)
         )

@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 import Glibc
 
@@ -10,6 +11,8 @@ struct ConversionFolder {
     let path: String
     private let prefix: String
 
+    private static let journalSuffixes = ["-wal", "-shm", "-journal"]
+
     /// - Parameters:
     ///   - path: A file in the folder.
     ///   - database: The database's path, whose name the files have in theirs.
@@ -18,8 +21,28 @@ struct ConversionFolder {
         prefix = ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
     }
 
-    /// A path at which nothing is, for a new file.
+    /// A path at which nothing is, nor beside it, for a new file.
+    ///
+    /// A name that SQLite gives to a file beside a database is none for a new one: whoever opens that
+    /// database takes the file for its journal, and removes it.
+    /// <https://www.sqlite.org/tempfiles.html>
     static func freePlace(_ path: String) throws -> DatabaseFile {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        for suffix in journalSuffixes + [FileLock.migrationSuffix]
+        where name.hasSuffix(suffix) && name != suffix {
+            throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
+        }
+        let file = try freeName(path)
+        var status = stat()
+        // It may be all that is left of a database; and SQLite would take it for the new one's.
+        for suffix in journalSuffixes where lstat(file.absolutePath + suffix, &status) == 0 {
+            throw DatabaseConversionError.exists(path: path + suffix)
+        }
+        return file
+    }
+
+    /// A path at which nothing is, whatever may be beside it.
+    static func freeName(_ path: String) throws -> DatabaseFile {
         let file = DatabaseFile(path)
         var status = stat()
         guard file.isNamed else {
@@ -56,7 +79,7 @@ struct ConversionFolder {
 
     /// Removes what SQLite may have put beside a file.
     func removeJournals(of file: String) {
-        for suffix in ["-wal", "-shm", "-journal"] { unlink(file + suffix) }
+        for suffix in Self.journalSuffixes { unlink(file + suffix) }
     }
 
     /// Removes the files of runs that were killed.
@@ -72,7 +95,7 @@ struct ConversionFolder {
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isHexDigit }
             return !digits.isEmpty
-                && ["", "-journal", "-wal", "-shm"].contains(rest.dropFirst(digits.count))
+                && ([""] + Self.journalSuffixes).contains { $0 == rest.dropFirst(digits.count) }
         }
     }
 

@@ -6,6 +6,10 @@ public struct ConversionReport: Equatable, Sendable {
     /// Where the original is kept, if it was asked for.
     public let originalPath: String?
 
+    /// How many other names (hard links) the file has that was replaced. By those it is still there,
+    /// as it was.
+    public let otherNameCount: Int
+
     /// The size of the source's file, in bytes.
     public let bytesBefore: Int
 

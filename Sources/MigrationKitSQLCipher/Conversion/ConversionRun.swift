@@ -139,6 +139,7 @@ struct ConversionRun {
         return ConversionReport(
             path: place.path,
             originalPath: original?.path,
+            otherNameCount: output == nil ? source.identity.otherNameCount : 0,
             bytesBefore: source.byteCount,
             bytesAfter: bytesAfter,
             tableCount: content.tables.count,

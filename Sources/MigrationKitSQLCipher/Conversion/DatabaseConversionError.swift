@@ -35,6 +35,9 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The backup is the very file that it was to replace.
     case sameFile(path: String)
 
+    /// The path for a new file ends as SQLite's and this library's own files beside a database do.
+    case reservedName(path: String, suffix: String)
+
     /// What was to be made is there already.
     case exists(path: String)
 
@@ -75,6 +78,8 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) can't be restored from itself"
         case .exists(let path):
             "\(path) is there already"
+        case .reservedName(let path, let suffix):
+            "\(path) is the name of a file that belongs to a database: it ends in \(suffix)"
         case .cannotWrite(let path, let code):
             "\(path) can't be written: \(Self.reason(code))"
         case .copyDiffers(let path, let difference):
@@ -109,6 +114,8 @@ extension DatabaseConversionError: LocalizedError {
             "Name the backup's file."
         case .exists:
             "Nothing is ever replaced but the database itself. Choose another path."
+        case .reservedName:
+            "Whoever opens that database would take the new file for its journal, and remove it. Choose another name."
         case .cannotWrite:
             "Choose a path in a folder that exists and can be written, on a disk with room."
         case .copyDiffers, .copyIsDamaged:

@@ -10,6 +10,9 @@ struct FileIdentity: Equatable {
     /// How many names the file has.
     let linkCount: nlink_t
 
+    /// How many names the file has beside one.
+    var otherNameCount: Int { max(Int(linkCount) - 1, 0) }
+
     /// - Parameter path: Links are followed.
     init?(_ path: String) {
         var status = stat()

@@ -124,7 +124,12 @@ public struct KeyRotation: Sendable {
                 new: made,
                 discarding: keepsOldKey ? nil : old
             )
-            return KeyRotationReport(conversion: report, item: item, keptItem: kept)
+            return KeyRotationReport(
+                conversion: report,
+                item: item,
+                formerItem: entry.item,
+                keptItem: kept
+            )
         } catch {
             guard let made else { throw error }
             // Where it can't be told, the next opening finds out.

@@ -49,6 +49,50 @@ import Testing
         #expect(try again.jsonError()["code"] as? String == "notPlaintext")
     }
 
+    @Test func otherNameOfTheOldFileIsTold() throws {
+        try makePlaintext()
+        let other = tool.folder.path("other.db")
+        try FileManager.default.linkItem(atPath: tool.database, toPath: other)
+        let result = try run("encrypt", "--json")
+        #expect(result.status == 0, "\(result)")
+        let notes = try #require(try result.json()["notes"] as? [String])
+        #expect(notes.first?.contains("still in the clear") == true)
+        #expect(notes.last?.contains("by 1 other name (a hard link)") == true)
+        #expect(try SQLiteShell.run(other, "SELECT a FROM t;") == "zettel\n")
+    }
+
+    @Test(arguments: ["-wal", "-shm", "-journal", "-migration.lock"])
+    func nameOfAFileBesideADatabaseIsNoneForANewOne(_ suffix: String) throws {
+        try makeEncrypted()
+        let before = try tool.folder.data("store.db")
+        let new = ["--new-password-file", tool.folder.path("new"), "--new-raw-key"]
+        for option in ["--output", "--keep-original"] {
+            let arguments = tool.opening + new + [option, tool.database + suffix, "--json"]
+            let result = try tool.run(["rekey"] + arguments)
+            #expect(result.status == 73, "\(result)")
+            #expect(try result.jsonError()["code"] as? String == "reservedName")
+        }
+        #expect(try tool.folder.data("store.db") == before)
+    }
+
+    @Test(arguments: ["-wal", "-journal"])
+    func whatIsLeftOfAnotherDatabaseIsLeftAlone(_ suffix: String) throws {
+        try makeEncrypted()
+        let rest = "new.db\(suffix)"
+        try tool.folder.write(rest, "all that is left".utf8)
+        let output = tool.folder.path("new.db")
+        for command in ["backup", "salvage", "decrypt"] {
+            let yes = command == "decrypt" ? ["--yes"] : []
+            let result = try tool.run(
+                [command] + tool.opening + yes + ["--output", output, "--json"]
+            )
+            #expect(result.status == 73, "\(command): \(result)")
+            #expect(try result.jsonError()["code"] as? String == "exists")
+        }
+        #expect(try tool.folder.data(rest) == Data("all that is left".utf8))
+        #expect(!(try tool.folder.names.contains("new.db")))
+    }
+
     @Test func rekeyTakesTheNewKeyFromEverySource() throws {
         try makeEncrypted()
         let file = try run(

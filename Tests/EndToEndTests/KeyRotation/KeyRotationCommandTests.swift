@@ -60,6 +60,8 @@ import Testing
         let item = try #require(document["item"] as? [String: Any])
         #expect(item["label"] as? String == "Andere")
         #expect(item["account"] as? String == "ich")
+        let notes = try #require(document["notes"] as? [String])
+        #expect(notes.first?.contains("another program had stored the item") == true)
         let kept = try #require(document["kept"] as? [String: Any])
         let service = "migrationkit-previous: org.other"
         #expect(kept["service"] as? String == service)

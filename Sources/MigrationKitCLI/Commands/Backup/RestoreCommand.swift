@@ -80,8 +80,11 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
                 )
             ).run()
         }
+        let notes = [ConversionNote.otherNames(report.otherNameCount)].compactMap { $0 }
         if json {
-            return try context.printJSON(RestoreDocument(database: path, from: from, report))
+            return try context.printJSON(
+                RestoreDocument(database: path, from: from, report, notes: notes)
+            )
         }
         context.output(
             """
@@ -94,6 +97,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
             context.output("The file that was there is kept in \(original.printable).")
         }
         context.tell(findings: report.findings, of: path)
+        context.tell(notes)
     }
 
     /// Whether there is a file with something to lose.
@@ -113,9 +117,15 @@ struct RestoreDocument: Encodable {
     let bytes: Int
     let findings: [String]
     let seconds: Double
+    let notes: [String]
     let verified = true
 
-    init(database: String, from backup: String, _ report: RestoreReport) {
+    init(
+        database: String,
+        from backup: String,
+        _ report: RestoreReport,
+        notes: [ConversionNote]
+    ) {
         self.database = database
         self.backup = backup
         replaced = report.hasReplaced
@@ -123,5 +133,6 @@ struct RestoreDocument: Encodable {
         bytes = report.byteCount
         findings = report.findings
         seconds = report.seconds
+        self.notes = notes.map(\.line)
     }
 }

@@ -34,7 +34,7 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
         }
     }
 
-    private var note: String {
+    private var note: ConversionNote {
         let place =
             if conversion.output != nil {
                 "the database itself is still there, in the clear, and so are its backups"
@@ -49,10 +49,12 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
             } else {
                 "The blocks on the disk that the old file had are free, not overwritten"
             }
-        return """
-            note: \(place)
-            \(blocks): on flash memory and on file systems that journal data or copy on write they \
-            can't be overwritten from here.
-            """
+        return ConversionNote(
+            headline: place,
+            explanation: """
+                \(blocks): on flash memory and on file systems that journal data or copy on write \
+                they can't be overwritten from here.
+                """
+        )
     }
 }

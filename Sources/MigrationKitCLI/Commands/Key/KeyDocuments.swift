@@ -76,9 +76,10 @@ struct RotatedKeyDocument: Encodable {
     let bytesBefore: Int
     let bytesAfter: Int
     let seconds: Double
+    let notes: [String]
     let verified = true
 
-    init(database: String, report: KeyRotationReport) {
+    init(database: String, report: KeyRotationReport, notes: [ConversionNote]) {
         self.database = database
         item = KeyDescription(report.item)
         kept = report.keptItem.map(KeyDescription.init)
@@ -88,5 +89,6 @@ struct RotatedKeyDocument: Encodable {
         bytesBefore = report.conversion.bytesBefore
         bytesAfter = report.conversion.bytesAfter
         seconds = report.conversion.seconds
+        self.notes = notes.map(\.line)
     }
 }

@@ -75,11 +75,15 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
             watched(&options)
             return try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
         }
+        let notes = [
+            foreignItemNote(report), .otherNames(report.conversion.otherNameCount),
+        ].compactMap { $0 }
         if json {
             return try context.printJSON(
-                RotatedKeyDocument(database: stored.path, report: report)
+                RotatedKeyDocument(database: stored.path, report: report, notes: notes)
             )
         }
+        defer { context.tell(notes) }
         let conversion = report.conversion
         let tables = "\(conversion.tableCount) \(conversion.tableCount == 1 ? "table" : "tables")"
         let rows = "\(conversion.rowCount) \(conversion.rowCount == 1 ? "row" : "rows")"
@@ -105,6 +109,16 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
               --keychain-service \(kept.service.shellWord)
               --keychain-account \((kept.account ?? "").shellWord)
             """
+        )
+    }
+
+    /// That another program may look for the item in vain.
+    private func foreignItemNote(_ report: KeyRotationReport) -> ConversionNote? {
+        guard report.formerItem.form == nil else { return nil }
+        return ConversionNote(
+            headline: "another program had stored the item, and may not find it any more",
+            explanation: "It has the attributes 'service' and 'username' now, and a raw key of 64 "
+                + "hexadecimal digits in place of what was there."
         )
     }
 }

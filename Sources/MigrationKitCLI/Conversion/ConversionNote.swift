@@ -1,0 +1,36 @@
+import MigrationKitSQLCipher
+
+/// What is worth knowing about a file that was written anew: what there is to know, and what follows
+/// from it.
+struct ConversionNote {
+    let headline: String
+    let explanation: String
+
+    /// That the old file has other names.
+    ///
+    /// - Returns: `nil` if it has none.
+    static func otherNames(_ count: Int) -> ConversionNote? {
+        guard count > 0 else { return nil }
+        return ConversionNote(
+            headline: "the old file is still there, as it was, by \(count) other "
+                + (count == 1 ? "name (a hard link)" : "names (hard links)"),
+            explanation: "Whoever opens it by such a name works on another database from now on. "
+                + "'find -samefile' finds the names before a file is replaced."
+        )
+    }
+
+    /// In one line, for programs.
+    var line: String { "\(headline). \(explanation)" }
+}
+
+extension CommandContext {
+    /// Tells notes to people.
+    func tell(_ notes: [ConversionNote]) {
+        for note in notes {
+            let lines = ["note: \(note.headline)", note.explanation].flatMap {
+                $0[...].wrapped(to: 78)
+            }
+            errorOutput(lines.joined(separator: "\n  "))
+        }
+    }
+}
