@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 extension DatabaseBackup {
-    /// How a backup is made, or restored.
+    /// How a backup is made or restored, or a database salvaged.
     public struct Options: Sendable {
         /// How long to wait, in seconds, for others who are in the way.
         public var timeout: TimeInterval

@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import KeyStore
 
 /// Brings what can be read of a damaged database into a new one.
@@ -74,43 +72,6 @@ public struct DatabaseSalvage: Sendable {
         try SalvageRun(self).run()
     }
 
-    /// How a salvage goes.
-    public struct Options: Sendable {
-        /// How long to wait, in seconds, for others who have the database open, or locked.
-        public var timeout: TimeInterval
-
-        /// SQL functions that the schema uses, beside `uuid()` and GRDB's.
-        public var functions: [DatabaseFunction]
-
-        /// Collations that the schema uses, beside GRDB's.
-        public var collations: [DatabaseCollation]
-
-        /// Ends the salvage from another thread.
-        public var cancellation: ConversionCancellation?
-
-        /// Watches the salvage. It is called on the thread that does it.
-        public var observer: (@Sendable (ConversionEvent) -> Void)?
-
-        /// Options that differ from the defaults where a parameter is given.
-        ///
-        /// - Parameters:
-        ///   - timeout: How long to wait, in seconds, for others who have the database open.
-        ///   - functions: SQL functions that the schema uses, beside `uuid()` and GRDB's.
-        ///   - collations: Collations that the schema uses, beside GRDB's.
-        ///   - cancellation: Ends the salvage from another thread.
-        ///   - observer: Watches the salvage.
-        public init(
-            timeout: TimeInterval = 5,
-            functions: [DatabaseFunction] = [],
-            collations: [DatabaseCollation] = [],
-            cancellation: ConversionCancellation? = nil,
-            observer: (@Sendable (ConversionEvent) -> Void)? = nil
-        ) {
-            self.timeout = timeout
-            self.functions = functions
-            self.collations = collations
-            self.cancellation = cancellation
-            self.observer = observer
-        }
-    }
+    /// How a salvage goes; the same is to be said of it as of a backup.
+    public typealias Options = DatabaseBackup.Options
 }

@@ -12,12 +12,7 @@ struct SalvageRun {
 
     init(_ salvage: DatabaseSalvage) throws {
         self.salvage = salvage
-        let options = salvage.options
-        monitor = ConversionMonitor(
-            timeout: options.timeout,
-            cancellation: options.cancellation,
-            observer: options.observer
-        )
+        monitor = salvage.options.monitor
         let named = DatabaseFile(salvage.path)
         switch try named.size() {
         case nil: throw EncryptedDatabaseError.noSuchFile(path: salvage.path)

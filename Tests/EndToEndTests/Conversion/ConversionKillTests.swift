@@ -4,7 +4,7 @@ import Testing
 
 /// `kill -9` in the middle of a conversion, before one system call after the other.
 @Suite(.serialized) struct ConversionKillTests {
-    /// For the four kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
+    /// For the six kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
     private static let rowCount = 300
@@ -20,7 +20,13 @@ import Testing
     }
 
     enum Kind: String, CaseIterable {
-        case encrypt, rekey
+        case encrypt, rekey, upgrade
+
+        /// How it ends on a database that has been through it.
+        var repeatedStatus: Int32 { self == .upgrade ? 64 : 77 }
+
+        /// The SQLCipher whose settings the file has, as it was.
+        var oldCompatibility: Int? { self == .upgrade ? 3 : nil }
     }
 
     enum Journal: String, CaseIterable {
@@ -33,7 +39,7 @@ import Testing
         try makeStart(kind, journal)
         let runs = try KilledRuns(tool, arguments(kind), prepare: restore)
         #expect(try check(kind))
-        let points = try runs.points(Self.pointCount / 4, around: "rename")
+        let points = try runs.points(Self.pointCount / 6, around: "rename")
         var (old, new, unharmed) = (0, 0, 0)
         for point in points {
             unharmed += try runs.kill(at: point) ? 0 : 1
@@ -41,7 +47,7 @@ import Testing
             let isNew = try check(kind)
             (old, new) = isNew ? (old, new + 1) : (old + 1, new)
             let next = try tool.run(arguments(kind))
-            #expect(next.status == (isNew ? 77 : 0), "\(next)")
+            #expect(next.status == (isNew ? kind.repeatedStatus : 0), "\(next)")
             #expect(
                 try tool.folder.names == ["migrations", "new", "password", "start.db"]
                     + (journal == .writeAheadLog ? ["start.db-wal"] : []) + ["store.db"]
@@ -67,6 +73,7 @@ import Testing
         _ = try SQLCipherShell.run(
             path,
             key: kind == .encrypt ? nil : "x'\(tool.password)'",
+            compatibility: kind.oldCompatibility,
             """
             PRAGMA journal_mode = \(journal.rawValue);
             PRAGMA wal_autocheckpoint = 0;
@@ -104,15 +111,17 @@ import Testing
     private func check(_ kind: Kind) throws -> Bool {
         let clear = try markedNames()
         let isPlaintext = try tool.folder.data("store.db").starts(with: "SQLite format 3\0".utf8)
-        let old = kind == .rekey ? "x'\(tool.password)'" : nil
+        let old = kind == .encrypt ? nil : "x'\(tool.password)'"
         let new = kind == .rekey ? "x'\(newKey)'" : "x'\(tool.password)'"
-        if kind == .rekey || !isPlaintext {
-            #expect(clear == [])
-        } else {
+        if kind == .encrypt, isPlaintext {
             #expect(clear.allSatisfy { ["store.db", "store.db-wal"].contains($0) }, "\(clear)")
+        } else {
+            #expect(clear == [])
         }
         let withNew = try? content(key: new)
-        let withOld = kind == .encrypt && !isPlaintext ? nil : try? content(key: old)
+        let withOld =
+            kind == .encrypt && !isPlaintext
+            ? nil : try? content(key: old, compatibility: kind.oldCompatibility)
         #expect((withNew == nil) != (withOld == nil))
         let found = try #require(withNew ?? withOld)
         #expect(
@@ -125,10 +134,11 @@ import Testing
         (1...Self.rowCount).reduce(0) { $0 + marker.count + 801 + "\($1)".count }
     }
 
-    private func content(key: String?) throws -> String {
+    private func content(key: String?, compatibility: Int? = nil) throws -> String {
         try SQLCipherShell.run(
             tool.database,
             key: key,
+            compatibility: compatibility,
             """
             PRAGMA integrity_check;
             PRAGMA user_version;
