@@ -1,11 +1,6 @@
 import MigrationKitSQLCipher
 
 extension EncryptedDatabaseError {
-    /// Whether the key opens the file with the settings of another SQLCipher.
-    var isOlderFormat: Bool {
-        if case .olderFormat = self { true } else { false }
-    }
-
     /// What to do about the error with this tool, its options and commands.
     ///
     /// - Parameter program: The name of the tool.
@@ -20,6 +15,12 @@ extension EncryptedDatabaseError {
             """
             The key is right. Say --cipher-compatibility \(version), or convert the file with \
             '\(program) upgrade'.
+            """
+        case .damaged:
+            """
+            It is not the key: that is right, or none is needed. Keep a copy of the file. \
+            '\(program) restore' puts a backup in its place, '\(program) salvage' brings what can be \
+            read into a new file.
             """
         default:
             recoverySuggestion

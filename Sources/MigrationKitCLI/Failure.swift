@@ -57,7 +57,7 @@ struct Failure {
                 hint:
                     "Check the path. 'migrate', 'schema-load' and 'restore' create a database; no other command does."
             )
-        case let error as EncryptedDatabaseError where error.isOlderFormat:
+        case let error as EncryptedDatabaseError:
             self.init(
                 error.classification.code,
                 error.classification.exitCode,
@@ -412,6 +412,7 @@ extension EncryptedDatabaseError: Classified {
         case .wrongKey: ("wrongKey", 77)
         case .olderFormat: ("olderFormat", 77)
         case .damaged: ("damaged", 74)
+        case .damagedLog: ("damagedLog", 74)
         case .permissionDenied: ("permissionDenied", 77)
         case .readOnly: ("readOnly", 77)
         case .readOnlyFolder: ("readOnlyFolder", 77)

@@ -37,6 +37,11 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// check found none, as in a file that was cut short.
     case damaged(path: String, pages: [Int])
 
+    /// A frame of the write-ahead log, counted from 1, is not as it was written, and there are
+    /// commits from there on that SQLite doesn't see and that would be lost with the log. A loss of
+    /// power in the middle of a transaction may look the same.
+    case damagedLog(path: String, frame: Int)
+
     /// The operating system refuses to let the file be read.
     case permissionDenied(path: String)
 
@@ -91,6 +96,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is in the format of SQLCipher \(version)"
         case .damaged(let path, let pages):
             "\(path) is damaged" + Self.describe(pages)
+        case .damagedLog(let path, let frame):
+            "the write-ahead log of \(path) is damaged in frame \(frame)"
         case .permissionDenied(let path):
             "there is no permission to read \(path)"
         case .readOnly(let path):
@@ -140,6 +147,11 @@ extension EncryptedDatabaseError: LocalizedError {
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .damaged:
             "It is not the key: that is right, or none is needed. Keep a copy of the file, and restore it from a backup."
+        case .damagedLog:
+            """
+            SQLite doesn't see what was committed there and behind it, and a database that is opened for writing throws it away. So it was not opened, and nothing was changed.
+            Keep a copy of the database and of its -wal file. 'salvage' brings back what is in both; a program that opens the database as usual goes on without it.
+            """
         case .permissionDenied:
             "Check the owner and the mode of the file and of the folders above it. A database wants mode 600."
         case .readOnly:

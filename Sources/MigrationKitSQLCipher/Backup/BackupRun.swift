@@ -62,6 +62,8 @@ struct BackupRun {
 
     /// - Returns: A connection that still sees what was copied, if it is in nobody's way by that.
     private func fill(_ copy: ConversionCopy) throws -> DatabaseQueue? {
+        // The last connection to be closed moves the log into the database and removes it.
+        try file.checkLog()
         let source: DatabaseQueue
         do {
             source = try openSnapshot()

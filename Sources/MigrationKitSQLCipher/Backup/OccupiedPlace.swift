@@ -11,9 +11,11 @@ final class OccupiedPlace: HeldDatabase {
 
     /// Locks a file, and moves what its journals hold into it.
     ///
-    /// - Parameter file: The file, with its links resolved.
+    /// - Parameters:
+    ///   - file: The file, with its links resolved.
+    ///   - isKept: Whether a copy of the file is to be kept, which must have all that is in a log.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``.
-    init(_ file: DatabaseFile, monitor: ConversionMonitor) throws {
+    init(_ file: DatabaseFile, isKept: Bool, monitor: ConversionMonitor) throws {
         self.file = file
         self.monitor = monitor
         guard let identity = FileIdentity(file.absolutePath) else {
@@ -24,6 +26,7 @@ final class OccupiedPlace: HeldDatabase {
         guard identity.ownDescriptorCount == 0 else {
             throw DatabaseConversionError.openHere(path: file.path)
         }
+        if isKept { try file.checkLog() }
         held = try monitor.waiting(for: identity.otherProcesses) { try Self.hold(file) }
         guard held != nil else {
             throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())

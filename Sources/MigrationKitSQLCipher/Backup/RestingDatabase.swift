@@ -30,6 +30,7 @@ final class RestingDatabase {
         guard !file.hasHotJournal else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
+        try file.checkLog()
         stamp = file.stamp
         let usesLog = file.holdsCommits
         do {

@@ -53,7 +53,8 @@ struct RestoreRun {
         }
         let source = try RestingDatabase(backup, form: form, monitor: monitor)
         let occupied =
-            try file.size() == nil ? nil : OccupiedPlace(file, monitor: monitor)
+            try file.size() == nil
+            ? nil : OccupiedPlace(file, isKept: original != nil, monitor: monitor)
         let temporary = try folder.makeFile()
         defer { folder.remove(temporary) }
         let copy = ConversionCopy(

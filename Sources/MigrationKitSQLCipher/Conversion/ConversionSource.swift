@@ -36,6 +36,8 @@ final class ConversionSource: HeldDatabase {
         guard identity.ownDescriptorCount == 0 else {
             throw DatabaseConversionError.openHere(path: file.path)
         }
+        // It is emptied and removed, with whatever SQLite doesn't see in it.
+        try file.checkLog()
 
         let opened = try monitor.waiting(for: identity.otherProcesses) {
             try Self.openLocked(file, form, options)

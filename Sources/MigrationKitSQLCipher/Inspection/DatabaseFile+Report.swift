@@ -31,6 +31,24 @@ extension DatabaseFile {
         }
     }
 
+    /// Throws if the write-ahead log holds commits that SQLite doesn't see, for a frame that is not
+    /// as it was written: who opens the database for writing loses them. No key is needed, and
+    /// nothing is opened but the log.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``.
+    func checkLog() throws {
+        var stamp = stamp
+        for attempt in 1... {
+            guard let frame = journals.lazy.compactMap(\.lostFrame).first else { return }
+            let current = self.stamp
+            // What looks damaged may be in the middle of another program's change.
+            guard attempt < 3, current != stamp else {
+                throw EncryptedDatabaseError.damagedLog(path: path, frame: frame)
+            }
+            stamp = current
+        }
+    }
+
     /// Changes when another program writes the file or its log.
     var stamp: [Int] {
         [absolutePath, resolvedPath + "-wal"].flatMap { path in

@@ -89,6 +89,11 @@ public struct JournalFile: Equatable, Sendable {
         suffix == "-wal" && log == nil && size >= WriteAheadLog.headerCount && isReadable
     }
 
+    /// The first frame of a write-ahead log, counted from 1, from which on SQLite doesn't see what
+    /// was committed into it. A log without a header that SQLite knows is none to it, whatever is
+    /// in it.
+    var lostFrame: Int? { log?.damagedFrame ?? (isUnknownLog ? 1 : nil) }
+
     let isReadable: Bool
 }
 

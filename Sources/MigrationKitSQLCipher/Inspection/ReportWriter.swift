@@ -42,9 +42,7 @@ struct ReportWriter {
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
-        // A log without a header that SQLite knows is none to it, whatever was committed into it.
-        let hasNoHeader = journals.contains { $0.isUnknownLog }
-        finding.damage.logFrame = log?.damagedFrame ?? (hasNoHeader ? 1 : nil)
+        finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
         let pageSize = finding.content?.pageSize ?? log?.pageSize
         let status = file.status
         return FileReport(

@@ -5,8 +5,8 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// The size of a page in bytes.
     public let pageSize: Int
 
-    /// The frames, each a page, that are whole. What earlier uses of the file left behind them
-    /// doesn't count.
+    /// The frames, each a page, that are whole, and where one is damaged, that one and all behind it.
+    /// What earlier uses of the file left behind them doesn't count.
     public let frameCount: Int
 
     /// The frames that belong to finished transactions: what a reader sees.
@@ -37,42 +37,52 @@ public struct WriteAheadLog: Equatable, Sendable {
         var sum = Checksum(isBigEndian: isBigEndian)
         sum.add(header[0..<24])
         guard sum.isEqual(to: header, at: 24) else {
-            (frameCount, committedFrameCount, damagedFrame) = (0, 0, 1)
+            // Which use of the log is meant, only its frames can tell.
+            let start = Self.read(file, Self.frameHeaderCount) ?? header
+            frameCount = Self.rest(of: file, start[8..<16], pageSize, from: 0).frameCount
+            (committedFrameCount, damagedFrame) = (0, 1)
             return
         }
         var (whole, committed) = (0, 0)
         var isDamaged = false
+        var writtenCount = 0
         while let frame = Self.read(file, Self.frameHeaderCount + pageSize) {
             let before = sum
             sum.add(frame)
             let isOfThisUse = frame[8..<16] == header[16..<24]
             let isWhole = sum.isEqual(to: frame, at: 16)
             guard isOfThisUse, isWhole else {
+                let rest = Self.rest(of: file, header[16..<24], pageSize, from: whole)
                 // The sum goes on from the log's own header, and so fits no frame of another use.
                 isDamaged =
                     isWhole || isOfThisUse && Self.hasLostCommit(frame, after: before)
-                    || Self.losesTransaction(file, header, pageSize, from: whole)
+                    || rest.hasCommit
+                writtenCount = max(rest.frameCount, whole + 1)
                 break
             }
             whole += 1
             // The last frame of a transaction tells the database's size.
             if Self.word(frame, 4) != 0 { committed = whole }
         }
-        (frameCount, committedFrameCount) = (whole, committed)
+        frameCount = isDamaged ? writtenCount : whole
+        committedFrameCount = committed
         damagedFrame = isDamaged ? whole + 1 : nil
     }
 
-    /// Reads a log to which others may be writing. What looks damaged for that moves on.
+    /// Reads a log to which others may be writing. What looks damaged for that moves on; a writer
+    /// may be stopped for a while between a frame's header and its page.
     ///
     /// - Returns: As ``init(path:)``.
     static func settled(path: String) -> WriteAheadLog? {
-        var last: WriteAheadLog?
-        for _ in 0..<10 {
-            let log = WriteAheadLog(path: path)
-            if log?.damagedFrame == nil || log == last { return log }
-            last = log
+        var log = WriteAheadLog(path: path)
+        var (readings, unchanged) = (1, 0)
+        while let frame = log?.damagedFrame, unchanged < 4, readings < 50 {
+            usleep(20_000)
+            log = WriteAheadLog(path: path)
+            readings += 1
+            unchanged = log?.damagedFrame == frame ? unchanged + 1 : 0
         }
-        return last
+        return log
     }
 
     /// Whether a frame would be whole and the last of a transaction if one bit were another in what
@@ -87,22 +97,28 @@ public struct WriteAheadLog: Equatable, Sendable {
         }
     }
 
-    /// Whether a transaction of this use of the log was finished behind the whole frames. What an
-    /// earlier use left behind has other salts, and what was rolled back was never finished.
-    private static func losesTransaction(
-        _ file: FileHandle,
-        _ header: [UInt8],
+    /// What a use of the log, known by its salts, wrote behind the whole frames: how many frames
+    /// there are up to its last, and whether a transaction was finished there. What an earlier use
+    /// left behind has other salts, and what was rolled back was never finished.
+    private static func rest(
+        of file: FileHandle,
+        _ salts: ArraySlice<UInt8>,
         _ pageSize: Int,
         from index: Int
-    ) -> Bool {
+    ) -> (frameCount: Int, hasCommit: Bool) {
         let count = frameHeaderCount + pageSize
+        var (found, hasCommit) = (0, false)
         guard (try? file.seek(toOffset: UInt64(headerCount + index * count))) != nil else {
-            return false
+            return (found, hasCommit)
         }
+        var number = index
         while let frame = read(file, count) {
-            if frame[8..<16] == header[16..<24], word(frame, 4) != 0 { return true }
+            number += 1
+            guard frame[8..<16] == salts else { continue }
+            found = number
+            if word(frame, 4) != 0 { hasCommit = true }
         }
-        return false
+        return (found, hasCommit)
     }
 
     /// The finished transactions' frames that something holds for.
