@@ -40,6 +40,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
+        try checkNotEmpty(output, "--output")
         try checkInput(newKey)
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)
     }

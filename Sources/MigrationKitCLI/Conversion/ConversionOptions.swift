@@ -31,6 +31,7 @@ struct ConversionOptions: ParsableArguments {
 
     @Option(
         name: .customLong("lock-timeout"),
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for others who have the database open; default: 30.",
             valueName: "seconds"
@@ -39,6 +40,8 @@ struct ConversionOptions: ParsableArguments {
     var givenLockTimeout: Double?
 
     func validate() throws {
+        try checkNotEmpty(output, "--output")
+        try checkNotEmpty(keepOriginal, "--keep-original")
         if output != nil, keepOriginal != nil {
             throw ValidationError("With --output the database stays: leave out --keep-original.")
         }

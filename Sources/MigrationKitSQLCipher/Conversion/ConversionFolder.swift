@@ -18,7 +18,7 @@ struct ConversionFolder {
     ///   - database: The database's path, whose name the files have in theirs.
     init(of path: String, for database: String) {
         self.path = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        prefix = ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
+        prefix = Self.prefix(for: database)
     }
 
     /// A path at which nothing is, nor beside it, for a new file.
@@ -32,6 +32,7 @@ struct ConversionFolder {
         where name.hasSuffix(suffix) && name != suffix {
             throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
         }
+        try checkLength(of: path)
         let file = try freeName(path)
         var status = stat()
         // It may be all that is left of a database; and SQLite would take it for the new one's.
@@ -39,6 +40,27 @@ struct ConversionFolder {
             throw DatabaseConversionError.exists(path: path + suffix)
         }
         return file
+    }
+
+    /// Throws if a file system has no room for the names of the files beside a database: journals,
+    /// the lock, and the new file as long as it is written.
+    static func checkLength(of path: String) throws {
+        let url = URL(fileURLWithPath: path)
+        let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
+        let suffixes = journalSuffixes + [FileLock.migrationSuffix]
+        let temporary = prefix(for: path).utf8.count - url.lastPathComponent.utf8.count + 16
+        let added = max(
+            suffixes.map(\.utf8.count).max() ?? 0,
+            temporary + (journalSuffixes.map(\.utf8.count).max() ?? 0)
+        )
+        let limit = (most > 0 ? most : Int(NAME_MAX)) - added
+        guard url.lastPathComponent.utf8.count <= limit else {
+            throw DatabaseConversionError.nameTooLong(path: path, limit: limit)
+        }
+    }
+
+    private static func prefix(for database: String) -> String {
+        ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
     }
 
     /// A path at which nothing is, whatever may be beside it.

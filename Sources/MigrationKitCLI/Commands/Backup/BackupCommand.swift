@@ -37,6 +37,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
+        try checkNotEmpty(output, "--output")
         try checkInput(newKey)
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)
     }

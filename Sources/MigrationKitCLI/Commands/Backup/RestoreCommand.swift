@@ -50,6 +50,8 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
+        try checkNotEmpty(from, "--from")
+        try checkNotEmpty(keepOriginal, "--keep-original")
         try checkInput(newKey)
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)
     }
@@ -80,7 +82,10 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
                 )
             ).run()
         }
-        let notes = [ConversionNote.otherNames(report.otherNameCount)].compactMap { $0 }
+        let notes: [ConversionNote] = [
+            .narrowedMode(from: report.formerMode, path: path),
+            .otherNames(report.otherNameCount),
+        ].compactMap { $0 }
         if json {
             return try context.printJSON(
                 RestoreDocument(database: path, from: from, report, notes: notes)

@@ -38,6 +38,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @Option(
         name: .customLong("lock-timeout"),
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for others who have the database open; default: 30.",
             valueName: "seconds"
@@ -52,6 +53,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
+        try checkNotEmpty(keepOriginal, "--keep-original")
         if discardOldKey, keepOriginal != nil {
             throw ValidationError(
                 "Without the old key the original can't be opened: leave out --keep-original "
@@ -76,7 +78,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
         }
         let notes = [
-            foreignItemNote(report), .otherNames(report.conversion.otherNameCount),
+            foreignItemNote(report),
+            .narrowedMode(from: report.conversion.formerMode, path: stored.path),
+            .otherNames(report.conversion.otherNameCount),
         ].compactMap { $0 }
         if json {
             return try context.printJSON(
