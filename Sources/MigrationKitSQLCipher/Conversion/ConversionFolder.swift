@@ -11,8 +11,6 @@ struct ConversionFolder {
     let path: String
     private let prefix: String
 
-    private static let journalSuffixes = ["-wal", "-shm", "-journal"]
-
     /// - Parameters:
     ///   - path: A file in the folder.
     ///   - database: The database's path, whose name the files have in theirs.
@@ -28,7 +26,7 @@ struct ConversionFolder {
     /// <https://www.sqlite.org/tempfiles.html>
     static func freePlace(_ path: String) throws -> DatabaseFile {
         let name = URL(fileURLWithPath: path).lastPathComponent
-        for suffix in journalSuffixes + [FileLock.migrationSuffix]
+        for suffix in DatabaseFile.journalSuffixes + [FileLock.migrationSuffix]
         where name.hasSuffix(suffix) && name != suffix {
             throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
         }
@@ -36,28 +34,28 @@ struct ConversionFolder {
         let file = try freeName(path)
         var status = stat()
         // It may be all that is left of a database; and SQLite would take it for the new one's.
-        for suffix in journalSuffixes where lstat(file.absolutePath + suffix, &status) == 0 {
+        for suffix in DatabaseFile.journalSuffixes
+        where lstat(file.absolutePath + suffix, &status) == 0 {
             throw DatabaseConversionError.exists(path: path + suffix)
         }
         return file
     }
 
-    /// Throws if a file system has no room for the names of the files beside a database: journals,
-    /// the lock, and the new file as long as it is written.
+    /// Throws if the file system has no room for the longest name of those that come up beside a
+    /// database: that of the journal of the new file, as long as that is written.
     static func checkLength(of path: String) throws {
         let url = URL(fileURLWithPath: path)
+        let count = url.lastPathComponent.utf8.count
         let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
-        let suffixes = journalSuffixes + [FileLock.migrationSuffix]
-        let temporary = prefix(for: path).utf8.count - url.lastPathComponent.utf8.count + 16
-        let added = max(
-            suffixes.map(\.utf8.count).max() ?? 0,
-            temporary + (journalSuffixes.map(\.utf8.count).max() ?? 0)
-        )
+        let added = prefix(for: path).utf8.count - count + digitCount + "-journal".utf8.count
         let limit = (most > 0 ? most : Int(NAME_MAX)) - added
-        guard url.lastPathComponent.utf8.count <= limit else {
+        guard count <= limit else {
             throw DatabaseConversionError.nameTooLong(path: path, limit: limit)
         }
     }
+
+    /// How many hexadecimal digits a file has in its name at most.
+    private static let digitCount = UInt64.bitWidth / 4
 
     private static func prefix(for database: String) -> String {
         ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
@@ -101,7 +99,7 @@ struct ConversionFolder {
 
     /// Removes what SQLite may have put beside a file.
     func removeJournals(of file: String) {
-        for suffix in Self.journalSuffixes { unlink(file + suffix) }
+        for suffix in DatabaseFile.journalSuffixes { unlink(file + suffix) }
     }
 
     /// Removes the files of runs that were killed.
@@ -117,7 +115,9 @@ struct ConversionFolder {
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isHexDigit }
             return !digits.isEmpty
-                && ([""] + Self.journalSuffixes).contains { $0 == rest.dropFirst(digits.count) }
+                && ([""] + DatabaseFile.journalSuffixes).contains {
+                    $0 == rest.dropFirst(digits.count)
+                }
         }
     }
 
