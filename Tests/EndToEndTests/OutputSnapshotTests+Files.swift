@@ -65,6 +65,7 @@ extension OutputSnapshotTests {
                 INSERT INTO notes (title) VALUES ('two');
                 """
             )
+            try transcript.setMode("notes.db-shm", 0o600)
             try transcript.flipBit("notes.db-wal", at: 32 + 500)
             try transcript.run("upgrade --json")
             try transcript.run("decrypt --yes")
