@@ -15,6 +15,8 @@ import Testing
     @Test func databaseAndItemHaveANewKeyAndTheOldOneIsKept() throws {
         let backup = database.tool.folder.path("backup.db")
         try FileManager.default.copyItem(atPath: database.tool.database, toPath: backup)
+        // Others lose no right, whatever the umask, and so there is nothing to note.
+        chmod(database.tool.database, 0o600)
         let result = try database.run("key", "rotate")
         #expect(result.status == 0, "\(result)")
         #expect(result.stderr == "")
