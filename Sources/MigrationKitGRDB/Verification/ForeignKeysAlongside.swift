@@ -23,6 +23,7 @@ final class ForeignKeysAlongside: @unchecked Sendable {
 
     /// Where two connections cost more time than they save.
     private static let smallByteCount = 4 << 20
+    private static let largestCache = 64 << 20
 
     /// Begins; not for a database that is small, or that no second connection can be opened to.
     init?(in writer: any DatabaseWriter, _ options: VerificationOptions) {
@@ -41,7 +42,8 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         }
         self.writer = writer
         cancellation = options.cancellation
-        cacheLimit = options.pageCacheLimit / 4
+        // It reads each table once, and beside it of the parents what is referred to.
+        cacheLimit = min(options.pageCacheLimit / 4, Self.largestCache)
         DispatchQueue.global().async(group: end) { [self] in
             outcome = try? reading(path) { db in
                 try db.withPageCache(of: cacheLimit) {
