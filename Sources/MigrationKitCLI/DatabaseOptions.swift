@@ -3,7 +3,7 @@ import KeyStore
 import MigrationKitSQLCipher
 
 /// The options that name a database and the source of its key.
-struct KeyedDatabaseOptions: ParsableArguments {
+struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
     @Option(
         help: ArgumentHelp(
             "The database (or MIGRATIONKIT_DB_PATH in the environment).",
@@ -51,19 +51,6 @@ struct KeyedDatabaseOptions: ParsableArguments {
 
     @OptionGroup var keychain: KeychainOptions
     @OptionGroup var secret: SecretOptions
-
-    /// How the file is encrypted.
-    ///
-    /// - Throws: `CipherSettingsError` for a value out of range.
-    func cipher() throws -> CipherSettings {
-        try CipherSettings(
-            compatibility: cipherCompatibility ?? CipherSettings.current.compatibility,
-            pageSize: cipherPageSize,
-            kdfIterations: kdfIterations,
-            kdfAlgorithm: kdfAlgorithm,
-            hmacAlgorithm: hmacAlgorithm
-        )
-    }
 
     /// Puts options and environment together.
     ///

@@ -48,8 +48,3 @@ final class EndingSignals: @unchecked Sendable {
         sources = [:]
     }
 }
-
-/// A run that a signal has ended; what wasn't committed is undone.
-struct MigrationInterruption: Error {
-    let signal: Int32
-}

@@ -18,27 +18,8 @@ struct Failure {
         switch error {
         case let error as MigrationStepFailure:
             self.init(step: error, parser: parser)
-        case let error as MigrationInterruption:
-            self.init(
-                "interrupted",
-                128 + error.signal,
-                "interrupted",
-                hint: "What was not committed is undone. The next run goes on from there."
-            )
-        case let error as ConversionInterruption:
-            self.init(
-                "interrupted",
-                128 + error.signal,
-                "interrupted",
-                hint: "The database is as it was, and nothing is left of the new file."
-            )
-        case let error as VerificationInterruption:
-            self.init(
-                "interrupted",
-                128 + error.signal,
-                "interrupted",
-                hint: "The checks up to then have changed nothing."
-            )
+        case let error as Interruption:
+            self.init("interrupted", 128 + error.signal, "interrupted", hint: error.state)
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
         case let error as MigrationVerificationFailure:

@@ -1,24 +1,23 @@
-import Foundation
 import MigrationKit
 import MigrationKitGRDB
+import Synchronization
 
 /// Shows on a terminal which step is running, and names the step that failed.
-final class RunProgress: @unchecked Sendable {
-    // `@unchecked`: the runner calls the observer on the database's thread; `lock` guards the state.
-    private let lock = NSLock()
-    private let showsLine: Bool
-    private var committed = 0
-    private var direction = MigrationEvent.Direction.forward
-    private var running = ""
-    private var failed: (identifier: String, isRollback: Bool)?
+final class RunProgress: Sendable {
+    private struct State {
+        var committed = 0
+        var direction = MigrationEvent.Direction.forward
+        var running = ""
+        var failed: (identifier: String, isRollback: Bool)?
+    }
 
+    private let state = Mutex(State())
+    private let context: CommandContext
     private let store: OpenStore
     private let cancellation = MigrationCancellation()
-    private let endsOnSignals: Bool
 
     init(context: CommandContext, store: OpenStore) {
-        showsLine = context.showsProgress
-        endsOnSignals = context.endsOnSignals
+        self.context = context
         self.store = store
     }
 
@@ -30,29 +29,29 @@ final class RunProgress: @unchecked Sendable {
     func watch<Result>(
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> Result
     ) throws -> Result {
-        defer { show(nil) }
-        let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
-        defer { signals?.stop() }
-        do {
-            return try run { options in
-                var options = options
-                options.cancellation = cancellation
-                options.observer = { [self] in note($0) }
-                return options
+        try context.endingOnSignals(
+            by: cancellation.cancel,
+            leaving: "What was not committed is undone. The next run goes on from there."
+        ) {
+            do {
+                return try run { options in
+                    var options = options
+                    options.cancellation = cancellation
+                    options.observer = { [self] in note($0) }
+                    return options
+                }
+            } catch {
+                let state = state.withLock { $0 }
+                guard let failed = state.failed, !(error is CancellationError) else { throw error }
+                throw MigrationStepFailure(
+                    identifier: failed.identifier,
+                    isRollback: failed.isRollback,
+                    committed: state.committed,
+                    hadTransaction: hadTransaction(failed.identifier),
+                    wasUnmanaged: isUnmanaged,
+                    underlying: error
+                )
             }
-        } catch let error as CancellationError {
-            throw signals?.received.map(MigrationInterruption.init) ?? error
-        } catch {
-            let (failed, committed) = lock.withLock { (self.failed, self.committed) }
-            guard let failed else { throw error }
-            throw MigrationStepFailure(
-                identifier: failed.identifier,
-                isRollback: failed.isRollback,
-                committed: committed,
-                hadTransaction: hadTransaction(failed.identifier),
-                wasUnmanaged: isUnmanaged,
-                underlying: error
-            )
         }
     }
 
@@ -72,38 +71,32 @@ final class RunProgress: @unchecked Sendable {
     private func note(_ event: MigrationEvent) {
         switch event {
         case .waiting(let holder):
-            show("waiting for another process\(holder.map { " (\($0))" } ?? "")")
+            context.showProgress("waiting for another process\(holder.map { " (\($0))" } ?? "")")
         case .runStarted(let direction, _):
-            lock.withLock { self.direction = direction }
+            state.withLock { $0.direction = direction }
         case .runFinished:
             break
         case .stepStarted(let identifier, let direction, let index, let count):
             let verb = direction == .forward ? "applying" : "rolling back"
             let line = "\(verb) \(identifier) (\(index) of \(count))"
-            lock.withLock { running = line }
-            show(line)
+            state.withLock { $0.running = line }
+            context.showProgress(line)
         case .stepContinues(_, let seconds):
-            show("\(lock.withLock { running }), \(duration(seconds))")
+            context.showProgress("\(state.withLock { $0.running }), \(duration(seconds))")
         case .stepFinished:
-            lock.withLock { committed += 1 }
+            state.withLock { $0.committed += 1 }
         case .stepFailed(let identifier, let direction):
-            lock.withLock { failed = (identifier, direction == .back) }
+            state.withLock { $0.failed = (identifier, direction == .back) }
         case .rolledBack(let identifiers):
-            lock.withLock {
-                committed -= identifiers.count
+            state.withLock { state in
+                state.committed -= identifiers.count
                 // The verification of the whole belongs to its last step.
-                if failed == nil, let last = identifiers.last {
-                    failed = (last, direction == .back)
+                if state.failed == nil, let last = identifiers.last {
+                    state.failed = (last, state.direction == .back)
                 }
             }
         case .verifying:
-            show("verifying")
+            context.showProgress("verifying")
         }
-    }
-
-    /// Replaces the line of progress; `nil` takes it away.
-    private func show(_ line: String?) {
-        guard showsLine else { return }
-        StandardError.showProgress(line)
     }
 }

@@ -3,7 +3,7 @@ import KeyStore
 import MigrationKitSQLCipher
 
 /// The options that name a database whose key is in the Secret Service, and nowhere else.
-struct StoredKeyDatabaseOptions: ParsableArguments {
+struct StoredKeyDatabaseOptions: ParsableArguments, CipherOptions {
     @Option(
         help: ArgumentHelp(
             "The database (or MIGRATIONKIT_DB_PATH in the environment).",
@@ -67,13 +67,7 @@ struct StoredKeyDatabaseOptions: ParsableArguments {
             keyStore: keychain.keyStore(in: context),
             service: service,
             account: account,
-            cipher: CipherSettings(
-                compatibility: cipherCompatibility ?? CipherSettings.current.compatibility,
-                pageSize: cipherPageSize,
-                kdfIterations: kdfIterations,
-                kdfAlgorithm: kdfAlgorithm,
-                hmacAlgorithm: hmacAlgorithm
-            ),
+            cipher: cipher(),
             timeout: 0,
             read: { try KeyResolver.key(of: $0, named: source, form: form) }
         )

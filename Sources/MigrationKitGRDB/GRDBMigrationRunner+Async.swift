@@ -225,10 +225,7 @@ extension GRDBMigrationRunner {
 
     // MARK: -
 
-    /// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
-    ///
-    /// A queue of its own, because on Linux tasks run on the threads of the global queues: work
-    /// that keeps those busy would keep the task from running that is to cancel it.
+    /// Runs work on a thread of its own, with a cancellation in its options.
     private func blocking<Value: Sendable>(
         _ options: MigrationOptions,
         _ work: @escaping @Sendable (MigrationOptions) throws -> Value
@@ -236,14 +233,8 @@ extension GRDBMigrationRunner {
         var options = options
         let cancellation = options.cancellation ?? MigrationCancellation()
         options.cancellation = cancellation
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue(label: "MigrationKit.run").async { [options] in
-                    continuation.resume(with: Result { try work(options) })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
+        return try await MigrationKitGRDB.blocking(cancellingBy: cancellation.cancel) { [options] in
+            try work(options)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKit
 
 /// The text of one SQL file, ready to be cut: valid UTF-8, without a byte order mark, with line
 /// feeds for line ends.

@@ -1,3 +1,5 @@
+import MigrationKit
+
 /// Where the statements and the markers of a file stand, found without running anything.
 struct SQLOutline {
     struct Statement: Equatable {

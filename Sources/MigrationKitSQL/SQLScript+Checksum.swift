@@ -1,4 +1,5 @@
 import CLibCrypto
+import MigrationKit
 
 extension SQLScript {
     /// Changes whenever the SQL does, and not with its comments, its white space or the semicolon

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import MigrationKit
 
 /// A part of a file that runs as a whole: what applies a step, or what takes it back.
 struct SQLScript: Sendable {

@@ -3,6 +3,10 @@ import Glibc
 
 /// A database's file as the operating system sees it. It is never opened here, except to create it.
 struct DatabaseFile {
+    /// What SQLite appends to a database's name for the files beside it.
+    /// <https://www.sqlite.org/tempfiles.html>
+    static let journalSuffixes = ["-wal", "-shm", "-journal"]
+
     /// The path as the caller gave it, for messages.
     let path: String
 
@@ -14,6 +18,21 @@ struct DatabaseFile {
         // Not normalized: `..` behind a link would then mean another folder.
         absolutePath =
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
+    /// a connection of one's own that does nothing just now.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
+    ///   ``DatabaseConversionError/openHere(path:)``.
+    func identityNotOpenHere() throws -> FileIdentity {
+        guard let identity = FileIdentity(absolutePath) else {
+            throw EncryptedDatabaseError.noSuchFile(path: path)
+        }
+        guard identity.ownDescriptorCount == 0 else {
+            throw DatabaseConversionError.openHere(path: path)
+        }
+        return identity
     }
 
     /// Whether the path can be a file's at all.
@@ -38,6 +57,15 @@ struct DatabaseFile {
         case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
         default: throw EncryptedDatabaseError.notADatabase(path: path)
         }
+    }
+
+    /// The file with its links resolved once: a link that is turned to another file meanwhile changes
+    /// nothing.
+    ///
+    /// - Throws: `EncryptedDatabaseError.noSuchFile` if there is none; as ``size()`` does.
+    func resolved() throws -> DatabaseFile {
+        guard try size() != nil else { throw EncryptedDatabaseError.noSuchFile(path: path) }
+        return DatabaseFile(resolvedPath)
     }
 
     /// Throws if the operating system won't let the file be opened as it is meant to be.

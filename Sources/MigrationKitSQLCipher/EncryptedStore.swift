@@ -1,7 +1,7 @@
-import Dispatch
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
 
 /// An app's encrypted database together with its key in a key store: one call for the launch.
 ///
@@ -193,10 +193,6 @@ public struct EncryptedStore: Sendable {
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "EncryptedStore", qos: .userInitiated).async {
-                continuation.resume(with: Result { try work() })
-            }
-        }
+        return try await blocking(work)
     }
 }

@@ -4,6 +4,7 @@ import GRDBSQLite
 import TestSupport
 import Testing
 
+import MigrationKit
 @testable import MigrationKitSQL
 
 @Suite struct SQLTokenizerTests {

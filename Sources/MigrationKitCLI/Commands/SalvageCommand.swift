@@ -1,7 +1,7 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct SalvageCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
+struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
@@ -39,26 +39,14 @@ struct SalvageCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
-    func validate() throws {
-        try checkInput(newKey)
-        try newKey.checkOptional(isPlaintext: encryption.noEncryption)
-    }
-
     func run(in context: CommandContext) throws {
-        let (path, form) = try namedForm(in: context, isPlaintext: encryption.noEncryption)
-        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
-        let timeout = try waiting.lockTimeout(in: context)
-        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+        let (path, report) = try copy(in: context) { path, form, newKey, options in
             try DatabaseSalvage(
                 path,
                 to: output,
                 form: form,
-                newKey: new,
-                options: .init(
-                    timeout: timeout,
-                    cancellation: cancellation,
-                    observer: observer
-                )
+                newKey: newKey,
+                options: options
             ).run()
         }
         if json {

@@ -5,6 +5,7 @@ import MigrationKitSQLCipher
 /// A command that writes a database anew.
 protocol ConversionCommand: KeyedFileCommand {
     var conversion: ConversionOptions { get }
+    var waiting: LockTimeoutOptions { get }
 }
 
 extension ConversionCommand {
@@ -15,20 +16,16 @@ extension ConversionCommand {
         in context: CommandContext,
         keyIsNew isNew: Bool = false
     ) throws -> (path: String, key: DatabaseKey, cipher: CipherSettings) {
-        context.settingsSource.use(settings.config)
-        context.warn(about: database.secret)
-        let options = try database.resolved(in: context)
-        guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        context.keySource.note(options.keySource)
-        defer { context.release(options.keySource) }
-        guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
-        let stored =
-            try isNew ? nil : options.storedKey(timeout: conversion.lockTimeout(in: context))
-        guard let key = try stored?.provenKey() ?? options.key() else {
-            throw MigrationCLIError.noKeyToConvert
+        try withNamedDatabase(in: context) { path, options in
+            guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
+            let stored =
+                try isNew ? nil : options.storedKey(timeout: waiting.lockTimeout(in: context))
+            guard let key = try stored?.provenKey() ?? options.key() else {
+                throw MigrationCLIError.noKeyToConvert
+            }
+            if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
+            return (path, key, options.cipher)
         }
-        if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
-        return (path, key, options.cipher)
     }
 
     /// Converts, shows how far it is, and tells what was done.
@@ -47,7 +44,7 @@ extension ConversionCommand {
         var options = DatabaseConversion.Options(
             outputPath: conversion.output,
             keptOriginalPath: conversion.keepOriginal,
-            timeout: try conversion.lockTimeout(in: context)
+            timeout: try waiting.lockTimeout(in: context)
         )
         let report = try ConversionProgress(context: context).watch { watched in
             watched(&options)
@@ -65,15 +62,7 @@ extension ConversionCommand {
             )
         }
         let target = conversion.output.map { " into \($0.printable)" } ?? ""
-        let tables = "\(report.tableCount) \(report.tableCount == 1 ? "table" : "tables")"
-        let rows = "\(report.rowCount) \(report.rowCount == 1 ? "row" : "rows")"
-        context.output(
-            """
-            \(deed) \(path.printable)\(target): \(tables) with \(rows), \
-            \(report.bytesAfter.byteCount), in \(duration(report.seconds)).
-            The new file was compared with the old one, and verified.
-            """
-        )
+        context.output("\(deed) \(path.printable)\(target): \(report.text)")
         if let original = conversion.keepOriginal {
             context.output("The original is kept in \(original.printable).")
         }
@@ -90,6 +79,18 @@ extension ConversionCommand {
             kdfAlgorithm: cipher.kdfAlgorithm,
             hmacAlgorithm: cipher.hmacAlgorithm
         )
+    }
+}
+
+extension ConversionReport {
+    /// For people: what is in the new file, and that it is right.
+    var text: String {
+        let tables = "\(tableCount) \(tableCount == 1 ? "table" : "tables")"
+        let rows = "\(rowCount) \(rowCount == 1 ? "row" : "rows")"
+        return """
+            \(tables) with \(rows), \(bytesAfter.byteCount), in \(duration(seconds)).
+            The new file was compared with the old one, and verified.
+            """
     }
 }
 

@@ -29,15 +29,6 @@ struct ConversionOptions: ParsableArguments {
     )
     var pageSize: Int?
 
-    @Option(
-        name: .customLong("lock-timeout"),
-        help: ArgumentHelp(
-            "How long to wait for others who have the database open; default: 30.",
-            valueName: "seconds"
-        )
-    )
-    var givenLockTimeout: Double?
-
     func validate() throws {
         if output != nil, keepOriginal != nil {
             throw ValidationError("With --output the database stays: leave out --keep-original.")
@@ -48,14 +39,5 @@ struct ConversionOptions: ParsableArguments {
                 "The page size is no power of two from 512 to 65536: \(pageSize)."
             )
         }
-        if let givenLockTimeout, !(givenLockTimeout >= 0) {
-            throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
-        }
-    }
-
-    /// How long to wait, in seconds, by the option or the settings file.
-    func lockTimeout(in context: CommandContext) throws -> Double {
-        try givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
-            ?? RunOptions.defaultLockTimeout
     }
 }

@@ -1,20 +1,19 @@
-import Foundation
 import MigrationKitSQLCipher
+import Synchronization
 
 /// Shows on a terminal how far a conversion is, and ends it by Ctrl-C.
-final class ConversionProgress: @unchecked Sendable {
-    // `@unchecked`: every access to the state holds the lock.
-    private let lock = NSLock()
-    private var phase: ConversionEvent.Phase?
-    private var start = ContinuousClock.now
+final class ConversionProgress: Sendable {
+    private struct State {
+        var phase: ConversionEvent.Phase?
+        var start = ContinuousClock.now
+    }
 
-    private let showsLine: Bool
-    private let endsOnSignals: Bool
+    private let state = Mutex(State())
+    private let context: CommandContext
     private let cancellation = ConversionCancellation()
 
     init(context: CommandContext) {
-        showsLine = context.showsProgress
-        endsOnSignals = context.endsOnSignals
+        self.context = context
     }
 
     /// Runs a conversion.
@@ -37,13 +36,11 @@ final class ConversionProgress: @unchecked Sendable {
             ConversionCancellation, @escaping @Sendable (ConversionEvent) -> Void
         ) throws -> Result
     ) throws -> Result {
-        defer { show(nil) }
-        let signals = endsOnSignals ? EndingSignals(cancellation.cancel) : nil
-        defer { signals?.stop() }
-        do {
-            return try run(cancellation) { [self] in note($0) }
-        } catch let error as CancellationError {
-            throw signals?.received.map { ConversionInterruption(signal: $0) } ?? error
+        try context.endingOnSignals(
+            by: cancellation.cancel,
+            leaving: "The database is as it was, and nothing is left of the new file."
+        ) {
+            try run(cancellation) { [self] in note($0) }
         }
     }
 
@@ -51,13 +48,13 @@ final class ConversionProgress: @unchecked Sendable {
         switch event {
         case .waiting(let processes):
             let names = processes.map(\.description).joined(separator: ", ")
-            show("waiting for \(names.isEmpty ? "another process" : names)")
+            context.showProgress("waiting for \(names.isEmpty ? "another process" : names)")
         case .progress(let phase, let done, let total):
-            let seconds = lock.withLock {
-                if self.phase != phase { (self.phase, start) = (phase, .now) }
-                return (ContinuousClock.now - start) / .seconds(1)
+            let seconds = state.withLock { state in
+                if state.phase != phase { state = State(phase: phase) }
+                return (ContinuousClock.now - state.start) / .seconds(1)
             }
-            show(Self.line(phase, done: done, total: total, seconds: seconds))
+            context.showProgress(Self.line(phase, done: done, total: total, seconds: seconds))
         }
     }
 
@@ -76,17 +73,6 @@ final class ConversionProgress: @unchecked Sendable {
         let left = Double(max(0, total - done)) / rate
         return parts + ", \(Int(rate).megabytes) MB/s, \(Int(left.rounded(.up))) s left"
     }
-
-    /// Replaces the line of progress; `nil` takes it away.
-    private func show(_ line: String?) {
-        guard showsLine else { return }
-        StandardError.showProgress(line)
-    }
-}
-
-/// A conversion that a signal has ended.
-struct ConversionInterruption: Error {
-    let signal: Int32
 }
 
 extension Int {

@@ -10,22 +10,23 @@ protocol KeyedFileCommand: ContextCommand {
 }
 
 extension KeyedFileCommand {
-    /// The database that is named, and how it is encrypted.
+    /// Puts the options together, and lets go of the key's descriptor in the end.
     ///
-    /// - Parameter isPlaintext: Whether it is said not to be encrypted.
-    func namedForm(
+    /// - Parameters:
+    ///   - isPlaintext: Whether the database is said not to be encrypted.
+    ///   - body: Gets the path and the options.
+    func withNamedDatabase<Value>(
         in context: CommandContext,
-        isPlaintext: Bool
-    ) throws -> (path: String, form: DatabaseForm) {
+        isPlaintext: Bool = false,
+        _ body: (_ path: String, MigrationDatabaseOpenOptions) throws -> Value
+    ) throws -> Value {
         context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        guard !isPlaintext else { return (path, .plaintext()) }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
-        guard let key = try options.key() else { throw MigrationCLIError.noKey }
-        return (path, .encrypted(key, cipher: options.cipher))
+        return try body(path, options)
     }
 
     /// Has a new passphrase typed once more: nobody sees what is typed, and one with a slip in it

@@ -1,13 +1,10 @@
-import Foundation
 import MigrationKitGRDB
+import Synchronization
 
 /// Prints each check as soon as it is done, shows on a terminal which one is running, and ends the
 /// verification by Ctrl-C.
-final class VerificationProgress: @unchecked Sendable {
-    // `@unchecked`: every access to the state holds the lock.
-    private let lock = NSLock()
-    private var done: [VerificationCheck] = []
-
+final class VerificationProgress: Sendable {
+    private let done = Mutex<[VerificationCheck]>([])
     private let context: CommandContext
     private let lines: Lines
     private let cancellation = MigrationCancellation()
@@ -23,45 +20,32 @@ final class VerificationProgress: @unchecked Sendable {
     }
 
     /// The checks that are done, also where the verification ends with an error.
-    var checks: [VerificationCheck] { lock.withLock { done } }
+    var checks: [VerificationCheck] { done.withLock { $0 } }
 
     /// Runs a verification.
     func watch(_ run: (VerificationOptions) throws -> [VerificationCheck]) throws {
-        defer { show(nil) }
-        let signals = context.endsOnSignals ? EndingSignals(cancellation.cancel) : nil
-        defer { signals?.stop() }
-        do {
+        try context.endingOnSignals(
+            by: cancellation.cancel,
+            leaving: "The checks up to then have changed nothing."
+        ) {
             _ = try run(
                 VerificationOptions(cancellation: cancellation, observer: { [self] in note($0) })
             )
-        } catch let error as CancellationError {
-            throw signals?.received.map { VerificationInterruption(signal: $0) } ?? error
         }
     }
 
     private func note(_ event: VerificationEvent) {
         switch event {
         case .checkStarted(let name):
-            show("checking: \(name)")
+            context.showProgress("checking: \(name)")
         case .checkContinues(let name, let seconds):
-            show("checking: \(name), \(duration(seconds))")
+            context.showProgress("checking: \(name), \(duration(seconds))")
         case .checkFinished(let check):
-            lock.withLock { done.append(check) }
-            show(nil)
+            done.withLock { $0.append(check) }
+            context.showProgress(nil)
             if lines != .none { context.output(check.text(hasTime: lines == .withTimes)) }
         }
     }
-
-    /// Replaces the line of progress; `nil` takes it away.
-    private func show(_ line: String?) {
-        guard context.showsProgress else { return }
-        StandardError.showProgress(line)
-    }
-}
-
-/// A verification that a signal has ended.
-struct VerificationInterruption: Error {
-    let signal: Int32
 }
 
 extension VerificationCheck {

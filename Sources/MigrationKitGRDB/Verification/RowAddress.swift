@@ -11,7 +11,7 @@ struct RowAddress {
         self.table = table
         let columns = try String.fetchAll(
             db,
-            sql: "SELECT lower(name) FROM pragma_table_xinfo(?, 'main')",
+            sql: "SELECT name FROM pragma_table_xinfo(?, 'main')",
             arguments: [table]
         )
         let isWithout = try Bool.fetchOne(
@@ -19,10 +19,7 @@ struct RowAddress {
             sql: "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?",
             arguments: [table]
         )
-        // A column of that name hides it. <https://www.sqlite.org/lang_createtable.html#rowid>
-        rowID =
-            isWithout ?? false
-            ? nil : ["rowid", "_rowid_", "oid"].first { !columns.contains($0) }
+        rowID = isWithout ?? false ? nil : rowidName(besides: columns)
     }
 
     /// A query for the addresses of the rows that a condition holds for.

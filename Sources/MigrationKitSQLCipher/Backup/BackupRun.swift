@@ -17,12 +17,7 @@ struct BackupRun {
         options = backup.options
         monitor = options.monitor
         target = try form.with(backup.newKey, of: backup.path)
-        let named = DatabaseFile(backup.path)
-        guard try named.size() != nil else {
-            throw EncryptedDatabaseError.noSuchFile(path: backup.path)
-        }
-        // Resolved once: a link that is turned to another file meanwhile changes nothing.
-        file = DatabaseFile(named.resolvedPath)
+        file = try DatabaseFile(backup.path).resolved()
         output = try ConversionFolder.freePlace(backup.outputPath)
     }
 

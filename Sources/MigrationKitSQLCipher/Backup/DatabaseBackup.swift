@@ -1,4 +1,5 @@
 import KeyStore
+import MigrationKitGRDB
 
 /// Copies a database into a new file, while others go on using it.
 ///
@@ -79,6 +80,8 @@ public struct DatabaseBackup: Sendable {
         var backup = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         backup.options.cancellation = cancellation
-        return try await cancellation.whileRunning { [backup] in try backup.run() }
+        return try await blocking(cancellingBy: cancellation.cancel) { [backup] in
+            try backup.run()
+        }
     }
 }

@@ -1,4 +1,5 @@
 import KeyStore
+import MigrationKitGRDB
 
 /// Puts a backup in a database's place.
 ///
@@ -82,6 +83,8 @@ public struct DatabaseRestore: Sendable {
         var restore = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         restore.options.cancellation = cancellation
-        return try await cancellation.whileRunning { [restore] in try restore.run() }
+        return try await blocking(cancellingBy: cancellation.cancel) { [restore] in
+            try restore.run()
+        }
     }
 }

@@ -18,14 +18,8 @@ final class OccupiedPlace: HeldDatabase {
     init(_ file: DatabaseFile, isKept: Bool, monitor: ConversionMonitor) throws {
         self.file = file
         self.monitor = monitor
-        guard let identity = FileIdentity(file.absolutePath) else {
-            throw EncryptedDatabaseError.noSuchFile(path: file.path)
-        }
+        let identity = try file.identityNotOpenHere()
         self.identity = identity
-        // SQLite's locks say nothing of a connection of one's own that does nothing just now.
-        guard identity.ownDescriptorCount == 0 else {
-            throw DatabaseConversionError.openHere(path: file.path)
-        }
         if isKept { try file.checkLog() }
         held = try monitor.waiting(for: identity.otherProcesses) { try Self.hold(file) }
         guard held != nil else {

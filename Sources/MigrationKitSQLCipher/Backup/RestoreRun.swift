@@ -16,15 +16,10 @@ struct RestoreRun {
         options = restore.options
         monitor = options.monitor
         target = try form.with(restore.newKey, of: restore.backupPath)
-        let backup = DatabaseFile(restore.backupPath)
-        guard try backup.size() != nil else {
-            throw EncryptedDatabaseError.noSuchFile(path: restore.backupPath)
-        }
-        self.backup = DatabaseFile(backup.resolvedPath)
+        backup = try DatabaseFile(restore.backupPath).resolved()
         let named = DatabaseFile(restore.path)
         try named.checkLink()
-        // Resolved once: a link that is turned to another file meanwhile changes nothing.
-        file = try named.size() == nil ? named : DatabaseFile(named.resolvedPath)
+        file = try named.size() == nil ? named : named.resolved()
         original = try restore.keptOriginalPath.map(ConversionFolder.freePlace)
     }
 

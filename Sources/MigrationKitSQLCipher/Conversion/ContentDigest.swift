@@ -1,5 +1,6 @@
 import CSQLCipher
 import GRDB
+import MigrationKitGRDB
 
 /// Everything in a database that a copy must have as well: its schema, what stands in its header,
 /// and of every table the number of rows and a digest over them.
@@ -76,8 +77,8 @@ struct ContentDigest: Equatable {
         let rowid = try rowidName(of: table, columns: columns.all, in: db)
         // Without an index, SQLite goes through the table itself, in the order of its keys.
         let sql = """
-            SELECT \(([rowid].compactMap { $0 } + columns.stored.map(\.quoted)).joined(separator: ", ")) \
-            FROM main.\(table.quoted) NOT INDEXED\(rowid.map { " ORDER BY \($0)" } ?? "")
+            SELECT \(([rowid].compactMap { $0 } + columns.stored.map(\.quotedName)).joined(separator: ", ")) \
+            FROM main.\(table.quotedName) NOT INDEXED\(rowid.map { " ORDER BY \($0)" } ?? "")
             """
         var statement: OpaquePointer?
         let connection = db.sqliteConnection
@@ -125,8 +126,7 @@ struct ContentDigest: Equatable {
             arguments: [table]
         )
         guard hasNone != true else { return nil }
-        let taken = Set(columns.map { $0.lowercased() })
-        return ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+        return MigrationKitGRDB.rowidName(besides: columns)
     }
 
     private static func check(_ code: Int32, _ connection: OpaquePointer?) throws {
@@ -138,12 +138,5 @@ struct ContentDigest: Equatable {
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
             message: String(cString: sqlite3_errmsg(connection))
         )
-    }
-}
-
-extension String {
-    /// The name in quotation marks, for SQL.
-    fileprivate var quoted: String {
-        "\"" + replacing("\"", with: "\"\"") + "\""
     }
 }

@@ -11,8 +11,6 @@ struct ConversionFolder {
     let path: String
     private let prefix: String
 
-    private static let journalSuffixes = ["-wal", "-shm", "-journal"]
-
     /// - Parameters:
     ///   - path: A file in the folder.
     ///   - database: The database's path, whose name the files have in theirs.
@@ -28,14 +26,15 @@ struct ConversionFolder {
     /// <https://www.sqlite.org/tempfiles.html>
     static func freePlace(_ path: String) throws -> DatabaseFile {
         let name = URL(fileURLWithPath: path).lastPathComponent
-        for suffix in journalSuffixes + [FileLock.migrationSuffix]
+        for suffix in DatabaseFile.journalSuffixes + [FileLock.migrationSuffix]
         where name.hasSuffix(suffix) && name != suffix {
             throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
         }
         let file = try freeName(path)
         var status = stat()
         // It may be all that is left of a database; and SQLite would take it for the new one's.
-        for suffix in journalSuffixes where lstat(file.absolutePath + suffix, &status) == 0 {
+        for suffix in DatabaseFile.journalSuffixes
+        where lstat(file.absolutePath + suffix, &status) == 0 {
             throw DatabaseConversionError.exists(path: path + suffix)
         }
         return file
@@ -79,7 +78,7 @@ struct ConversionFolder {
 
     /// Removes what SQLite may have put beside a file.
     func removeJournals(of file: String) {
-        for suffix in Self.journalSuffixes { unlink(file + suffix) }
+        for suffix in DatabaseFile.journalSuffixes { unlink(file + suffix) }
     }
 
     /// Removes the files of runs that were killed.
@@ -95,7 +94,9 @@ struct ConversionFolder {
             let rest = name.dropFirst(prefix.count)
             let digits = rest.prefix { $0.isHexDigit }
             return !digits.isEmpty
-                && ([""] + Self.journalSuffixes).contains { $0 == rest.dropFirst(digits.count) }
+                && ([""] + DatabaseFile.journalSuffixes).contains {
+                    $0 == rest.dropFirst(digits.count)
+                }
         }
     }
 

@@ -159,6 +159,23 @@ final class ConversionMonitor: Sendable {
         }
     }
 
+    /// Waits until no other process has a file open, with or without a lock.
+    ///
+    /// - Throws: ``DatabaseConversionError/inUse(path:by:)`` after the timeout.
+    func waitUntilUnused(_ file: DatabaseFile, _ identity: FileIdentity) throws {
+        var others: [OpenProcess] = []
+        let isUnused = try waiting(
+            for: { others },
+            {
+                others = identity.otherProcesses()
+                return others.isEmpty ? true : nil
+            }
+        )
+        guard isUnused != nil else {
+            throw DatabaseConversionError.inUse(path: file.path, by: others)
+        }
+    }
+
     /// Runs `body` under the lock under which a database is migrated, too.
     func underMigrationLock<Value>(
         of file: DatabaseFile,

@@ -19,12 +19,7 @@ struct ConversionRun {
             cancellation: options.cancellation,
             observer: options.observer
         )
-        let named = DatabaseFile(path)
-        guard try named.size() != nil else {
-            throw EncryptedDatabaseError.noSuchFile(path: path)
-        }
-        // Resolved once: a link that is turned to another file meanwhile changes nothing.
-        file = DatabaseFile(named.resolvedPath)
+        file = try DatabaseFile(path).resolved()
         output = try options.outputPath.map(ConversionFolder.freePlace)
         original =
             try output == nil ? options.keptOriginalPath.map(ConversionFolder.freePlace) : nil

@@ -28,14 +28,8 @@ final class ConversionSource: HeldDatabase {
         self.file = file
         self.form = form
         self.monitor = monitor
-        guard let identity = FileIdentity(file.absolutePath) else {
-            throw EncryptedDatabaseError.noSuchFile(path: file.path)
-        }
+        let identity = try file.identityNotOpenHere()
         self.identity = identity
-        // SQLite's locks say nothing of a connection of one's own that does nothing just now.
-        guard identity.ownDescriptorCount == 0 else {
-            throw DatabaseConversionError.openHere(path: file.path)
-        }
         // It is emptied and removed, with whatever SQLite doesn't see in it.
         try file.checkLog()
 

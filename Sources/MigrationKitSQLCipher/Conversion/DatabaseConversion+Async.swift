@@ -1,3 +1,5 @@
+import MigrationKitGRDB
+
 extension DatabaseConversion {
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
     /// is cancelled, the conversion ends with a `CancellationError`, and the source is as it was.
@@ -9,6 +11,8 @@ extension DatabaseConversion {
         var conversion = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         conversion.options.cancellation = cancellation
-        return try await cancellation.whileRunning { [conversion] in try conversion.run() }
+        return try await blocking(cancellingBy: cancellation.cancel) { [conversion] in
+            try conversion.run()
+        }
     }
 }

@@ -22,17 +22,7 @@ extension HeldDatabase {
     /// Waits until no other process has the file open: one that has it so without a lock would go
     /// on writing to a file that has no name any more.
     func waitUntilUnused() throws {
-        var others: [OpenProcess] = []
-        let isUnused = try monitor.waiting(
-            for: { others },
-            {
-                others = identity.otherProcesses()
-                return others.isEmpty ? true : nil
-            }
-        )
-        guard isUnused != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: others)
-        }
+        try monitor.waitUntilUnused(file, identity)
     }
 
     /// Puts a new file in the place of the database, and ends this. A process that ends anywhere in

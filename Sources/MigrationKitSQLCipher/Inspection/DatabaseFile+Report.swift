@@ -18,7 +18,7 @@ extension DatabaseFile {
 
     /// The files that SQLite keeps beside it.
     var journals: [JournalFile] {
-        ["-wal", "-shm", "-journal"].compactMap { suffix in
+        Self.journalSuffixes.compactMap { suffix in
             let path = resolvedPath + suffix
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }

@@ -1,5 +1,5 @@
-import Dispatch
 import KeyStore
+import MigrationKitGRDB
 
 extension EncryptedDatabase {
     /// Tells what a file is, and with a key what is in it.
@@ -65,19 +65,14 @@ extension EncryptedDatabase {
         checksPages: Bool = true
     ) async throws -> FileReport {
         try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "EncryptedDatabase.inspect", qos: .userInitiated).async {
-                let result = Result { () throws -> FileReport in
-                    try inspect(
-                        path,
-                        key: key,
-                        cipher: cipher,
-                        countsRows: countsRows,
-                        checksPages: checksPages
-                    )
-                }
-                continuation.resume(with: result)
-            }
+        return try await blocking {
+            try inspect(
+                path,
+                key: key,
+                cipher: cipher,
+                countsRows: countsRows,
+                checksPages: checksPages
+            )
         }
     }
 }

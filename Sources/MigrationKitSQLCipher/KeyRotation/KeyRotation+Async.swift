@@ -1,4 +1,4 @@
-import Dispatch
+import MigrationKitGRDB
 
 extension KeyRotation {
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
@@ -12,15 +12,8 @@ extension KeyRotation {
         var rotation = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         rotation.options.cancellation = cancellation
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                // A queue of its own: on Linux tasks run on the threads of the global ones.
-                DispatchQueue(label: "MigrationKit.rotation").async { [rotation] in
-                    continuation.resume(with: Result { try rotation.run() })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
+        return try await blocking(cancellingBy: cancellation.cancel) { [rotation] in
+            try rotation.run()
         }
     }
 }

@@ -1,3 +1,5 @@
+import MigrationKitGRDB
+
 extension DatabaseSalvage {
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
     /// is cancelled, it ends with a `CancellationError`, and nothing is left of the new file.
@@ -9,6 +11,8 @@ extension DatabaseSalvage {
         var salvage = self
         let cancellation = options.cancellation ?? ConversionCancellation()
         salvage.options.cancellation = cancellation
-        return try await cancellation.whileRunning { [salvage] in try salvage.run() }
+        return try await blocking(cancellingBy: cancellation.cancel) { [salvage] in
+            try salvage.run()
+        }
     }
 }

@@ -13,14 +13,9 @@ struct SalvageRun {
     init(_ salvage: DatabaseSalvage) throws {
         self.salvage = salvage
         monitor = salvage.options.monitor
-        let named = DatabaseFile(salvage.path)
-        switch try named.size() {
-        case nil: throw EncryptedDatabaseError.noSuchFile(path: salvage.path)
-        case 0: throw EncryptedDatabaseError.empty(path: salvage.path)
-        default: try named.checkAccess(forWriting: false)
-        }
-        // Resolved once: a link that is turned to another file meanwhile changes nothing.
-        file = DatabaseFile(named.resolvedPath)
+        file = try DatabaseFile(salvage.path).resolved()
+        guard try file.size() != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
+        try file.checkAccess(forWriting: false)
         output = try ConversionFolder.freePlace(salvage.outputPath)
     }
 
@@ -43,37 +38,15 @@ struct SalvageRun {
         }
     }
 
-    // MARK: - Before
-
-    /// Waits until nobody has the file open, who might be writing to it.
-    private func waitUntilUnused() throws -> FileIdentity {
-        guard let identity = FileIdentity(file.absolutePath) else {
-            throw EncryptedDatabaseError.noSuchFile(path: file.path)
-        }
-        guard identity.ownDescriptorCount == 0 else {
-            throw DatabaseConversionError.openHere(path: file.path)
-        }
-        var others: [OpenProcess] = []
-        let isUnused = try monitor.waiting(
-            for: { others },
-            {
-                others = identity.otherProcesses()
-                return others.isEmpty ? true : nil
-            }
-        )
-        guard isUnused != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: others)
-        }
-        return identity
-    }
-
-    // MARK: - The Salvage
+    // MARK: -
 
     private func bringBack() throws -> SalvageReport {
         // Named after the output, whose lock is held: nobody uses those of a killed run.
         let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
         folder.removeLeftovers()
-        let identity = try waitUntilUnused()
+        let identity = try file.identityNotOpenHere()
+        // Whoever has it open might be writing to it.
+        try monitor.waitUntilUnused(file, identity)
         let stamp = file.stamp
         guard let bytes = try UntouchedFile(file.absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)

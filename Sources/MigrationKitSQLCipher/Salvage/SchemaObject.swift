@@ -1,3 +1,5 @@
+import MigrationKitGRDB
+
 /// A row of `sqlite_schema`. <https://www.sqlite.org/schematab.html>
 struct SchemaObject: Equatable {
     enum Kind: String {
@@ -52,13 +54,8 @@ struct SchemaObject: Equatable {
 
     /// The module's name, if it is a virtual table.
     var module: String? {
-        guard kind == .table, root == 0, let sql,
-            let match = sql.firstMatch(
-                of: /(?i)^\s*CREATE\s+VIRTUAL\s+TABLE\b.*?\bUSING\s+"?([a-z_0-9]+)"?/
-                    .dotMatchesNewlines()
-            )
-        else { return nil }
-        return match.1.lowercased()
+        guard kind == .table, root == 0, let sql else { return nil }
+        return SchemaText(sql).module
     }
 
     /// Whether the table's rows are in a b-tree of an index.

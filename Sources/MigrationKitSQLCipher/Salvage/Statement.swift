@@ -139,10 +139,3 @@ extension DatabaseError {
         }
     }
 }
-
-extension String {
-    /// The name in quotation marks, for SQL.
-    var quotedName: String {
-        "\"" + replacing("\"", with: "\"\"") + "\""
-    }
-}

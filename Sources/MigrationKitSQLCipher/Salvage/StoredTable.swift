@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitGRDB
 
 /// How a table of the new file keeps its rows.
 struct StoredTable {
@@ -76,11 +77,10 @@ struct StoredTable {
         let alias =
             hasRowID && primary == nil && keys.count == 1
             ? order.firstIndex(of: keys[0]) : nil
-        let taken = Set(rows.map { row -> String in (row[0] as String).lowercased() })
         rowidName =
             hasRowID
             ? alias.map { columns[$0].name.quotedName }
-                ?? ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
+                ?? MigrationKitGRDB.rowidName(besides: rows.map { $0[0] })
             : nil
         self.columns = columns
         self.alias = alias

@@ -1,4 +1,3 @@
-import Dispatch
 import MigrationKitGRDB
 
 extension DatabaseVerification {
@@ -11,15 +10,8 @@ extension DatabaseVerification {
         var verification = self
         let cancellation = options.cancellation ?? MigrationCancellation()
         verification.options.cancellation = cancellation
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                // A queue of its own: on Linux tasks run on the threads of the global ones.
-                DispatchQueue(label: "MigrationKit.verification").async { [verification] in
-                    continuation.resume(with: Result { try verification.run() })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
+        return try await blocking(cancellingBy: cancellation.cancel) { [verification] in
+            try verification.run()
         }
     }
 }

@@ -17,7 +17,7 @@ struct FileModes {
     func outcome() -> VerificationOutcome {
         var outcome = VerificationOutcome()
         let owner = FileIdentity(path)?.owner
-        for suffix in ["", "-wal", "-shm", "-journal"] {
+        for suffix in [""] + DatabaseFile.journalSuffixes {
             let path = path + suffix
             guard let file = FileIdentity(path) else { continue }
             if file.mode & (isEncrypted ? 0o077 : 0o002) != 0 {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import MigrationKitSQLCipher
 
-struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
+struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
@@ -49,35 +49,18 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
-    func validate() throws {
-        try checkInput(newKey)
-        try newKey.checkOptional(isPlaintext: encryption.noEncryption)
-    }
-
     func run(in context: CommandContext) throws {
-        let (path, form) = try namedForm(in: context, isPlaintext: encryption.noEncryption)
-        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
-        let timeout = try waiting.lockTimeout(in: context)
-        if keepOriginal == nil, Self.hasContent(path) {
-            try context.confirm(
-                "Replace \(path) by the backup \(from)? What is in it now is lost.",
-                isAnswered: yes,
-                noPrompt: database.keychain.noPrompt,
-                else: MigrationCLIError.needsConfirmation(deed: "the database is replaced")
-            )
-        }
-        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+        let (path, report) = try copy(
+            in: context,
+            confirm: { try confirm($0, in: context) }
+        ) { path, form, newKey, options in
             try DatabaseRestore(
                 path,
                 from: from,
                 form: form,
-                newKey: new,
+                newKey: newKey,
                 keptOriginalPath: keepOriginal,
-                options: .init(
-                    timeout: timeout,
-                    cancellation: cancellation,
-                    observer: observer
-                )
+                options: options
             ).run()
         }
         let notes = [ConversionNote.otherNames(report.otherNameCount)].compactMap { $0 }
@@ -98,6 +81,16 @@ struct RestoreCommand<Migrations: MigrationsOptions>: KeyedFileCommand {
         }
         context.tell(findings: report.findings, of: path)
         context.tell(notes)
+    }
+
+    private func confirm(_ path: String, in context: CommandContext) throws {
+        guard keepOriginal == nil, Self.hasContent(path) else { return }
+        try context.confirm(
+            "Replace \(path) by the backup \(from)? What is in it now is lost.",
+            isAnswered: yes,
+            noPrompt: database.keychain.noPrompt,
+            else: MigrationCLIError.needsConfirmation(deed: "the database is replaced")
+        )
     }
 
     /// Whether there is a file with something to lose.

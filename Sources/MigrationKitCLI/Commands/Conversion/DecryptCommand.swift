@@ -18,6 +18,7 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     var yes = false
 
     @OptionGroup var conversion: ConversionOptions
+    @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
 

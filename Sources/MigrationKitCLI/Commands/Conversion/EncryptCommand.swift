@@ -20,6 +20,7 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     }
 
     @OptionGroup var conversion: ConversionOptions
+    @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
 

@@ -21,6 +21,7 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     }
 
     @OptionGroup var conversion: ConversionOptions
+    @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
 

@@ -15,6 +15,7 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand {
     }
 
     @OptionGroup var conversion: ConversionOptions
+    @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
 

@@ -36,15 +36,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var keepOriginal: String?
 
-    @Option(
-        name: .customLong("lock-timeout"),
-        help: ArgumentHelp(
-            "How long to wait for others who have the database open; default: 30.",
-            valueName: "seconds"
-        )
-    )
-    var givenLockTimeout: Double?
-
+    @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -58,9 +50,6 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
                     + "or --discard-old-key."
             )
         }
-        if let givenLockTimeout, !(givenLockTimeout >= 0) {
-            throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
-        }
     }
 
     func run(in context: CommandContext) throws {
@@ -68,8 +57,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         let stored = try database.storedKey(in: context)
         var options = try DatabaseConversion.Options(
             keptOriginalPath: keepOriginal,
-            timeout: givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
-                ?? RunOptions.defaultLockTimeout
+            timeout: waiting.lockTimeout(in: context)
         )
         let report = try ConversionProgress(context: context).watch { watched in
             watched(&options)
@@ -84,14 +72,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
             )
         }
         defer { context.tell(notes) }
-        let conversion = report.conversion
-        let tables = "\(conversion.tableCount) \(conversion.tableCount == 1 ? "table" : "tables")"
-        let rows = "\(conversion.rowCount) \(conversion.rowCount == 1 ? "row" : "rows")"
         context.output(
             """
-            Rotated the key of \(stored.path.printable): \(tables) with \(rows), \
-            \(conversion.bytesAfter.byteCount), in \(duration(conversion.seconds)).
-            The new file was compared with the old one, and verified.
+            Rotated the key of \(stored.path.printable): \(report.conversion.text)
             The new key: \(report.item.summaryLine)
             """
         )

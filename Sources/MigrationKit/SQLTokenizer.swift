@@ -1,6 +1,6 @@
 /// A piece of SQL text, as SQLite's own tokenizer cuts it.
-struct SQLToken: Equatable {
-    enum Kind: Equatable {
+package struct SQLToken: Equatable {
+    package enum Kind: Equatable {
         /// White space, or a byte order mark in the middle of the text, which SQLite skips too.
         case space
         /// `-- ...`, without the line end.
@@ -18,9 +18,9 @@ struct SQLToken: Equatable {
         case unterminated
     }
 
-    let kind: Kind
+    package let kind: Kind
     /// Where the token stands in the bytes of the text.
-    let range: Range<Int>
+    package let range: Range<Int>
 }
 
 /// Cuts SQL text into tokens, in one pass and in linear time.
@@ -30,7 +30,7 @@ struct SQLToken: Equatable {
 ///
 /// The rules are those of <https://www.sqlite.org/lang_expr.html#literal_values_constants_>,
 /// <https://www.sqlite.org/lang_comment.html> and <https://www.sqlite.org/lang_keywords.html>.
-struct SQLTokenizer: IteratorProtocol, Sequence {
+package struct SQLTokenizer: IteratorProtocol, Sequence {
     private let text: [UInt8]
     private let end: Int
     private var position: Int
@@ -38,13 +38,13 @@ struct SQLTokenizer: IteratorProtocol, Sequence {
     /// - Parameters:
     ///   - text: The bytes of the text, in UTF-8.
     ///   - range: The part of it to cut, all by default.
-    init(_ text: [UInt8], in range: Range<Int>? = nil) {
+    package init(_ text: [UInt8], in range: Range<Int>? = nil) {
         self.text = text
         self.position = range?.lowerBound ?? 0
         self.end = range?.upperBound ?? text.count
     }
 
-    mutating func next() -> SQLToken? {
+    package mutating func next() -> SQLToken? {
         guard position < end else { return nil }
         let start = position
         let kind = scan()
@@ -133,68 +133,6 @@ struct SQLTokenizer: IteratorProtocol, Sequence {
             true
         default:
             false
-        }
-    }
-}
-
-/// Follows the tokens of a statement, and knows where it ends.
-///
-/// A statement ends with a semicolon, and `CREATE TRIGGER` with the semicolon behind the `END`
-/// that itself follows a semicolon: the rule of
-/// <https://www.sqlite.org/c3ref/complete.html>. So the `END` of a `CASE` ends nothing.
-struct SQLStatementBoundary {
-    private enum State {
-        /// Nothing but space so far.
-        case start
-        /// Behind `EXPLAIN`, which may precede any statement.
-        case explain
-        /// Behind `CREATE`, with or without `TEMP`.
-        case create
-        /// In a statement that ends with the next semicolon.
-        case plain
-        /// In the body of a trigger, behind something other than a semicolon.
-        case trigger
-        /// In the body of a trigger, behind a semicolon.
-        case triggerStatementEnd
-        /// Behind the `END` of a trigger.
-        case triggerEnd
-    }
-
-    private var state = State.start
-
-    /// Whether a comment that comes now would stand inside a trigger's body.
-    var isInTriggerBody: Bool {
-        state == .trigger || state == .triggerStatementEnd
-    }
-
-    /// Whether the text may stop here: no trigger waits for its `END`.
-    var isComplete: Bool {
-        state == .start
-    }
-
-    /// Takes the next token. Space and comments change nothing.
-    ///
-    /// - Parameters:
-    ///   - kind: The token's kind.
-    ///   - word: The token in upper case, if it is a word.
-    mutating func take(_ kind: SQLToken.Kind, word: String?) {
-        switch kind {
-        case .space, .lineComment, .blockComment: return
-        case .semicolon: state = isInTriggerBody ? .triggerStatementEnd : .start
-        case .word, .quoted, .symbol, .unterminated: state = next(word: word)
-        }
-    }
-
-    private func next(word: String?) -> State {
-        switch (state, word) {
-        case (.start, "EXPLAIN"): .explain
-        case (.start, "CREATE"), (.explain, "CREATE"): .create
-        case (.explain, _): .explain
-        case (.create, "TEMP"), (.create, "TEMPORARY"): .create
-        case (.create, "TRIGGER"): .trigger
-        case (.triggerStatementEnd, "END"): .triggerEnd
-        case (.start, _), (.create, _), (.plain, _): .plain
-        case (.trigger, _), (.triggerStatementEnd, _), (.triggerEnd, _): .trigger
         }
     }
 }

@@ -1,0 +1,48 @@
+import ArgumentParser
+import KeyStore
+import MigrationKitSQLCipher
+
+/// A command that brings what is in a database into another file, with the same or another key.
+protocol CopyCommand: KeyedFileCommand {
+    var waiting: LockTimeoutOptions { get }
+    var newKey: NewKeyOptions { get }
+    var encryption: EncryptionOptions { get }
+}
+
+extension CopyCommand {
+    func validate() throws {
+        try checkInput(newKey)
+        try newKey.checkOptional(isPlaintext: encryption.noEncryption)
+    }
+
+    /// Gets the keys, copies, and shows how far it is.
+    ///
+    /// - Parameters:
+    ///   - confirm: Asks, or throws, before anything is done.
+    ///   - copy: Gets the database that is named, the form and the new key of what is copied, and
+    ///     the options.
+    /// - Returns: The database that is named, and what was done.
+    func copy<Report>(
+        in context: CommandContext,
+        confirm: (_ path: String) throws -> Void = { _ in },
+        _ copy: (String, DatabaseForm, DatabaseKey?, DatabaseBackup.Options) throws -> Report
+    ) throws -> (path: String, report: Report) {
+        let isPlaintext = encryption.noEncryption
+        let (path, form) = try withNamedDatabase(in: context, isPlaintext: isPlaintext) {
+            path,
+            options in
+            guard !isPlaintext else { return (path, DatabaseForm.plaintext()) }
+            guard let key = try options.key() else { throw MigrationCLIError.noKey }
+            return (path, .encrypted(key, cipher: options.cipher))
+        }
+        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
+        var options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
+        try confirm(path)
+        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+            options.cancellation = cancellation
+            options.observer = observer
+            return try copy(path, form, new, options)
+        }
+        return (path, report)
+    }
+}

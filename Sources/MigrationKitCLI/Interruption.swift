@@ -1,0 +1,40 @@
+import Foundation
+
+/// A run that a signal has ended.
+struct Interruption: Error {
+    let signal: Int32
+
+    /// What is so now, for people.
+    let state: String
+}
+
+extension CommandContext {
+    /// Runs what Ctrl-C, and the other signals that ask a program to end, end in good order. The
+    /// line of progress is gone after it.
+    ///
+    /// - Parameters:
+    ///   - cancel: Asks the run for its end.
+    ///   - state: What is so after that, for people.
+    ///   - run: The run, which ends with a `CancellationError` where it is asked to.
+    /// - Throws: ``Interruption`` where a signal came; everything else as it is.
+    func endingOnSignals<Value>(
+        by cancel: @escaping @Sendable () -> Void,
+        leaving state: String,
+        _ run: () throws -> Value
+    ) throws -> Value {
+        defer { showProgress(nil) }
+        let signals = endsOnSignals ? EndingSignals(cancel) : nil
+        defer { signals?.stop() }
+        do {
+            return try run()
+        } catch let error as CancellationError {
+            throw signals?.received.map { Interruption(signal: $0, state: state) } ?? error
+        }
+    }
+
+    /// Replaces the line of progress on a terminal; `nil` takes it away.
+    func showProgress(_ line: String?) {
+        guard showsProgress else { return }
+        StandardError.showProgress(line)
+    }
+}
