@@ -44,7 +44,8 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         cancellation = options.cancellation
         // It reads each table once, and beside it of the parents what is referred to.
         cacheLimit = min(options.pageCacheLimit / 4, Self.largestCache)
-        DispatchQueue.global().async(group: end) { [self] in
+        // A thread of its own: those of the global queues may all be waiting, such as for this.
+        DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
             outcome = try? reading(path) { db in
                 try db.withPageCache(of: cacheLimit) {
                     try watching(db) { try GRDBMigrationVerifier.foreignKeys(in: db) }

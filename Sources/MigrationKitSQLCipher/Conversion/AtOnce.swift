@@ -10,7 +10,8 @@ func atOnce<First, Second: Sendable>(
 ) -> (first: Result<First, any Error>, second: Result<Second, any Error>) {
     let other = OtherWork<Second>()
     let end = DispatchGroup()
-    DispatchQueue.global().async(group: end) { other.run(second) }
+    // A thread of its own: those of the global queues may all be waiting, such as for this.
+    DispatchQueue(label: "MigrationKit.atOnce").async(group: end) { other.run(second) }
     let result = Result(catching: first)
     end.wait()
     return (result, other.result)
