@@ -51,7 +51,10 @@ struct ConversionRun {
         try monitor.underMigrationLock(of: file, body)
     }
 
-    private func openingOptions(of form: DatabaseForm) -> EncryptedDatabase.Options {
+    private func openingOptions(
+        of form: DatabaseForm,
+        isExclusive: Bool
+    ) -> EncryptedDatabase.Options {
         var opening = EncryptedDatabase.Options(
             cipher: form.cipher,
             // What is waited for is waited for outside, where it can be cancelled.
@@ -59,7 +62,7 @@ struct ConversionRun {
             functions: options.functions,
             collations: options.collations
         )
-        opening.isExclusive = true
+        opening.isExclusive = isExclusive
         return opening
     }
 
@@ -83,7 +86,7 @@ struct ConversionRun {
         let source = try ConversionSource(
             file,
             form: form,
-            options: openingOptions(of: form),
+            options: openingOptions(of: form, isExclusive: true),
             monitor: monitor
         )
         guard conversion.isUpgrade, form == conversion.target else { return source }
@@ -115,7 +118,8 @@ struct ConversionRun {
         let copy = ConversionCopy(
             path: temporary,
             form: conversion.target,
-            options: openingOptions(of: conversion.target),
+            // Nobody else knows of the file, which several connections look through.
+            options: openingOptions(of: conversion.target, isExclusive: false),
             monitor: monitor
         )
         try copy.fill(from: source)
@@ -139,7 +143,8 @@ struct ConversionRun {
             bytesAfter: bytesAfter,
             tableCount: content.tables.count,
             rowCount: content.rowCount,
-            seconds: (.now - start) / .seconds(1)
+            seconds: (.now - start) / .seconds(1),
+            phaseSeconds: monitor.phaseSeconds
         )
     }
 }
