@@ -16,6 +16,12 @@ extension EncryptedDatabaseError {
             The key is right. Say --cipher-compatibility \(version), or convert the file with \
             '\(program) upgrade'.
             """
+        case .wrongKey:
+            """
+            \(recoverySuggestion ?? "")
+            If you are sure of the key, '\(program) salvage' looks for a flipped bit in the first \
+            bytes, and brings what it can read into a new file.
+            """
         case .damaged:
             """
             It is not the key: that is right, or none is needed. Keep a copy of the file. \

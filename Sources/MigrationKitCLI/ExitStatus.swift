@@ -13,7 +13,10 @@ enum ExitStatus {
         (74, "input/output error"),
         (75, "database busy"),
         (77, "key or permission refused"),
+        (129, "ended by a hangup"),
         (130, "interrupted"),
+        (141, "done, but nobody read the output"),
+        (143, "terminated"),
     ]
 
     /// All of them in one sentence.

@@ -117,6 +117,7 @@ struct InspectionText {
         case .notGiven: "none given"
         case .unneeded: "not needed"
         case .opens: "opens the file"
+        case .wrong where report.kind == .notADatabase: "opens nothing"
         case .wrong: "opens nothing: another key, other settings, or a damaged salt"
         }
     }

@@ -68,6 +68,8 @@ public enum MigrationCLI {
     ) -> Never {
         _ = ckeystore_forbid_dumps()
         Terminal.keepClosedOutputsClosed()
+        // Whoever stops reading what is printed ends nothing that is under way.
+        signal(SIGPIPE, SIG_IGN)
         let password = ProcessArguments.takePassword()
         let environment = ProcessEnvironment(wipesPasswords: true)
 
@@ -105,7 +107,7 @@ public enum MigrationCLI {
             try output.flush()
             exit(0)
         } catch let error as StandardOutputError where error.isBrokenPipe {
-            // As if the signal had ended the process, which whoever started it has turned off.
+            // As if the signal had ended the process, now that there is nothing left to do.
             exit(128 + SIGPIPE)
         } catch {
             let failure = Failure(error, parser: parser(for: host))

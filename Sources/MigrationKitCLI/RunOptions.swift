@@ -8,6 +8,8 @@ struct RunOptions: ParsableArguments {
 
     @Option(
         name: .customLong("lock-timeout"),
+        // So that a negative number is told as that.
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for another process that is migrating the database; default: 30.",
             valueName: "seconds"

@@ -44,9 +44,12 @@ enum MigrationLock {
                 seconds: options.lockTimeout
             )
         } catch FileLock.Failure.refused(let code) {
+            let limit = Int(NAME_MAX) - FileLock.migrationSuffix.utf8.count
             throw MigrationKitError.cannotLock(
                 path: lock.path,
-                reason: String(cString: strerror(code)).lowercased()
+                reason: code == ENAMETOOLONG
+                    ? "the database's file name is too long: at most \(limit) bytes"
+                    : String(cString: strerror(code)).lowercased()
             )
         }
     }

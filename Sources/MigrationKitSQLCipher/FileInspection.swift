@@ -23,9 +23,10 @@ struct FileInspection {
 
     /// Throws unless the file begins as every plaintext database does.
     func checkPlaintext() throws {
-        guard isPlaintext else {
-            throw EncryptedDatabaseError.encrypted(path: file.path)
-        }
+        guard !isPlaintext else { return }
+        throw fitsPageSize
+            ? EncryptedDatabaseError.encrypted(path: file.path)
+            : EncryptedDatabaseError.notADatabase(path: file.path)
     }
 
     /// The key that connections are to be given, derived over the file's salt.
@@ -115,10 +116,12 @@ struct FileInspection {
             default: continue
             }
         }
-        // Page sizes are powers of two, 512 the smallest.
-        // <https://www.sqlite.org/fileformat.html#page_size>
-        return size % 512 == 0 ? .wrongKey(path: file.path) : .notADatabase(path: file.path)
+        return fitsPageSize ? .wrongKey(path: file.path) : .notADatabase(path: file.path)
     }
+
+    /// Whether the file may be a whole number of pages. Page sizes are powers of two, 512 the
+    /// smallest. <https://www.sqlite.org/fileformat.html#page_size>
+    private var fitsPageSize: Bool { size % 512 == 0 }
 
     private enum AuthenticPages {
         case none, first, others

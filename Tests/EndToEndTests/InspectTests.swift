@@ -92,6 +92,43 @@ import Testing
         #expect(try tool.run(["inspect", tool.database] + tool.opening).status == 64)
     }
 
+    /// Neither encrypted nor not: shorter than a page, or no number of pages.
+    @Test(arguments: [1, 16, 511, 5000])
+    func whatCannotBeADatabaseIsToldAsThat(_ size: Int) throws {
+        let magic = Array("SQLite format 3\0".utf8)
+        let bytes = (0..<size).map { UInt8($0 * 7 % 251) }
+        let plain = ["--db-path", tool.database, "--no-encryption"]
+        for isPlain in [false, true] where !isPlain || size >= 16 {
+            try tool.folder.write("store.db", isPlain ? magic + bytes.dropFirst(16) : bytes)
+            let before = try tool.folder.snapshot().entries.filter { $0.key != "." }
+            let commands =
+                isPlain
+                ? [["status"] + plain, ["encrypt"] + tool.opening]
+                : [
+                    ["inspect"] + tool.opening, ["verify", "--full"] + tool.opening,
+                    ["rekey", "--new-password-fd", "0"] + tool.opening, ["status"] + plain,
+                    ["encrypt"] + tool.opening,
+                    ["backup", "--output", tool.folder.path("b.db")] + tool.opening,
+                ]
+            for command in commands {
+                let hasFolder = command[0] == "status" || command[0] == "verify"
+                let result = try tool.run(
+                    command + ["--json"] + (hasFolder ? ["--migrations", tool.migrations] : []),
+                    input: "another key"
+                )
+                let code = try result.jsonError()["code"] as? String
+                if isPlain {
+                    #expect([66, 74].contains(result.status), "\(command): \(result)")
+                } else {
+                    #expect(result.status == 66, "\(command): \(result)")
+                    #expect(code == "notADatabase", "\(command)")
+                }
+            }
+            let after = try tool.folder.snapshot().entries.filter { $0.key != "." }
+            #expect(after == before, "\(size)")
+        }
+    }
+
     @Test(arguments: [3, 2, 1])
     func anOlderFormatIsNamedAndMigratedOnRequest(version: Int) throws {
         let tool = try Tool()

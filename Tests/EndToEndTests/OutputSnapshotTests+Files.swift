@@ -53,6 +53,25 @@ extension OutputSnapshotTests {
             try transcript.run("inspect")
             try transcript.run("inspect --json")
         },
+        Scene("damaged-log") { transcript in
+            try transcript.writeNotes()
+            try transcript.shell(
+                """
+                .dbconfig no_ckpt_on_close on
+                PRAGMA journal_mode = WAL;
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, title);
+                PRAGMA wal_checkpoint;
+                INSERT INTO notes (title) VALUES ('one');
+                INSERT INTO notes (title) VALUES ('two');
+                """
+            )
+            try transcript.flipBit("notes.db-wal", at: 32 + 500)
+            try transcript.run("upgrade --json")
+            try transcript.run("decrypt --yes")
+            try transcript.run("backup --output backup.db --json")
+            try transcript.run("verify --full")
+            try transcript.run("verify --full --json")
+        },
         Scene("encrypt") { transcript in
             try transcript.shell(
                 isPlaintext: true,
@@ -67,6 +86,11 @@ extension OutputSnapshotTests {
             try transcript.run("encrypt --db-path old.db --keep-original older.db --json")
             try transcript.run("encrypt")
             try transcript.run("encrypt --json")
+            try transcript.run("decrypt --yes --db-path newer.db --output open.db")
+            try transcript.setMode("open.db", 0o644)
+            try transcript.run("encrypt --db-path open.db")
+            try transcript.setMode("older.db", 0o664)
+            try transcript.run("encrypt --db-path older.db --json")
         },
         Scene("decrypt") { transcript in
             try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")

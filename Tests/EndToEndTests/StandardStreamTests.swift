@@ -101,6 +101,29 @@ import Testing
         }
     }
 
+    /// The first warning, before anything is done, finds nobody who reads it.
+    @Test func aReaderThatLeavesEndsNoWork() throws {
+        let path = tool.folder.path("password")
+        let work = [
+            onStore("migrate"), onStore("rollback"), onStore("migrate") + ["--json"],
+            ["rekey"] + tool.opening + ["--new-raw-key", "--new-password-file", path],
+        ]
+        for command in work {
+            let result = try TestSupport.run(
+                "/bin/bash",
+                [
+                    "-c", "exec 3> >(exec true); wait $!; \"$@\" >&3 2>&3; exit $?", "bash",
+                    builtExecutable("migrationkit-cli"),
+                ] + command,
+                environment: tool.environment.merging(["MIGRATIONKIT_UNKNOWN": "1"]) { $1 },
+                newSession: true
+            )
+            #expect(result.status == 141, "\(command): \(result)")
+            let isBack = command[0] == "rollback"
+            #expect(try tool.onStore("status", "--exit-code").status == (isBack ? 3 : 0))
+        }
+    }
+
     @Test func thousandsOfLinesStayInOrder() throws {
         let names = (0..<3000).map { "t\($0)" }
         try tool.write(

@@ -107,6 +107,15 @@ struct Transcript {
         try tool.folder.write(name, data)
     }
 
+    /// Gives others rights to a file, or takes them.
+    mutating func setMode(_ name: String, _ mode: Int) throws {
+        note("the mode of \(name) becomes 0\(String(mode, radix: 8))")
+        try FileManager.default.setAttributes(
+            [.posixPermissions: mode],
+            ofItemAtPath: tool.folder.path(name)
+        )
+    }
+
     // MARK: - Files
 
     /// Writes a migration.

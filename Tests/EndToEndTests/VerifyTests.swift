@@ -84,6 +84,9 @@ import Testing
         let inspected = try tool.run(["inspect"] + tool.opening)
         #expect(inspected.status == 77)
         #expect(inspected.stdout.contains("or a damaged salt\n"))
+        #expect(inspected.stderr.contains("'migrationkit-cli salvage' looks for a flipped bit"))
+        let hint = try verified.jsonError()["hint"] as? String
+        #expect(hint?.contains("'migrationkit-cli salvage' looks for a flipped bit") == true)
     }
 
     @Test(arguments: [4096, 5000])
@@ -116,6 +119,53 @@ import Testing
         #expect(try failedCheck()["name"] as? String == "write_ahead_log")
         #expect(try failedCheck()["name"] as? String == "write_ahead_log")
         #expect(try tool.folder.data("store.db-wal") == log)
+        #expect(!(try tool.folder.names.contains("store.db-shm")))
+    }
+
+    @Test func withoutMigrationsTheLedgerIsNotCompared() throws {
+        // The folder that the tool looks for when none is named is that of the migrations.
+        for folder in [tool.folder.path, tool.migrations] {
+            let result = try TestSupport.run(
+                "/usr/bin/env",
+                ["-C", folder, builtExecutable("migrationkit-cli"), "verify", "--full", "--json"]
+                    + tool.opening + ["--require-index", "item.missing"],
+                environment: tool.environment,
+                newSession: true
+            )
+            #expect(result.status == 2, "\(result)")
+            let checks = try #require(try result.json()["checks"] as? [[String: Any]])
+            let failed = checks.filter { $0["ok"] as? Bool == false }
+            #expect(failed.map { $0["name"] as? String } == ["required_index item.missing"])
+            #expect(checks.contains { $0["name"] as? String == "integrity_check" })
+            #expect(checks.last?["name"] as? String == "ledger")
+            let note = checks.last?["note"] as? String
+            #expect(
+                note
+                    == (folder == tool.migrations
+                        ? "not compared with migrations: none are named, and there is no folder "
+                            + "'migrations'"
+                        : "4 applied, 0 pending")
+            )
+        }
+    }
+
+    @Test(arguments: ["migrations", "nowhere"])
+    func migrationsThatAreNamedHaveToBeThere(_ name: String) throws {
+        for (options, environment) in [
+            (["--migrations", name], [:]), ([], ["MIGRATIONKIT_MIGRATIONS": name]),
+        ] {
+            let result = try TestSupport.run(
+                "/usr/bin/env",
+                [
+                    "-C", tool.migrations, builtExecutable("migrationkit-cli"), "verify", "--full",
+                    "--json",
+                ] + tool.opening + options,
+                environment: tool.environment.merging(environment) { $1 },
+                newSession: true
+            )
+            #expect(result.status == 66, "\(result)")
+            #expect(try result.jsonError()["code"] as? String == "noSuchFolder")
+        }
     }
 
     @Test func aPlaintextDatabaseIsVerifiedToo() throws {

@@ -14,8 +14,8 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
                 read is enough. Without a key it tells what can be seen without. A key is tried \
                 with the settings that options name, and those of SQLCipher 4, 3, 2 and 1.
 
-                Exit codes: 0 it could tell, 66 there is no such file, 74 the file is damaged, \
-                77 the key doesn't open it.
+                Exit codes: 0 it could tell, 66 there is no such file, or a key was given for what \
+                can't be a database, 74 the file is damaged, 77 the key doesn't open it.
                 """
         )
     }
@@ -66,7 +66,11 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
         } else {
             context.output(InspectionText(report, program: Migrations.programName).text)
         }
-        if report.key == .wrong { throw EncryptedDatabaseError.wrongKey(path: path) }
+        if report.key == .wrong {
+            throw report.kind == .notADatabase
+                ? EncryptedDatabaseError.notADatabase(path: path)
+                : EncryptedDatabaseError.wrongKey(path: path)
+        }
         if let damage = report.damage {
             throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages)
         }

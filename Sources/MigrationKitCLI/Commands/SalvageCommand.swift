@@ -39,6 +39,8 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var files: [(option: String, path: String?)] { [("--output", output)] }
+
     func run(in context: CommandContext) throws {
         let (path, report) = try copy(in: context) { path, form, newKey, options in
             try DatabaseSalvage(

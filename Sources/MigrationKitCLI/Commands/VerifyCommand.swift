@@ -2,6 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 import MigrationKitSQLCipher
 
 struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
@@ -17,9 +18,9 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
                 hides; the HMAC of every page; indexes against their tables; rows that break \
-                NOT NULL, CHECK or STRICT; full text search; the ledger against the migrations. \
-                Findings name table, row or page. Nothing is changed, but for the log that is \
-                moved into the database.
+                NOT NULL, CHECK or STRICT; full text search; the ledger against the migrations, if \
+                there are any. Findings name table, row or page. Nothing is changed, but for the \
+                log that is moved into the database.
                 """
         )
     }
@@ -97,8 +98,23 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
+    /// - Returns: `nil` if no folder is named, and the one that is looked for then isn't there.
+    private func loadedMigrations(in context: CommandContext) throws -> LoadedMigrations? {
+        do {
+            return try loadMigrations(in: context)
+        } catch MigrationFolderError.noSuchFolder(let path)
+            where path == FolderMigrations.defaultFolder
+        {
+            let option = migrations.given.first { $0.option == "--migrations" }?.value
+            guard try context.text(.migrations, option: option) == nil else {
+                throw MigrationFolderError.noSuchFolder(path: path)
+            }
+            return nil
+        }
+    }
+
     private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
-        let runner = try loadMigrations(in: context).runner
+        let loaded = try loadedMigrations(in: context)
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: encryption.noEncryption)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
@@ -106,20 +122,25 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         if case .folder = context.host.migrations {
             defer { context.release(options.keySource) }
             let key = try options.key()
-            return DatabaseVerification(
+            let required = try context.settings()?.requiredIndexes ?? []
+            var verification = DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
-                runner: runner,
-                requiredIndexes: requiredIndexes,
+                runner: loaded?.runner,
+                requiredIndexes: (loaded == nil ? required : []) + requiredIndexes,
                 opening: EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
             )
+            verification.ledgerNote =
+                "not compared with migrations: none are named, and there is no folder "
+                + "'\(FolderMigrations.defaultFolder)'"
+            return verification
         }
         // A host may register functions that its schema uses, and so opens the database itself.
         let openWriter = context.host.openWriter
         return DatabaseVerification(
             path,
             form: options.isPlaintext ? .plaintext() : nil,
-            runner: runner,
+            runner: loaded?.runner,
             requiredIndexes: requiredIndexes,
             open: {
                 defer { context.release(options.keySource) }

@@ -50,7 +50,10 @@ extension ConversionCommand {
             watched(&options)
             return try make(options).run()
         }
-        let notes = [note, .otherNames(report.otherNameCount)].compactMap { $0 }
+        let notes = [
+            note, .narrowedMode(from: report.formerMode, path: path),
+            .otherNames(report.otherNameCount),
+        ].compactMap { $0 }
         if json {
             return try context.printJSON(
                 ConversionDocument(

@@ -19,6 +19,19 @@ struct ConversionNote {
         )
     }
 
+    /// That others than the owner could get at the old file, and can't at the new one.
+    ///
+    /// - Parameter formerMode: The old file's permissions.
+    /// - Returns: `nil` if they couldn't, or there was no old file.
+    static func narrowedMode(from formerMode: UInt32?, path: String) -> ConversionNote? {
+        guard let formerMode, formerMode & 0o077 != 0 else { return nil }
+        let (old, new) = (formerMode.octalMode, (formerMode & 0o600).octalMode)
+        return ConversionNote(
+            headline: "the file's mode was \(old) and is \(new) now: its owner's alone",
+            explanation: "If others are to get at it: chmod \(old) \(path.shellWord)"
+        )
+    }
+
     /// In one line, for programs.
     var line: String { "\(headline). \(explanation)" }
 }

@@ -30,6 +30,8 @@ struct ConversionOptions: ParsableArguments {
     var pageSize: Int?
 
     func validate() throws {
+        try checkNotEmpty(output, "--output")
+        try checkNotEmpty(keepOriginal, "--keep-original")
         if output != nil, keepOriginal != nil {
             throw ValidationError("With --output the database stays: leave out --keep-original.")
         }

@@ -7,10 +7,14 @@ protocol CopyCommand: KeyedFileCommand {
     var waiting: LockTimeoutOptions { get }
     var newKey: NewKeyOptions { get }
     var encryption: EncryptionOptions { get }
+
+    /// The files that options name beside the database.
+    var files: [(option: String, path: String?)] { get }
 }
 
 extension CopyCommand {
     func validate() throws {
+        for file in files { try checkNotEmpty(file.path, file.option) }
         try checkInput(newKey)
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)
     }

@@ -15,6 +15,7 @@ extension DatabaseConversionError: Classified {
         case .sameFile: ("sameFile", 64)
         case .exists: ("exists", 73)
         case .reservedName: ("reservedName", 73)
+        case .nameTooLong: ("nameTooLong", 73)
         case .cannotWrite: ("cannotWrite", 73)
         case .copyDiffers: ("copyDiffers", 2)
         case .copyIsDamaged: ("copyIsDamaged", 2)

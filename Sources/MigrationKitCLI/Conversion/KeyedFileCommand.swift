@@ -44,6 +44,8 @@ extension KeyedFileCommand {
         in context: CommandContext
     ) throws -> DatabaseKey {
         defer { context.release(source) }
+        // The database's key may be named in the environment.
+        try Self.checkInput(of: context.keySource.noted, source)
         // What the settings say of a collection is about the service that they name.
         let store = try database.keychain.keyStore(in: context, ofService: false)
         let key = try KeyResolver { store }.key(from: source, form: newKey.form)
@@ -51,10 +53,38 @@ extension KeyedFileCommand {
         return key
     }
 
-    /// Throws if standard input is to give both keys.
+    /// Throws if one descriptor, such as that of standard input, is to give both keys: whoever
+    /// reads the first one reads to the end.
     func checkInput(_ newKey: NewKeyOptions) throws {
-        if database.secret.passwordFile == "-", newKey.newPasswordFile == "-" {
-            throw ValidationError("Standard input can give one of the two keys only.")
+        // What the options don't allow is told where they are put to use.
+        try Self.checkInput(
+            of: database.secret.source(passwordArgument: nil),
+            try? newKey.namedSource()
+        )
+    }
+
+    private static func checkInput(of source: KeySource?, _ other: KeySource?) throws {
+        guard let number = source?.descriptor, number == other?.descriptor else { return }
+        let name = number == 0 ? "Standard input" : "The descriptor \(number)"
+        throw ValidationError("\(name) can give one of the two keys only.")
+    }
+}
+
+extension KeySource {
+    /// The descriptor that the key is read from.
+    fileprivate var descriptor: Int32? {
+        switch self {
+        case .standardInput, .file("/dev/stdin"): 0
+        case .fileDescriptor(let number): number
+        case .file(let path):
+            ["/dev/fd/", "/proc/self/fd/"].lazy.filter(path.hasPrefix)
+                .compactMap { Int32(path.dropFirst($0.count)) }.first
+        default: nil
         }
     }
+}
+
+/// Throws if an option that names a file names none.
+func checkNotEmpty(_ path: String?, _ option: String) throws {
+    if path?.isEmpty == true { throw ValidationError("The path of \(option) is empty.") }
 }

@@ -4,6 +4,8 @@ import ArgumentParser
 struct LockTimeoutOptions: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
+        // So that a negative number is told as that.
+        parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for others who are in the way; default: 30.",
             valueName: "seconds"

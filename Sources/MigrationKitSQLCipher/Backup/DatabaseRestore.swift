@@ -11,7 +11,9 @@ import MigrationKitGRDB
 /// is opened with its key and looked through; only then it takes the database's place, at once. So
 /// at every instant, and whatever ends the process, there is one whole file at the path, the old one
 /// or the new one. What the old one's journals still hold is moved into it first, which needs no
-/// key, so that this holds for what a crashed program left, too.
+/// key, so that this holds for what a crashed program left, too. Of a damaged log
+/// (``EncryptedDatabaseError/damagedLog(path:frame:)``), which can't be moved as a whole, nothing is
+/// touched until the new file is ready; with an original to keep, it is refused.
 ///
 /// The database that is replaced may be missing, empty, damaged, another one, or one whose key is
 /// lost: it is locked, but not read. Whoever has it open must close it first, and all connections

@@ -8,8 +8,11 @@ final class OccupiedPlace: HeldDatabase {
     let monitor: ConversionMonitor
 
     private var held: UnreadFile?
+    /// Whether the log hides commits, which are lost once SQLite moves what it does see in it.
+    private let hidesCommits: Bool
 
-    /// Locks a file, and moves what its journals hold into it.
+    /// Locks a file, and moves what its journals hold into it; but for a damaged log, which is left
+    /// as it is until the file is replaced.
     ///
     /// - Parameters:
     ///   - file: The file, with its links resolved.
@@ -20,12 +23,13 @@ final class OccupiedPlace: HeldDatabase {
         self.monitor = monitor
         let identity = try file.identityNotOpenHere()
         self.identity = identity
-        if isKept { try file.checkLog() }
-        held = try monitor.waiting(for: identity.otherProcesses) { try Self.hold(file) }
-        guard held != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+        do {
+            try file.checkLog()
+            hidesCommits = false
+        } catch EncryptedDatabaseError.damagedLog where !isKept {
+            hidesCommits = true
         }
-        try waitUntilUnused()
+        try hold(settlesJournals: !hidesCommits)
     }
 
     func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
@@ -34,6 +38,12 @@ final class OccupiedPlace: HeldDatabase {
 
     func emptyJournals() throws {
         // They were emptied when the file was locked, and since then nobody could write.
+        guard hidesCommits else { return }
+        close()
+        try hold(settlesJournals: true)
+        guard FileIdentity(file.absolutePath).map(identity.isSameFile) == true else {
+            throw DatabaseConversionError.replacedMeanwhile(path: file.path)
+        }
     }
 
     func close() {
@@ -42,13 +52,24 @@ final class OccupiedPlace: HeldDatabase {
 
     // MARK: -
 
+    /// Waits for others, and locks the file.
+    private func hold(settlesJournals: Bool) throws {
+        held = try monitor.waiting(for: identity.otherProcesses) {
+            try Self.lock(file, settlesJournals: settlesJournals)
+        }
+        guard held != nil else {
+            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+        }
+        try waitUntilUnused()
+    }
+
     /// - Returns: `nil` if others are in the way.
-    private static func hold(_ file: DatabaseFile) throws -> UnreadFile? {
-        if file.hasJournalContent { try settle(file) }
+    private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
+        if settlesJournals, file.hasJournalContent { try settle(file) }
         let stamp = file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)
         guard try held.lockForWriting(), file.stamp == stamp else { return nil }
-        guard !file.holdsCommits else {
+        guard !settlesJournals || !file.holdsCommits else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         return held

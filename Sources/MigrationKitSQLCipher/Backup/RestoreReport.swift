@@ -16,6 +16,10 @@ public struct RestoreReport: Equatable, Sendable {
     /// as it was.
     public let otherNameCount: Int
 
+    /// The permissions of the file that was replaced, such as 0o640; the new one's are 0o600 at most.
+    /// `nil` where none was replaced.
+    public let formerMode: UInt32?
+
     /// What the content has against its own rules, which is restored as it is. One line each; no
     /// values of rows.
     public let findings: [String]

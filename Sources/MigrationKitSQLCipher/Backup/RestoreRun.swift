@@ -35,6 +35,7 @@ struct RestoreRun {
         } else {
             _ = try ConversionFolder.freeName(file.path)
         }
+        try ConversionFolder.checkLength(of: file.absolutePath)
         return try explaining(source: backup, form, file: file) {
             try monitor.underMigrationLock(of: file, restore)
         }
@@ -77,6 +78,7 @@ struct RestoreRun {
             originalPath: occupied == nil ? nil : original?.path,
             byteCount: byteCount,
             otherNameCount: occupied?.identity.otherNameCount ?? 0,
+            formerMode: occupied?.identity.permissions,
             findings: findings,
             seconds: (.now - start) / .seconds(1)
         )

@@ -16,7 +16,7 @@ struct ConversionFolder {
     ///   - database: The database's path, whose name the files have in theirs.
     init(of path: String, for database: String) {
         self.path = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        prefix = ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
+        prefix = Self.prefix(for: database)
     }
 
     /// A path at which nothing is, nor beside it, for a new file.
@@ -30,6 +30,7 @@ struct ConversionFolder {
         where name.hasSuffix(suffix) && name != suffix {
             throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
         }
+        try checkLength(of: path)
         let file = try freeName(path)
         var status = stat()
         // It may be all that is left of a database; and SQLite would take it for the new one's.
@@ -38,6 +39,26 @@ struct ConversionFolder {
             throw DatabaseConversionError.exists(path: path + suffix)
         }
         return file
+    }
+
+    /// Throws if the file system has no room for the longest name of those that come up beside a
+    /// database: that of the journal of the new file, as long as that is written.
+    static func checkLength(of path: String) throws {
+        let url = URL(fileURLWithPath: path)
+        let count = url.lastPathComponent.utf8.count
+        let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
+        let added = prefix(for: path).utf8.count - count + digitCount + "-journal".utf8.count
+        let limit = (most > 0 ? most : Int(NAME_MAX)) - added
+        guard count <= limit else {
+            throw DatabaseConversionError.nameTooLong(path: path, limit: limit)
+        }
+    }
+
+    /// How many hexadecimal digits a file has in its name at most.
+    private static let digitCount = UInt64.bitWidth / 4
+
+    private static func prefix(for database: String) -> String {
+        ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
     }
 
     /// A path at which nothing is, whatever may be beside it.

@@ -10,6 +10,10 @@ public struct ConversionReport: Equatable, Sendable {
     /// as it was.
     public let otherNameCount: Int
 
+    /// The permissions of the file that was replaced, such as 0o640; the new one's are 0o600 at most.
+    /// `nil` where none was replaced.
+    public let formerMode: UInt32?
+
     /// The size of the source's file, in bytes.
     public let bytesBefore: Int
 

@@ -27,10 +27,10 @@ struct ConversionRun {
 
     /// Runs `body` under the lock of the database, and of the new file.
     func underLock<Value>(_ body: () throws -> Value) throws -> Value {
+        let identity = FileIdentity(file.absolutePath)
+        try ConversionFolder.checkLength(of: file.absolutePath)
         try file.checkAccess(forWriting: true)
-        if output == nil, geteuid() != 0, let identity = FileIdentity(file.absolutePath),
-            identity.owner != geteuid()
-        {
+        if output == nil, geteuid() != 0, let identity, identity.owner != geteuid() {
             throw DatabaseConversionError.otherOwner(path: file.path, owner: identity.owner)
         }
         do {
@@ -42,6 +42,12 @@ struct ConversionRun {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         } catch let code as CipherCode {
             throw EncryptedDatabaseError(code, path: file.path)
+        } catch EncryptedDatabaseError.wrongKey(let path) where path == file.absolutePath {
+            // The key was read before the lock was to be had, and who had it has written it anew.
+            guard let identity, let current = FileIdentity(file.absolutePath),
+                !current.isSameFile(as: identity)
+            else { throw EncryptedDatabaseError.wrongKey(path: path) }
+            throw DatabaseConversionError.replacedMeanwhile(path: path)
         }
     }
 
@@ -139,6 +145,7 @@ struct ConversionRun {
             path: place.path,
             originalPath: original?.path,
             otherNameCount: output == nil ? source.identity.otherNameCount : 0,
+            formerMode: output == nil ? source.identity.permissions : nil,
             bytesBefore: source.byteCount,
             bytesAfter: bytesAfter,
             tableCount: content.tables.count,

@@ -38,6 +38,10 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The path for a new file ends as SQLite's and this library's own files beside a database do.
     case reservedName(path: String, suffix: String)
 
+    /// The file's name leaves no room for what the names of the files beside it have beyond it; how
+    /// many bytes it may have at most.
+    case nameTooLong(path: String, limit: Int)
+
     /// What was to be made is there already.
     case exists(path: String)
 
@@ -80,6 +84,8 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) is there already"
         case .reservedName(let path, let suffix):
             "\(path) is the name of a file that belongs to a database: it ends in \(suffix)"
+        case .nameTooLong(let path, let limit):
+            "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
             "\(path) can't be written: \(Self.reason(code))"
         case .copyDiffers(let path, let difference):
@@ -107,7 +113,7 @@ extension DatabaseConversionError: LocalizedError {
         case .otherOwner:
             "Do it as that user or as root, or write another file."
         case .replacedMeanwhile:
-            "Find out which program did it. The file that is there now was left alone."
+            "Another program did it, perhaps to give it another key. The file that is there now was left alone."
         case .changedMeanwhile:
             "Close the program that writes to it, and try again; or make a backup of it, and restore that."
         case .sameFile:
@@ -116,6 +122,8 @@ extension DatabaseConversionError: LocalizedError {
             "Nothing is ever replaced but the database itself. Choose another path."
         case .reservedName:
             "Whoever opens that database would take the new file for its journal, and remove it. Choose another name."
+        case .nameTooLong:
+            "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
         case .cannotWrite:
             "Choose a path in a folder that exists and can be written, on a disk with room."
         case .copyDiffers, .copyIsDamaged:

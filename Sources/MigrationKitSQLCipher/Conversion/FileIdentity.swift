@@ -10,6 +10,9 @@ struct FileIdentity: Equatable {
     /// How many names the file has.
     let linkCount: nlink_t
 
+    /// The mode without the kind of the file, such as 0o600.
+    var permissions: UInt32 { mode & 0o7777 }
+
     /// How many names the file has beside one.
     var otherNameCount: Int { max(Int(linkCount) - 1, 0) }
 

@@ -45,8 +45,9 @@ extension HeldDatabase {
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
             // By another name, such as a backup's that shares its files, it stays as it is.
             losesItsName = current.linkCount == 1
-            try removeJournals(in: folder)
+            // Whoever ends it from here on ends it after the replacement.
             try monitor.checkCancellation()
+            try removeJournals(in: folder)
             guard rename(temporary, file.absolutePath) == 0 else {
                 throw ConversionFolder.cannotWrite(file.path, errno)
             }

@@ -26,13 +26,17 @@ import MigrationKitGRDB
 /// - the checks of `GRDBMigrationRunner.verificationChecks(in:additionalIndexes:isFull:options:)`.
 ///
 /// Nothing is changed, but for the log that is moved into the database, as closing it does anyway;
-/// a damaged log stays as it is.
+/// a damaged log stays as it is, and nothing is left beside it. Where nobody else has a database
+/// with such a log open, it is kept from others meanwhile.
 public struct DatabaseVerification: Sendable {
     let path: String
     let form: DatabaseForm?
     let runner: GRDBMigrationRunner?
     let requiredIndexes: [RequiredIndexSpec]
-    let open: @Sendable () throws -> any DatabaseWriter
+    let open: @Sendable (_ isExclusive: Bool) throws -> any DatabaseWriter
+
+    /// What is told in place of the ledger's check where there is no runner; `nil` for nothing.
+    package var ledgerNote: String?
 
     /// Whether the database is closed at the end.
     private(set) var closes = false
@@ -59,22 +63,21 @@ public struct DatabaseVerification: Sendable {
         opening: EncryptedDatabase.Options = EncryptedDatabase.Options(),
         options: VerificationOptions = VerificationOptions()
     ) {
-        var opening = opening
-        opening.cipher = form.cipher
-        self.init(
-            path,
-            form: form,
-            runner: runner,
-            requiredIndexes: requiredIndexes,
-            options: options,
-            open: { [opening] in
-                guard let key = form.key else {
-                    return try EncryptedDatabase.openPlaintext(path, options: opening)
-                }
-                return try EncryptedDatabase.open(path, key: key, options: opening)
-            }
-        )
+        self.path = path
+        self.form = form
+        self.runner = runner
+        self.requiredIndexes = requiredIndexes
+        self.options = options
         closes = true
+        open = { isExclusive in
+            var opening = opening
+            opening.cipher = form.cipher
+            opening.isExclusive = isExclusive
+            guard let key = form.key else {
+                return try EncryptedDatabase.openPlaintext(path, options: opening)
+            }
+            return try EncryptedDatabase.open(path, key: key, options: opening)
+        }
     }
 
     /// Prepares the verification of a database that the host opens itself.
@@ -100,7 +103,7 @@ public struct DatabaseVerification: Sendable {
         self.runner = runner
         self.requiredIndexes = requiredIndexes
         self.options = options
-        self.open = open
+        self.open = { _ in try open() }
     }
 
     /// Does it.

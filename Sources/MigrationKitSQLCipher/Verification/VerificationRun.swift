@@ -21,7 +21,12 @@ struct VerificationRun {
             FileModes(file, isEncrypted: report.kind != .plaintext).outcome()
         }
         let log = try monitor.check("write_ahead_log") { try checkLog(report) }
-        guard let writer = try open(report) else { return monitor.checks }
+        // Closing it leaves the log as it is then, and with that the shared memory that is beside it
+        // unless nobody else is let in.
+        let hasSharedMemory = report.journals.contains { $0.suffix == "-shm" }
+        guard let writer = try open(report, isExclusive: !log.ok && !hasSharedMemory) else {
+            return monitor.checks
+        }
         defer { if verification.closes { try? writer.close() } }
         do {
             if !log.ok {
@@ -35,7 +40,11 @@ struct VerificationRun {
                 isFull: true,
                 monitor
             )
-            if verification.runner != nil { try runner.runLedgerCheck(in: writer, monitor) }
+            if verification.runner != nil {
+                try runner.runLedgerCheck(in: writer, monitor)
+            } else if let note = verification.ledgerNote {
+                try monitor.check("ledger") { VerificationOutcome(note: note) }
+            }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
         }
@@ -108,12 +117,15 @@ struct VerificationRun {
     // MARK: - The Opening
 
     /// - Returns: `nil` if the database is too damaged to be opened.
-    private func open(_ report: FileReport) throws -> (any DatabaseWriter)? {
+    private func open(
+        _ report: FileReport,
+        isExclusive: Bool
+    ) throws -> (any DatabaseWriter)? {
         var failure: (any Error)?
         var writer: (any DatabaseWriter)?
         try monitor.check("open") {
             do {
-                writer = try verification.open()
+                writer = try verification.open(isExclusive)
                 return VerificationOutcome()
             } catch {
                 var outcome = try describe(error, report)

@@ -66,7 +66,13 @@ import Testing
         #expect(throws: EncryptedDatabaseError.noSuchFile(path: folder.database)) { try rekey() }
         try folder.write("notes.db", [])
         #expect(throws: EncryptedDatabaseError.empty(path: folder.database)) { try rekey() }
-        try folder.write("notes.db", "no database, whatever its name says".utf8)
+        let text = Array("no database, whatever its name says".utf8)
+        try folder.write("notes.db", text)
+        #expect(throws: EncryptedDatabaseError.notADatabase(path: folder.database)) {
+            try DatabaseConversion.encrypt(folder.database, key: key.key).run()
+        }
+        // As long as a page of an encrypted one.
+        try folder.write("notes.db", (0..<512).map { text[$0 % text.count] })
         #expect(throws: DatabaseConversionError.notPlaintext(path: folder.database)) {
             try DatabaseConversion.encrypt(folder.database, key: key.key).run()
         }
@@ -282,6 +288,33 @@ import Testing
         holder.closeInput()
         #expect(try holder.finish().status != nil)
         try rekey()
+    }
+
+    /// Another conversion was first, and the key that was given isn't the database's any more.
+    @Test func keyThatChangesWhileItIsWaitedForIsNoWrongKey() throws {
+        try make()
+        let (path, copy) = (folder.database, folder.path("copy.db"))
+        let third = try TestKey.raw()
+        try DatabaseConversion.rekey(
+            path,
+            from: key.key,
+            to: third.key,
+            options: .init(outputPath: copy)
+        ).run()
+        let holder = Mutex<ChildProcess?>(
+            try ChildProcess("flock", [path + "-migration.lock", "-c", "echo held; read line"])
+        )
+        #expect(holder.withLock { $0?.readLine() } == "held")
+        let options = DatabaseConversion.Options(timeout: 60) { event in
+            guard case .waiting = event else { return }
+            rename(copy, path)
+            holder.withLock { $0?.closeInput() }
+        }
+        #expect(throws: DatabaseConversionError.replacedMeanwhile(path: path)) {
+            try rekey(options)
+        }
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) { try rekey() }
+        try EncryptedDatabase.open(path, key: third.key).close()
     }
 
     // MARK: - Ending It

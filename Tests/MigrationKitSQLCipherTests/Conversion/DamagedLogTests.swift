@@ -18,8 +18,12 @@ import Testing
 
     /// Leaves four commits in the log only, each of one frame, as a program leaves them that was
     /// killed: the files are taken while it has the database open.
-    private func leaveLog(in folder: TemporaryFolder, key: DatabaseKey?) throws {
-        let options = EncryptedDatabase.Options(createsFile: true)
+    private func leaveLog(
+        in folder: TemporaryFolder,
+        key: DatabaseKey?,
+        cipher: CipherSettings = .current
+    ) throws {
+        let options = EncryptedDatabase.Options(createsFile: true, cipher: cipher)
         let queue =
             try key.map { try EncryptedDatabase.open(folder.database, key: $0, options: options) }
             ?? EncryptedDatabase.openPlaintext(folder.database, options: options)
@@ -50,9 +54,10 @@ import Testing
     private func expectRefusals(
         in folder: TemporaryFolder,
         key: DatabaseKey?,
+        cipher: CipherSettings = .current,
         _ attempt: () throws -> Void
     ) throws {
-        try leaveLog(in: folder, key: key)
+        try leaveLog(in: folder, key: key, cipher: cipher)
         let sound = try folder.data("notes.db-wal")
         try #require(sound.count == 32 + 4 * 4120)
         for (place, frame) in Self.places {
@@ -102,6 +107,22 @@ import Testing
     @Test func encryptionRefusesItAndTakesASoundOne() throws {
         let conversion = DatabaseConversion.encrypt(folder.database, key: key.key)
         try expectRefusals(in: folder, key: nil) { try conversion.run() }
+        #expect(try conversion.run().rowCount == 4)
+        #expect(try rows(folder.database, key: key) == "a\nb\nc\nd")
+    }
+
+    @Test func decryptionRefusesItAndTakesASoundOne() throws {
+        let conversion = DatabaseConversion.decrypt(folder.database, key: key.key)
+        try expectRefusals(in: folder, key: key.key) { try conversion.run() }
+        #expect(try conversion.run().rowCount == 4)
+        #expect(try SQLiteShell.run(folder.database, "SELECT a FROM t;") == "a\nb\nc\nd\n")
+    }
+
+    @Test func upgradeRefusesItAndTakesASoundOne() throws {
+        // With pages of today's size, so that the log's places are those of the others.
+        let older = try CipherSettings(compatibility: 3, pageSize: 4096)
+        let conversion = DatabaseConversion.upgrade(folder.database, key: key.key, cipher: older)
+        try expectRefusals(in: folder, key: key.key, cipher: older) { try conversion.run() }
         #expect(try conversion.run().rowCount == 4)
         #expect(try rows(folder.database, key: key) == "a\nb\nc\nd")
     }
@@ -163,6 +184,45 @@ import Testing
         try folder.write("notes.db-wal", log)
         try DatabaseRestore(folder.database, from: backup, form: .encrypted(other.key)).run()
         #expect(try rows(folder.database, key: other) == "zettel")
+    }
+
+    /// A bit of the backup, or somebody at the keyboard, ends it once the target is locked.
+    @Test func restoringThatFailsLeavesADamagedLogAsItIs() throws {
+        let backup = folder.path("backup.db")
+        let other = try TestKey.raw()
+        try Fixtures.encrypted(backup, key: other)
+        let sound = try folder.data("backup.db")
+        var damaged = sound
+        damaged[4096 + 77] ^= 1
+        try leaveLog(in: folder, key: key.key)
+        let log = try folder.data("notes.db-wal")
+        for (place, _) in Self.places {
+            var data = log
+            data[place] ^= 1
+            try folder.write("notes.db-wal", data)
+
+            try folder.write("backup.db", damaged)
+            let before = try files(in: folder)
+            #expect(throws: EncryptedDatabaseError.damaged(path: backup, pages: [2]), "\(place)") {
+                try DatabaseRestore(folder.database, from: backup, form: .encrypted(other.key))
+                    .run()
+            }
+            #expect(try files(in: folder) == before, "\(place)")
+
+            try folder.write("backup.db", sound)
+            let whole = try files(in: folder)
+            let cancellation = ConversionCancellation()
+            let restore = DatabaseRestore(
+                folder.database,
+                from: backup,
+                form: .encrypted(other.key),
+                options: .init(cancellation: cancellation) {
+                    if case .progress(.verifying, _, _) = $0 { cancellation.cancel() }
+                }
+            )
+            #expect(throws: CancellationError.self, "\(place)") { try restore.run() }
+            #expect(try files(in: folder) == whole, "\(place)")
+        }
     }
 
     // MARK: - What Is Told

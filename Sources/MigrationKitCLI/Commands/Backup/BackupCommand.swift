@@ -36,6 +36,8 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var files: [(option: String, path: String?)] { [("--output", output)] }
+
     func run(in context: CommandContext) throws {
         let (path, report) = try copy(in: context) { path, form, newKey, options in
             try DatabaseBackup(

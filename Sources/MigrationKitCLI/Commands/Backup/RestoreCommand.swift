@@ -49,6 +49,10 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var files: [(option: String, path: String?)] {
+        [("--from", from), ("--keep-original", keepOriginal)]
+    }
+
     func run(in context: CommandContext) throws {
         let (path, report) = try copy(
             in: context,
@@ -63,7 +67,10 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
                 options: options
             ).run()
         }
-        let notes = [ConversionNote.otherNames(report.otherNameCount)].compactMap { $0 }
+        let notes: [ConversionNote] = [
+            .narrowedMode(from: report.formerMode, path: path),
+            .otherNames(report.otherNameCount),
+        ].compactMap { $0 }
         if json {
             return try context.printJSON(
                 RestoreDocument(database: path, from: from, report, notes: notes)

@@ -44,6 +44,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func validate() throws {
+        try checkNotEmpty(keepOriginal, "--keep-original")
         if discardOldKey, keepOriginal != nil {
             throw ValidationError(
                 "Without the old key the original can't be opened: leave out --keep-original "
@@ -64,7 +65,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
         }
         let notes = [
-            foreignItemNote(report), .otherNames(report.conversion.otherNameCount),
+            foreignItemNote(report),
+            .narrowedMode(from: report.conversion.formerMode, path: stored.path),
+            .otherNames(report.conversion.otherNameCount),
         ].compactMap { $0 }
         if json {
             return try context.printJSON(

@@ -1,0 +1,216 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Paths, keys and times that no command that writes a file can do anything with.
+@Suite struct FileOptionTests {
+    private let tool: Tool
+
+    init() throws {
+        tool = try Tool(isRawKey: true)
+        try tool.folder.write("new", Tool.randomDigits(count: 64).utf8)
+        _ = try tool.shell("CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');")
+    }
+
+    private var newKey: [String] {
+        ["--new-raw-key", "--new-password-file", tool.folder.path("new")]
+    }
+
+    private func expectUsage(_ arguments: [String], _ message: String) throws {
+        let before = try tool.folder.snapshot()
+        let result = try tool.run(arguments + ["--json"], input: tool.password)
+        #expect(result.status == 64, "\(arguments): \(result)")
+        #expect(try result.jsonError()["message"] as? String == message)
+        #expect(try tool.folder.snapshot() == before)
+    }
+
+    @Test(arguments: [
+        ["rekey", "--output", ""], ["rekey", "--keep-original", ""], ["backup", "--output", ""],
+        ["salvage", "--output", ""], ["restore", "--from", ""],
+        ["restore", "--keep-original", "", "--from", "backup.db"],
+    ])
+    func anEmptyPathIsToldAsThat(_ arguments: [String]) throws {
+        try expectUsage(
+            arguments + tool.opening + newKey,
+            "the path of \(arguments[1]) is empty."
+        )
+    }
+
+    @Test func anEmptyPathForTheOriginalOfARotationIsToldAsThat() throws {
+        try expectUsage(
+            [
+                "key", "rotate", "--db-path", tool.database, "--keychain-service", "s",
+                "--keep-original", "",
+            ],
+            "the path of --keep-original is empty."
+        )
+    }
+
+    @Test(arguments: ["rekey", "backup", "restore", "migrate"])
+    func aNegativeTimeIsToldAsThat(_ command: String) throws {
+        let options =
+            switch command {
+            case "rekey": newKey
+            case "backup": ["--output", tool.folder.path("copy.db")]
+            case "restore": ["--from", tool.folder.path("copy.db")]
+            default: ["--migrations", tool.migrations]
+            }
+        let result = try tool.run([command] + tool.opening + options + ["--lock-timeout", "-1"])
+        #expect(result.status == 64, "\(result)")
+        let message =
+            command == "migrate"
+            ? "the value for '--lock-timeout' must be at least 0"
+            : "the lock timeout is negative: -1."
+        #expect(result.stderr.hasPrefix("error: \(message)"), "\(result)")
+    }
+
+    // MARK: - Keys
+
+    /// The ways to say that a key comes from standard input.
+    private static let inputs = [
+        ["file", "-"], ["file", "/dev/stdin"], ["file", "/dev/fd/0"], ["file", "/proc/self/fd/0"],
+        ["fd", "0"],
+    ]
+
+    private func expectUsage(
+        _ command: [String],
+        _ input: [String],
+        and other: [String],
+        _ message: String = "standard input can give one of the two keys only."
+    ) throws {
+        try expectUsage(
+            command + ["--db-path", tool.database, "--raw-key"]
+                + ["--password-\(input[0])", input[1]]
+                + ["--new-raw-key", "--new-password-\(other[0])", other[1]],
+            message
+        )
+    }
+
+    @Test(arguments: inputs)
+    func oneInputGivesOneKeyOnly(_ input: [String]) throws {
+        try expectUsage(["rekey"], input, and: ["fd", "0"])
+        try expectUsage(["rekey"], ["file", "-"], and: input)
+    }
+
+    @Test(arguments: ["--output", "--from"])
+    func everyCommandSaysSo(_ option: String) throws {
+        for command in option == "--from" ? ["restore"] : ["backup", "salvage"] {
+            let arguments = [command, option, tool.folder.path("copy.db")]
+            try expectUsage(arguments, ["fd", "0"], and: ["file", "-"])
+        }
+    }
+
+    @Test func oneDescriptorGivesOneKeyOnly() throws {
+        try expectUsage(
+            ["rekey"],
+            ["fd", "3"],
+            and: ["file", "/dev/fd/3"],
+            "the descriptor 3 can give one of the two keys only."
+        )
+    }
+
+    @Test func anInputThatTheEnvironmentNamesGivesOneKeyOnly() throws {
+        var tool = tool
+        tool.environment["MIGRATIONKIT_PASSWORD_FILE"] = "/dev/stdin"
+        let result = try tool.run(
+            [
+                "rekey", "--db-path", tool.database, "--raw-key", "--new-password-file", "-",
+                "--json",
+            ],
+            input: tool.password
+        )
+        #expect(result.status == 64, "\(result)")
+        let message = try result.jsonError()["message"] as? String
+        #expect(message == "standard input can give one of the two keys only.")
+    }
+
+    // MARK: - Names
+
+    /// What the names of the new file's journal have beyond the database's, of 255 bytes.
+    private static let longest = 255 - ".-converting-0123456789abcdef-journal".utf8.count
+
+    @Test(arguments: [longest + 1, 250, 300])
+    func aNameThatLeavesNoRoomIsToldAsThat(_ count: Int) throws {
+        let long = tool.folder.path(String(repeating: "n", count: count))
+        let before = try tool.folder.snapshot()
+        for arguments in [
+            ["rekey", "--output", long] + newKey, ["rekey", "--keep-original", long] + newKey,
+            ["backup", "--output", long], ["salvage", "--output", long],
+        ] {
+            let result = try tool.run(arguments + tool.opening + ["--json"])
+            #expect(result.status == 73, "\(result)")
+            #expect(try result.jsonError()["code"] as? String == "nameTooLong")
+            let message = try result.jsonError()["message"] as? String
+            #expect(message?.hasSuffix("too long: at most \(Self.longest) bytes") == true)
+        }
+        #expect(try tool.folder.snapshot() == before)
+    }
+
+    @Test func theLongestNameThatThereIsRoomForIsTaken() throws {
+        let long = tool.folder.path(String(repeating: "n", count: Self.longest))
+        let original = tool.folder.path(String(repeating: "o", count: Self.longest))
+        let opening = ["--password-file", tool.folder.path("password"), "--raw-key"]
+        let copied = try tool.run(["backup"] + tool.opening + ["--output", long])
+        #expect(copied.status == 0, "\(copied)")
+        let rekeyed = try tool.run(
+            ["rekey", "--db-path", long, "--keep-original", original] + opening + newKey
+        )
+        #expect(rekeyed.status == 0, "\(rekeyed)")
+        let restored = try tool.run(
+            ["restore", "--db-path", long, "--from", original, "--yes"] + opening
+        )
+        #expect(restored.status == 0, "\(restored)")
+    }
+
+    @Test func aDatabaseWhoseNameLeavesNoRoomIsToldAsThat() throws {
+        let long = tool.folder.path(String(repeating: "n", count: 241))
+        try FileManager.default.copyItem(atPath: tool.database, toPath: long)
+        let opening = ["--db-path", long, "--password-file", tool.folder.path("password")]
+        for arguments in [
+            ["rekey"] + newKey, ["decrypt", "--yes"],
+            ["restore", "--from", tool.database, "--yes"],
+        ] {
+            let result = try tool.run(arguments + opening + ["--raw-key", "--json"])
+            #expect(result.status == 73, "\(result)")
+            #expect(try result.jsonError()["code"] as? String == "nameTooLong")
+        }
+        try tool.writeItems()
+        let migrated = try tool.run(
+            ["migrate", "--migrations", tool.migrations, "--raw-key"] + opening
+        )
+        #expect(migrated.status == 77, "\(migrated)")
+        #expect(migrated.stderr.contains("file name is too long: at most 240 bytes"))
+    }
+
+    // MARK: - Modes
+
+    @Test func rightsThatOthersHadAreToldWhenTheyAreTaken() throws {
+        let database = tool.folder.path("rights.db")
+        let opening = ["--db-path", database, "--password-file", tool.folder.path("password")]
+        let backup = try tool.run(["backup"] + tool.opening + ["--output", database])
+        #expect(backup.status == 0, "\(backup)")
+        for (mode, text) in [(0o640, "0640"), (0o604, "0604"), (0o666, "0666")] {
+            for arguments in [
+                ["decrypt", "--yes"], ["encrypt"], ["restore", "--from", tool.database, "--yes"],
+            ] {
+                chmod(database, mode_t(mode))
+                let result = try tool.run(arguments + opening + ["--raw-key", "--json"])
+                #expect(result.status == 0, "\(result)")
+                let notes = try #require(try result.json()["notes"] as? [String])
+                let note = notes.first { $0.contains("mode was \(text) and is 0600 now") }
+                #expect(note?.hasSuffix("chmod \(text) \(database)") == true, "\(notes)")
+                #expect(tool.folder.mode("rights.db") == 0o600)
+            }
+        }
+        // Nothing is taken from anybody.
+        chmod(tool.database, 0o600)
+        let rekeyed = try tool.run(["rekey"] + tool.opening + newKey)
+        #expect(rekeyed.status == 0 && !rekeyed.stderr.contains("mode"), "\(rekeyed)")
+        chmod(database, 0o644)
+        let output = try tool.run(
+            ["rekey", "--output", tool.folder.path("n.db"), "--raw-key"] + opening + newKey
+        )
+        #expect(output.status == 0 && !output.stderr.contains("mode"), "\(output)")
+        #expect(tool.folder.mode("rights.db") == 0o644)
+    }
+}
