@@ -103,11 +103,7 @@ let package = Package(
 
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
         .target(name: "KeyStore", dependencies: ["CKeyStore"], path: "Keys/KeyStore"),
-        .systemLibrary(
-            name: "CLibSecret",
-            path: "Keys/CLibSecret",
-            providers: [.apt(["libsecret-1-dev"])]
-        ),
+        .target(name: "CLibSecret", path: "Keys/CLibSecret"),
         .target(
             name: "SecretService",
             dependencies: ["CLibSecret", "KeyStore"],

@@ -2,6 +2,8 @@ import FoundationEssentials
 
 /// Why a key store gave no key.
 public enum KeyStoreError: Error, Equatable, Sendable {
+    /// The library that talks to the Secret Service can't be loaded; the reason is the system's.
+    case noLibrary(reason: String)
     /// There is no session bus to reach a Secret Service on.
     case noBus
     /// The bus has no Secret Service.
@@ -28,6 +30,8 @@ extension KeyStoreError: LocalizedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
         switch self {
+        case .noLibrary(let reason):
+            "libsecret, which talks to the Secret Service, can't be loaded: \(reason)"
         case .noBus:
             "there is no session bus, and so no Secret Service to ask for the key"
         case .noService:
@@ -56,6 +60,11 @@ extension KeyStoreError: LocalizedError {
     /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
+        case .noLibrary:
+            """
+            Install it (on Debian and Ubuntu the package libsecret-1-0), or give the key by a file, a
+            command or a credential instead.
+            """
         case .noBus:
             """
             Run inside a desktop session, or in one of its own:

@@ -12,11 +12,13 @@ enum TimeLimit {
     /// At the limit the work is cancelled, which also takes a question off the screen, and gets a
     /// second to end; past that it is left to itself.
     ///
-    /// - Throws: ``KeyStoreError/timedOut(seconds:)`` at the limit; what the work throws.
+    /// - Throws: ``KeyStoreError/noLibrary(reason:)``; ``KeyStoreError/timedOut(seconds:)`` at the
+    ///   limit; what the work throws.
     static func run<Value: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable (Cancellation) throws -> Value
     ) throws -> Value {
+        try LibSecret.load()
         let cancellation = Cancellation()
         let outcome = Outcome<Value>()
         let done = DispatchSemaphore(value: 0)

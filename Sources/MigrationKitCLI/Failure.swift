@@ -448,7 +448,7 @@ extension KeyStoreError: Classified {
     var classification: (code: String, exitCode: Int32) {
         switch self {
         case .noBus: ("noBus", 69)
-        case .noService: ("noSecretService", 69)
+        case .noLibrary, .noService: ("noSecretService", 69)
         case .noCollection: ("noCollection", 69)
         case .locked: ("collectionLocked", 77)
         case .promptDismissed: ("promptDismissed", 77)

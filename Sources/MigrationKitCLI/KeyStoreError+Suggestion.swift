@@ -7,6 +7,11 @@ extension KeyStoreError {
     /// - Parameter program: The name of the tool.
     func suggestion(program: String) -> String? {
         switch self {
+        case .noLibrary:
+            """
+            Install it; on Debian and Ubuntu it is the package libsecret-1-0.
+            \(Self.onAServer)
+            """
         case .noBus:
             """
             Run inside a desktop session, or in one of its own:

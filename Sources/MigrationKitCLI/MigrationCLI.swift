@@ -134,9 +134,13 @@ public enum MigrationCLI {
 
     private static func run(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
-        try checkCommands(in: arguments, of: parser)
+        let named = try checkCommands(in: arguments, of: parser)
         do {
-            var command = try parser.parseAsRoot(arguments)
+            // From the root, the parser looks at every command there is, which takes longer than
+            // opening a database with a raw key. What doesn't come to a command of ours, for an
+            // error or for a help text, it is to put in the words of the whole tool.
+            let plain = (try? named.command.parseAsRoot(named.arguments)) as? any ContextCommand
+            var command = try plain ?? parser.parseAsRoot(arguments)
             if let command = command as? any ContextCommand {
                 context.warnAboutUnknownVariables()
                 try command.run(in: context)
@@ -168,15 +172,19 @@ public enum MigrationCLI {
     ]
 
     /// Refuses a command that there is not, where the parser would complain of its options.
+    ///
+    /// - Returns: The command that the words begin with, and the rest of them.
     private static func checkCommands(
         in words: [String],
         of root: any ParsableCommand.Type
-    ) throws {
+    ) throws -> (command: any ParsableCommand.Type, arguments: [String]) {
         var command = root
-        for word in words.first == "help" ? words.dropFirst() : words[...] {
-            guard !word.hasPrefix("-"), !command.subcommandNames.isEmpty else { return }
+        var rest = words[...]
+        if words.first == "help" { rest = rest.dropFirst() }
+        while let word = rest.first {
+            guard !word.hasPrefix("-"), !command.subcommandNames.isEmpty else { break }
             guard let next = command.subcommand(named: word) else {
-                if word == "help" { return }
+                if word == "help" { break }
                 let names = command.subcommandNames
                 let meant = namesElsewhere[word].flatMap { names.contains($0) ? $0 : nil }
                 throw MigrationCLIError.unknownCommand(
@@ -185,7 +193,9 @@ public enum MigrationCLI {
                 )
             }
             command = next
+            rest = rest.dropFirst()
         }
+        return words.first == "help" ? (root, words) : (command, Array(rest))
     }
 
     /// Drops a leading program's name: what is no command of ours, where what follows is one, or

@@ -45,7 +45,7 @@ struct ForwardRun {
         if try !isUpToDate && !plan().isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 switch options.transaction {
-                case .perStep: try applyStepByStep()
+                case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
                 case .allOrNothing: try applyAllOrNothing(ending: .commit)
                 }
             }
@@ -118,11 +118,13 @@ struct ForwardRun {
         var fruitlessPlans = 0
         while true {
             let done = monitor.steps.count
+            // Before the plan: what others commit after it is seen by its change.
+            let version = try writer.writeWithoutTransaction(MigrationLedger.dataVersion)
             let plan = try plan()
             monitor.expect(plan.pending.count)
             do {
                 try forgetObsolete(plan)
-                var ledgerCount = plan.ledgerCount
+                let expected = ExpectedLedger(count: plan.ledgerCount, dataVersion: version)
                 var rest = plan.pending[...]
                 while let first = rest.first {
                     if first.usesTransaction {
@@ -132,14 +134,14 @@ struct ForwardRun {
                                 && ($0.foreignKeyChecks == .off) == (first.foreignKeyChecks == .off)
                         }
                         rest = rest.dropFirst(group.count)
-                        ledgerCount = try apply(group, of: plan, ledgerCount: ledgerCount)
+                        try apply(group, of: plan, to: expected)
                     } else {
                         rest = rest.dropFirst()
                         try applyWithoutTransaction(
                             first,
                             completes: plan.completes && rest.isEmpty
                         )
-                        ledgerCount += 1
+                        expected.count += 1
                     }
                 }
                 return
@@ -169,19 +171,16 @@ struct ForwardRun {
     ///
     /// GRDB ends the process where a target is unknown or lies behind the database. A migrator
     /// that holds no step behind the group can't come to that, whatever other programs do.
-    ///
-    /// - Returns: How many rows the ledger has afterwards.
     private func apply(
         _ group: ArraySlice<MigrationStep<Database>>,
         of plan: MigrationPlan,
-        ledgerCount: Int
-    ) throws -> Int {
+        to ledger: ExpectedLedger
+    ) throws {
         guard let last = group.last,
             let index = runner.registry.steps.firstIndex(where: {
                 $0.identifier == last.identifier
             })
-        else { return ledgerCount }
-        let expected = LedgerCount(ledgerCount)
+        else { return }
         let lastOfRun = plan.pending.last?.identifier
 
         var migrator = DatabaseMigrator()
@@ -193,9 +192,7 @@ struct ForwardRun {
                 // GRDB reads the ledger before it takes the lock. Under the lock it may have
                 // changed: a step that another program has applied since must not run again.
                 monitor.finishStep()
-                guard try MigrationLedger.count(db) == expected.value else {
-                    throw LedgerChanged()
-                }
+                guard try ledger.isThere(db) else { throw LedgerChanged() }
                 let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: db, merged: merged)
                     if step.identifier == lastOfRun {
@@ -204,7 +201,7 @@ struct ForwardRun {
                     }
                 }
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
-                expected.value += 1 - merged.count
+                ledger.count += 1 - merged.count
             }
         }
         do {
@@ -214,7 +211,6 @@ struct ForwardRun {
             throw error
         }
         monitor.finishStep()
-        return expected.value
     }
 
     private func apply(
@@ -327,15 +323,28 @@ struct ForwardRun {
 /// Another program has applied or rolled back a step since the run was planned.
 private struct LedgerChanged: Error {}
 
-/// How many rows the ledger must have when the next step begins.
+/// What the ledger must be like when the next step begins.
 ///
 /// - Note: `@unchecked` because GRDB's migrator calls the closures that share it one after the
 ///   other, on the thread of the database.
-private final class LedgerCount: @unchecked Sendable {
-    var value: Int
+private final class ExpectedLedger: @unchecked Sendable {
+    /// How many rows it must have.
+    var count: Int
 
-    init(_ value: Int) {
-        self.value = value
+    /// What tells that no other connection has changed anything, so that nothing need be counted.
+    private var dataVersion: Int
+
+    init(count: Int, dataVersion: Int) {
+        self.count = count
+        self.dataVersion = dataVersion
+    }
+
+    /// Looks at it, inside a transaction.
+    func isThere(_ db: Database) throws -> Bool {
+        let version = try MigrationLedger.dataVersion(db)
+        if version == dataVersion { return true }
+        dataVersion = version
+        return try MigrationLedger.count(db) == count
     }
 }
 

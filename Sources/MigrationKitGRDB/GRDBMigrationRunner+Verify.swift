@@ -37,8 +37,10 @@ extension GRDBMigrationRunner {
     ///     take the lock for writing, and change nothing.
     ///   - additionalIndexes: Indexes that are required beside the runner's own.
     ///   - isFull: Whether the further checks are made. They read the whole file several times.
-    ///   - options: Who watches, and may end it.
-    /// - Returns: The outcome of every check, in the order in which they ran.
+    ///   - options: Who watches, and may end it; how much memory it may take.
+    /// - Returns: The outcome of every check, in order. In a large database `foreign_key_check` runs
+    ///   beside `quick_check`: on a pool's connections, or a queue's and one that reads and is opened
+    ///   with the queue's configuration.
     /// - Throws: A `DatabaseError` if the database can't be read, or is locked for longer than its
     ///   connection waits; a `CancellationError`.
     public func verificationChecks(
@@ -74,15 +76,7 @@ extension GRDBMigrationRunner {
                     return VerificationOutcome()
                 }
             } else {
-                try monitor.check("quick_check", in: writer) { db in
-                    try GRDBMigrationVerifier.verifyStructure(in: db)
-                    return VerificationOutcome()
-                }
-                try monitor.check(
-                    "foreign_key_check",
-                    in: writer,
-                    GRDBMigrationVerifier.foreignKeys
-                )
+                try runIntegrityChecks(in: writer, monitor)
             }
             indexes = requiredIndexes + indexes.filter { !requiredIndexes.contains($0) }
         }
@@ -102,6 +96,24 @@ extension GRDBMigrationRunner {
             try writer.writeWithoutTransaction { db in
                 try monitor.watching(db) { try VirtualTables.check(in: db) }
             }
+        }
+    }
+
+    /// Runs `quick_check` and `foreign_key_check`, at the same time where that is possible, with the
+    /// outcomes that they would have one after the other.
+    private func runIntegrityChecks(
+        in writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws {
+        let foreignKeys = ForeignKeysAlongside(in: writer, monitor.options)
+        defer { foreignKeys?.stop() }
+        try monitor.check("quick_check", in: writer) { db in
+            try GRDBMigrationVerifier.verifyStructure(in: db)
+            return VerificationOutcome()
+        }
+        try monitor.check("foreign_key_check") {
+            if let outcome = try foreignKeys?.result({ monitor.continues() }) { return outcome }
+            return try monitor.reading(writer, GRDBMigrationVerifier.foreignKeys)
         }
     }
 

@@ -32,7 +32,13 @@ enum MigrationLedger {
         }
     }
 
-    /// How many steps are applied. Cheaper than reading them, for a look before each of many steps.
+    /// A number that changes when another connection commits something, whatever it is.
+    /// <https://www.sqlite.org/pragma.html#pragma_data_version>
+    static func dataVersion(_ db: Database) throws -> Int {
+        try Int.fetchOne(db, sql: "PRAGMA data_version") ?? 0
+    }
+
+    /// How many steps are applied. Cheaper than reading them.
     ///
     /// A table that others have made may lack the primary key, and have a row twice.
     static func count(_ db: Database) throws -> Int {

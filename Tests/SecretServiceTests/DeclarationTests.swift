@@ -16,7 +16,7 @@ import Testing
     func ownDeclarationsAgreeWithTheRealHeaders() throws {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let shim = package.appendingPathComponent("Keys/CLibSecret/shim.h").path
+        let shim = package.appendingPathComponent("Keys/CLibSecret/include/CLibSecret.h").path
         let words = (Self.flags?.stdout ?? "").split(whereSeparator: \.isWhitespace).map(
             String.init
         )

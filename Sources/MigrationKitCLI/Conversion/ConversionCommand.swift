@@ -108,6 +108,8 @@ struct ConversionDocument: Encodable {
     let bytesBefore: Int
     let bytesAfter: Int
     let seconds: Double
+    /// By the name of the phase.
+    let phases: [String: Double]
     let notes: [String]
     let verified = true
 
@@ -125,6 +127,9 @@ struct ConversionDocument: Encodable {
         bytesBefore = report.bytesBefore
         bytesAfter = report.bytesAfter
         seconds = report.seconds
+        phases = Dictionary(
+            uniqueKeysWithValues: report.phaseSeconds.map { ($0.key.rawValue, $0.value) }
+        )
         self.notes = notes.map(\.line)
     }
 }

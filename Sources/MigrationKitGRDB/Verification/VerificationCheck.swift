@@ -20,7 +20,8 @@ public struct VerificationCheck: Sendable {
     /// How many more places there are.
     public let unlistedCount: Int
 
-    /// How long the check took. Two outcomes are equal whatever it is.
+    /// How long the check took, in seconds; of one that ran beside the check before it, only what it
+    /// took longer than that. Two outcomes are equal whatever it is.
     public package(set) var seconds: Double
 
     /// Creates an outcome.

@@ -7,7 +7,7 @@ package final class VerificationMonitor {
     /// The checks that are done, in order.
     package private(set) var checks: [VerificationCheck] = []
 
-    private let options: VerificationOptions
+    let options: VerificationOptions
     private var name = ""
     private var start = ContinuousClock.now
     private var lastSign = ContinuousClock.now
@@ -65,8 +65,18 @@ package final class VerificationMonitor {
         in writer: any DatabaseWriter,
         _ body: (Database) throws -> VerificationOutcome
     ) throws {
-        try check(name) {
-            try writer.read { db in try watching(db) { try body(db) } }
+        try check(name) { try reading(writer, body) }
+    }
+
+    /// Reads for a check, in a transaction.
+    func reading<Value>(
+        _ writer: any DatabaseWriter,
+        _ body: (Database) throws -> Value
+    ) throws -> Value {
+        try writer.read { db in
+            try db.withPageCache(of: options.pageCacheLimit / 4 * 3) {
+                try watching(db) { try body(db) }
+            }
         }
     }
 
@@ -95,7 +105,11 @@ package final class VerificationMonitor {
         }
     }
 
-    private func continues() -> Bool {
+    /// Gives a sign of life, if it is time for one.
+    ///
+    /// - Returns: Whether the check is to go on.
+    @discardableResult
+    func continues() -> Bool {
         let now = ContinuousClock.now
         if now - lastSign > .milliseconds(100) {
             lastSign = now

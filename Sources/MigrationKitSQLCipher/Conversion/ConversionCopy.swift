@@ -127,9 +127,13 @@ struct ConversionCopy {
         monitor.begin(.verifying, total: size)
         try checkSoundness(of: copy, source)
         monitor.finish()
-        // Said at last: it is all that the file gets to tell of it.
+        // Said at last: it is all that the file gets to tell of it. A log of one's own needs no shared
+        // memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
         let mode = source.journalMode == "wal" ? "WAL" : "DELETE"
-        try copy.inDatabase { try $0.execute(sql: "PRAGMA main.journal_mode = \(mode)") }
+        try copy.inDatabase { db in
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
+            try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
+        }
         try copy.close()
         return found
     }
@@ -151,7 +155,8 @@ struct ConversionCopy {
         of path: String
     ) throws -> ContentDigest {
         monitor.begin(.comparing, total: total)
-        let (expected, found) = try (content(of: source), content(of: copy))
+        let contents = atOnce({ try content(of: source) }, { try content(of: copy) })
+        let (expected, found) = try (contents.first.get(), contents.second.get())
         if let difference = expected.difference(from: found) {
             throw DatabaseConversionError.copyDiffers(path: path, difference: difference)
         }
@@ -161,7 +166,7 @@ struct ConversionCopy {
 
     private func content(of queue: DatabaseQueue) throws -> ContentDigest {
         try queue.inDatabase { db in
-            try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize / 2)")
+            try useCache(of: db)
             return try monitor.watching(db) {
                 try ContentDigest(of: db) { monitor.advance(by: $0) }
             }
@@ -177,30 +182,52 @@ struct ConversionCopy {
         """,
     ]
 
+    /// Reads the structure and the rows with one connection, and with another one the foreign keys
+    /// and the HMACs.
     private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
-        for check in Self.checks {
-            let finding = try findings(check, in: copy)
-            // A source that breaks its own rules has a copy that does, which is not the copy's fault.
-            guard !finding.isEmpty, try finding != findings(check, in: source.queue) else {
-                continue
-            }
-            throw DatabaseConversionError.copyIsDamaged(
-                path: source.file.path,
-                finding: finding.prefix(3).joined(separator: "; ")
-            )
+        var configuration = copy.configuration
+        configuration.readonly = true
+        let other = try DatabaseQueue(path: path, configuration: configuration)
+        try other.inDatabase(useCache)
+        let outcomes = atOnce(
+            { try findings(Self.checks[0], in: copy) },
+            { (try findings(Self.checks[1], in: other), try unauthenticPage(of: other)) }
+        )
+        try other.close()
+        try judge(Self.checks[0], outcomes.first.get(), source)
+        let (violations, page) = try outcomes.second.get()
+        try judge(Self.checks[1], violations, source)
+        if let page {
+            throw DatabaseConversionError.copyIsDamaged(path: source.file.path, finding: page)
         }
-        try checkAuthenticity(of: copy, source.file.path)
+    }
+
+    /// A source that breaks its own rules has a copy that does, which is not the copy's fault.
+    private func judge(_ check: String, _ finding: [String], _ source: ConversionSource) throws {
+        guard !finding.isEmpty, try finding != findings(check, in: source.queue) else { return }
+        throw DatabaseConversionError.copyIsDamaged(
+            path: source.file.path,
+            finding: finding.prefix(3).joined(separator: "; ")
+        )
+    }
+
+    private func useCache(of db: Database) throws {
+        try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize)")
     }
 
     /// Checks the HMAC of every page.
     func checkAuthenticity(of copy: DatabaseQueue, _ path: String) throws {
-        guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return }
+        guard let page = try unauthenticPage(of: copy) else { return }
+        throw DatabaseConversionError.copyIsDamaged(path: path, finding: page)
+    }
+
+    /// What is said of the first page that is not as it was written; `nil` if there is none.
+    private func unauthenticPage(of copy: DatabaseQueue) throws -> String? {
+        guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return nil }
         try monitor.checkCancellation()
-        let pages = try copy.inDatabase {
-            try String.fetchAll($0, sql: "PRAGMA main.cipher_integrity_check")
+        return try copy.inDatabase {
+            try String.fetchOne($0, sql: "PRAGMA main.cipher_integrity_check")
         }
-        guard let first = pages.first else { return }
-        throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
     }
 
     /// What a check finds, or why it can't be made; empty if nothing.

@@ -11,12 +11,14 @@ final class ConversionMonitor: Sendable {
         var total = 0
         var done = 0
         var lastSign = ContinuousClock.now
+        let start = ContinuousClock.now
     }
 
     private let timeout: TimeInterval
     private let cancellation: ConversionCancellation?
     private let observer: (@Sendable (ConversionEvent) -> Void)?
     private let state = Mutex(State())
+    private let phases = Mutex<[ConversionEvent.Phase: Double]>([:])
 
     /// - Parameter timeout: How long to wait for others, in seconds.
     init(
@@ -44,10 +46,14 @@ final class ConversionMonitor: Sendable {
     /// Tells the end of the phase.
     func finish() {
         let state = state.withLock { $0 }
+        phases.withLock { $0[state.phase] = (.now - state.start) / .seconds(1) }
         observer?(
             .progress(state.phase, bytesDone: state.total, bytesTotal: state.total)
         )
     }
+
+    /// How long the phases took that are done.
+    var phaseSeconds: [ConversionEvent.Phase: Double] { phases.withLock { $0 } }
 
     /// The phase has come that much further.
     func advance(by count: Int) {

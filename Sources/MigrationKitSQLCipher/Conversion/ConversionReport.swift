@@ -28,4 +28,8 @@ public struct ConversionReport: Equatable, Sendable {
 
     /// How long it took, in seconds, the waiting for others included.
     public let seconds: Double
+
+    /// How long each of its phases took, in seconds. What is left of ``seconds`` went into waiting,
+    /// locking, and having the disk keep the new file.
+    public let phaseSeconds: [ConversionEvent.Phase: Double]
 }

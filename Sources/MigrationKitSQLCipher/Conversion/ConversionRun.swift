@@ -57,7 +57,10 @@ struct ConversionRun {
         try monitor.underMigrationLock(of: file, body)
     }
 
-    private func openingOptions(of form: DatabaseForm) -> EncryptedDatabase.Options {
+    private func openingOptions(
+        of form: DatabaseForm,
+        isExclusive: Bool
+    ) -> EncryptedDatabase.Options {
         var opening = EncryptedDatabase.Options(
             cipher: form.cipher,
             // What is waited for is waited for outside, where it can be cancelled.
@@ -65,7 +68,7 @@ struct ConversionRun {
             functions: options.functions,
             collations: options.collations
         )
-        opening.isExclusive = true
+        opening.isExclusive = isExclusive
         return opening
     }
 
@@ -89,7 +92,7 @@ struct ConversionRun {
         let source = try ConversionSource(
             file,
             form: form,
-            options: openingOptions(of: form),
+            options: openingOptions(of: form, isExclusive: true),
             monitor: monitor
         )
         guard conversion.isUpgrade, form == conversion.target else { return source }
@@ -121,7 +124,8 @@ struct ConversionRun {
         let copy = ConversionCopy(
             path: temporary,
             form: conversion.target,
-            options: openingOptions(of: conversion.target),
+            // Nobody else knows of the file, which several connections look through.
+            options: openingOptions(of: conversion.target, isExclusive: false),
             monitor: monitor
         )
         try copy.fill(from: source)
@@ -146,7 +150,8 @@ struct ConversionRun {
             bytesAfter: bytesAfter,
             tableCount: content.tables.count,
             rowCount: content.rowCount,
-            seconds: (.now - start) / .seconds(1)
+            seconds: (.now - start) / .seconds(1),
+            phaseSeconds: monitor.phaseSeconds
         )
     }
 }

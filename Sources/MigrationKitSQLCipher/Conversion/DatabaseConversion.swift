@@ -24,7 +24,7 @@ import KeyStore
 /// is root. The mode is 0600, or less if it was less. What is not: `schema_version`, and pages that
 /// were free.
 ///
-/// The peak of memory is some tens of megabytes, and a few times the largest single value. No part
+/// The peak of memory is less than 200 megabytes, and a few times the largest single value. No part
 /// of an encrypted database is written in the clear, unless that is what was asked for.
 public struct DatabaseConversion: Sendable {
     /// The database, as it was named.

@@ -1,0 +1,171 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+import Testing
+
+/// Two connections come to the same outcome as one.
+@Suite struct ParallelVerificationTests {
+    let store: EncryptedStore
+
+    /// More than is read by one connection for being small.
+    init() throws {
+        store = try EncryptedStore()
+        let queue = try store.open()
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE author (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+                    CREATE TABLE note (
+                        id INTEGER PRIMARY KEY, author INTEGER REFERENCES author, body TEXT NOT NULL
+                    );
+                    CREATE TABLE scrap (note INTEGER REFERENCES note, bytes BLOB);
+                    INSERT INTO author VALUES (1, 'Ada'), (2, 'Grace');
+                    WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 3000)
+                    INSERT INTO note SELECT x, x % 2 + 1, hex(randomblob(500)) FROM n;
+                    INSERT INTO scrap SELECT id, randomblob(900) FROM note;
+                    CREATE INDEX note_author ON note (author);
+                    """
+            )
+        }
+        try queue.close()
+    }
+
+    /// How a database can be unsound.
+    enum Fault: CaseIterable {
+        case none, foreignKeys, manyForeignKeys, missingValue, damagedNote, damagedScrap,
+            damagedIndex
+        case missingParentTable
+    }
+
+    private func damage(_ fault: Fault) throws {
+        func change(_ sql: String) throws {
+            let queue = try store.open()
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA foreign_keys = OFF; \(sql)")
+            }
+            try queue.close()
+        }
+        func damagePage(of object: String) throws {
+            let queue = try store.open()
+            let page = try queue.read { db in
+                try Int.fetchOne(
+                    db,
+                    sql: "SELECT rootpage FROM sqlite_master WHERE name = ?",
+                    arguments: [object]
+                )
+            }
+            try queue.close()
+            let file = try #require(FileHandle(forUpdatingAtPath: store.path))
+            try file.seek(toOffset: UInt64((try #require(page) - 1) * 4096 + 100))
+            try file.write(contentsOf: Data(repeating: 7, count: 16))
+            try file.close()
+        }
+        switch fault {
+        case .none: break
+        case .foreignKeys: try change("DELETE FROM note WHERE id IN (5, 700)")
+        case .manyForeignKeys: try change("DELETE FROM author WHERE id = 2")
+        case .missingValue:
+            try change(
+                """
+                PRAGMA writable_schema = 1;
+                UPDATE sqlite_master SET sql = replace(sql, 'body TEXT NOT NULL', 'body TEXT')
+                    WHERE name = 'note';
+                PRAGMA writable_schema = RESET;
+                UPDATE note SET body = NULL WHERE id = 9;
+                PRAGMA writable_schema = 1;
+                UPDATE sqlite_master SET sql = replace(sql, 'body TEXT', 'body TEXT NOT NULL')
+                    WHERE name = 'note';
+                """
+            )
+        case .damagedNote: try damagePage(of: "note")
+        case .damagedScrap: try damagePage(of: "scrap")
+        case .damagedIndex: try damagePage(of: "note_author")
+        case .missingParentTable: try change("DROP TABLE author")
+        }
+    }
+
+    /// - Parameter connections: Gets a number for each connection that is opened.
+    private func open(_ connections: Recorder<Int>) throws -> DatabaseQueue {
+        try EncryptedDatabase.open(
+            store.path,
+            key: store.key,
+            options: .init(prepareDatabase: { _ in connections.append(1) })
+        )
+    }
+
+    private func checks(
+        in writer: any DatabaseWriter,
+        _ options: VerificationOptions = VerificationOptions()
+    ) throws -> [VerificationCheck] {
+        try GRDBMigrationRunner(steps: []).verificationChecks(in: writer, options: options)
+    }
+
+    /// GRDB's wrapper of any writer is read by its own connection only.
+    @Test(arguments: Fault.allCases)
+    func twoConnectionsFindWhatOneFinds(_ fault: Fault) throws {
+        try damage(fault)
+        let (one, two) = (Recorder<Int>(), Recorder<Int>())
+        let expected = try checks(in: AnyDatabaseWriter(open(one)))
+        #expect(one.values.count == 1)
+        #expect(expected.allSatisfy(\.ok) == (fault == .none))
+        #expect(expected.map(\.name) == ["quick_check", "foreign_key_check"])
+
+        #expect(try checks(in: open(two)) == expected)
+        #expect(two.values.count == 2)
+        // The cache is too small, or holds everything.
+        for limit in [0, 1 << 20, 1 << 30] {
+            let options = VerificationOptions(pageCacheLimit: limit)
+            #expect(try checks(in: open(two), options) == expected)
+        }
+        #expect(try checks(in: store.openPool()) == expected)
+    }
+
+    @Test func theCheckToldLastIsDoneLast() throws {
+        let events = Recorder<String>()
+        let options = VerificationOptions(observer: { event in
+            switch event {
+            case .checkStarted(let name): events.append("begin \(name)")
+            case .checkFinished(let check): events.append("end \(check.name)")
+            case .checkContinues: break
+            }
+        })
+        _ = try checks(in: store.open(), options)
+        #expect(
+            events.values == [
+                "begin quick_check", "end quick_check", "begin foreign_key_check",
+                "end foreign_key_check",
+            ]
+        )
+    }
+
+    @Test func theCacheIsAsItWas() throws {
+        let queue = try store.open()
+        let size = { try queue.read { try Int.fetchOne($0, sql: "PRAGMA cache_size") } }
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA cache_size = 77") }
+        _ = try checks(in: queue, VerificationOptions(pageCacheLimit: 1 << 30))
+        #expect(try size() == 77)
+    }
+
+    @Test func aFileThatHasTakenTheNameMeanwhileIsNotTheOneThatIsVerified() throws {
+        let queue = try store.open()
+        let good = try Data(contentsOf: URL(fileURLWithPath: store.path))
+        try damage(.foreignKeys)
+        try FileManager.default.moveItem(atPath: store.path, toPath: store.path + "-unsound")
+        try good.write(to: URL(fileURLWithPath: store.path))
+        #expect(try checks(in: queue).map(\.ok) == [true, false])
+    }
+
+    @Test func cancellationEndsBothConnections() throws {
+        let cancellation = MigrationCancellation()
+        let queue = try store.open()
+        let options = VerificationOptions(
+            cancellation: cancellation,
+            observer: { if $0 == .checkStarted(name: "quick_check") { cancellation.cancel() } }
+        )
+        #expect(throws: CancellationError.self) { try checks(in: queue, options) }
+        // Nobody else has the file open: it can be had alone.
+        try queue.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE; ROLLBACK") }
+    }
+}
