@@ -8,12 +8,15 @@ final class ConnectionSetup: Sendable {
     /// `nil` leaves the database unencrypted.
     let key: DatabaseKey?
     let options: EncryptedDatabase.Options
+    /// Whether the write-ahead log stays as it is when the last connection is closed.
+    private let keepsLog: Bool
 
     private let hostThrew = Atomic(false)
 
-    init(key: DatabaseKey?, options: EncryptedDatabase.Options) {
+    init(key: DatabaseKey?, options: EncryptedDatabase.Options, keepsLog: Bool = false) {
         self.key = key
         self.options = options
+        self.keepsLog = keepsLog
     }
 
     /// Whether the host's own preparation threw, whose errors are not ours to explain.
@@ -52,7 +55,7 @@ final class ConnectionSetup: Sendable {
         // `sqlite3_key` accepts anything; reading a page is what proves the key.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
         _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
-        db.setCheckpointOnClose(true)
+        db.setCheckpointOnClose(!keepsLog)
 
         db.add(function: .uuid)
         options.functions.forEach(db.add(function:))

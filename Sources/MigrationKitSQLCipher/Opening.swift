@@ -102,7 +102,13 @@ struct Opening {
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
-        let setup = ConnectionSetup(key: key, options: options)
+        // Commits that a damaged log hides from SQLite are lost when it is moved into the file. Who
+        // only reads is not to be the one who does that.
+        let setup = ConnectionSetup(
+            key: key,
+            options: options,
+            keepsLog: (try? file.checkLog()) == nil
+        )
         let writer: Writer
         do {
             writer = try connect(file.absolutePath, setup.configuration)

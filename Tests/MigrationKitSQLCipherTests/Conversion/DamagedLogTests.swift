@@ -84,6 +84,25 @@ import Testing
         try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;")
     }
 
+    @Test func aConnectionThatOnlyReadsKeepsIt() throws {
+        try leaveLog(in: folder, key: key.key)
+        let (database, sound) = (try folder.databaseData(), try folder.data("notes.db-wal"))
+        for (place, frame) in Self.places {
+            var data = sound
+            data[place] ^= 1
+            try folder.write("notes.db-wal", data)
+            let queue = try EncryptedDatabase.open(folder.database, key: key.key)
+            let count = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+            try queue.close()
+            #expect(count == frame - 1, "\(place)")
+            #expect(try folder.data("notes.db-wal") == data, "\(place)")
+            #expect(try folder.databaseData() == database, "\(place)")
+        }
+        try folder.write("notes.db-wal", sound)
+        try EncryptedDatabase.open(folder.database, key: key.key).close()
+        #expect(try rows(folder.database, key: key) == "a\nb\nc\nd")
+    }
+
     @Test func rekeyRefusesItAndTakesASoundOne() throws {
         let new = try TestKey.raw()
         let conversion = DatabaseConversion.rekey(folder.database, from: key.key, to: new.key)
