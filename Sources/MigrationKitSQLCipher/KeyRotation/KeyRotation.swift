@@ -94,7 +94,8 @@ public struct KeyRotation: Sendable {
     /// - Throws: ``KeyRotationError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret can't
     ///   be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
     ///   But for ``KeyRotationError/unfinished(path:service:account:reason:)`` database and items
-    ///   are as they were then, or the next opening makes them so.
+    ///   are as they were then, or the next opening makes them so. That is thrown as well where the
+    ///   new file is in place and its folder can't be synchronized: both keys are kept then.
     @discardableResult
     public func run() throws -> KeyRotationReport {
         let run = try ConversionRun(path, options: options)
@@ -119,16 +120,18 @@ public struct KeyRotation: Sendable {
             guard let made else {
                 throw KeyRotationError.keyNotKept(service: stored.service, account: account)
             }
-            let (kept, item) = try stored.promote(
+            let (kept, other, item) = try stored.promote(
                 pending,
                 new: made,
-                discarding: keepsOldKey ? nil : old
+                old: old,
+                keepsOld: keepsOldKey
             )
             return KeyRotationReport(
                 conversion: report,
                 item: item,
                 formerItem: entry.item,
-                keptItem: kept
+                keptItem: kept,
+                otherKeptItem: other
             )
         } catch {
             guard let made else { throw error }

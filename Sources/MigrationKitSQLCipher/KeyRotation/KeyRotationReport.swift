@@ -14,4 +14,8 @@ public struct KeyRotationReport: Equatable, Sendable {
 
     /// The item that the old key is kept in; `nil` if it was not to be kept.
     public let keptItem: KeyItem?
+
+    /// The item in which another key is kept, one that somebody put into the key's item while the
+    /// database was rotated; `nil` if nobody did.
+    public let otherKeptItem: KeyItem?
 }

@@ -78,7 +78,7 @@ extension StoredKey {
         guard let new = try key(of: pending) else { return }
         if let entry = try item(service: service, account: pending.account) {
             let key = try read(entry)
-            if key == new { return try delete(pending) }
+            if key == new { return try finish(pending, new: new, label: entry.item.label) }
             if try opens(key) { return try undo(pending, new: new, label: entry.item.label) }
         }
         guard try opens(new) else { throw neitherOpens(pending) }
@@ -105,33 +105,55 @@ extension StoredKey {
     ///
     /// Somebody else may be doing the same with the same keys, under another name of the file.
     ///
-    /// - Parameter expendable: The old key, if it isn't to be kept. Any other that the item has by
-    ///   now is kept in any case.
-    /// - Returns: The item that the old key is kept in, and the new one.
+    /// - Parameters:
+    ///   - old: The key that opened the file before; `nil` where only the item can tell. Any other
+    ///     that the item has by now is kept in any case.
+    ///   - keepsOld: Whether the old key is kept, even if the item doesn't have it any more.
+    /// - Returns: The items that the old key and any other are kept in, and the new one.
     @discardableResult
     func promote(
         _ pending: PendingKey,
         new: DatabaseKey,
-        discarding expendable: DatabaseKey? = nil
-    ) throws -> (kept: KeyItem?, item: KeyItem) {
-        var kept: KeyItem?
-        var label: String?
-        if let entry = try item(service: service, account: pending.account) {
-            let old = try read(entry)
-            label = entry.item.label
-            if old != new {
-                if old != expendable {
-                    kept = try keep(old, account: pending.account, label: entry.item.label)
-                }
-                try keyStore.delete(service: service, account: pending.account)
+        old: DatabaseKey? = nil,
+        keepsOld: Bool = true
+    ) throws -> (kept: KeyItem?, other: KeyItem?, item: KeyItem) {
+        let entry = try item(service: service, account: pending.account)
+        let label =
+            try entry?.item.label
+            ?? item(service: PendingKey.service(of: service), account: pending.name)
+            .flatMap { PendingKey.labelOfItem(from: $0.item.label) }
+        let kept =
+            keepsOld ? try old.map { try keep($0, account: pending.account, label: label) } : nil
+        var other: KeyItem?
+        if let entry, case let found = try read(entry), found != new {
+            if found != old {
+                other = try keep(found, account: pending.account, label: label)
             }
-        } else {
-            let item = try item(service: PendingKey.service(of: service), account: pending.name)
-            label = item.flatMap { PendingKey.labelOfItem(from: $0.item.label) }
+            try keyStore.delete(service: service, account: pending.account)
         }
         let item = try store(new, service: service, account: pending.account, label: label)
+        try finish(pending, new: new, label: label)
+        return (kept, other, item)
+    }
+
+    /// Deletes the pending item, once its key is in the key's item.
+    ///
+    /// Another program may delete or replace that one between any two calls of the key store. So it
+    /// is looked at once more, and the key, which nothing else has then, is stored again.
+    private func finish(_ pending: PendingKey, new: DatabaseKey, label: String?) throws {
         try delete(pending)
-        return (kept, item)
+        guard let found = try item(service: service, account: pending.account) else {
+            _ = try store(new, service: service, account: pending.account, label: label)
+            return
+        }
+        guard (try? read(found)) != new else { return }
+        _ = try store(
+            new,
+            service: PendingKey.service(of: service),
+            account: pending.name,
+            label: label.flatMap(PendingKey.label)
+        )
+        throw KeyRotationError.keyNotKept(service: service, account: pending.account)
     }
 
     /// Makes a key and stores it as the pending one, which isn't there yet.
@@ -190,7 +212,7 @@ extension StoredKey {
 
     /// Keeps a key that may be needed for a file that isn't at hand, such as a backup.
     @discardableResult
-    func keep(_ key: DatabaseKey, account: String, label: String) throws -> KeyItem {
+    func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {
         let service = Self.keptService(of: service)
         let kept = try keyStore.items(service: service, account: nil)
         for item in kept {
@@ -212,7 +234,7 @@ extension StoredKey {
             key,
             service: service,
             account: name,
-            label: label.isEmpty ? nil : "Previous: \(label)"
+            label: label.flatMap { $0.isEmpty ? nil : "Previous: \($0)" }
         )
     }
 

@@ -66,6 +66,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
         let notes = [
             foreignItemNote(report),
+            otherKeyNote(report),
             .narrowedMode(from: report.conversion.formerMode, path: stored.path),
             .otherNames(report.conversion.otherNameCount),
         ].compactMap { $0 }
@@ -96,6 +97,17 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
               --keychain-account \((kept.account ?? "").shellWord)
             """
         )
+    }
+
+    /// That another program has changed the item meanwhile, and where its key is.
+    private func otherKeyNote(_ report: KeyRotationReport) -> ConversionNote? {
+        report.otherKeptItem.map { kept in
+            ConversionNote(
+                headline: "another program put a key of its own into the item meanwhile",
+                explanation: "That one is kept with service '\(kept.service.printable)' and "
+                    + "username '\((kept.account ?? "").printable)'."
+            )
+        }
     }
 
     /// That another program may look for the item in vain.
