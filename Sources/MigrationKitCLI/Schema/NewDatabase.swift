@@ -48,10 +48,10 @@ final class NewDatabase {
             try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         }
         try writer.close()
-        // Unlike rename(2), link(2) replaces nothing.
-        guard link(draft, path) == 0 else {
-            guard errno != EEXIST else { throw SchemaCommandError.databaseExists(path: path) }
-            throw Self.cannotCreate(path, errno)
+        switch FreeName.give(path, to: draft) {
+        case 0: break
+        case EEXIST: throw SchemaCommandError.databaseExists(path: path)
+        case let code: throw Self.cannotCreate(path, code)
         }
         discard()
         syncFolder()

@@ -64,7 +64,8 @@ public struct DatabaseBackup: Sendable {
     ///
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
-    ///   Nothing is left of the new file then.
+    ///   Nothing is left of the new file then, but with
+    ///   ``DatabaseConversionError/notSynced(path:code:)``.
     @discardableResult
     public func run() throws -> BackupReport {
         try BackupRun(self).run()

@@ -69,7 +69,8 @@ public struct DatabaseRestore: Sendable {
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``, about the backup or the database;
     ///   ``DatabaseConversionError``; a `CancellationError`. The database is as it was then, but for
-    ///   what its journals held, and nothing is left of the new file.
+    ///   what its journals held, and nothing is left of the new file; but after
+    ///   ``DatabaseConversionError/notSynced(path:code:)`` that is in place.
     @discardableResult
     public func run() throws -> RestoreReport {
         try RestoreRun(self).run()

@@ -140,26 +140,51 @@ struct ConversionFolder {
     }
 
     /// Gives a file its final name, which must be free.
+    ///
+    /// - Throws: ``DatabaseConversionError/notSynced(path:code:)`` if it has the name; any other
+    ///   error if it hasn't.
     func place(_ file: String, at path: String) throws {
-        guard link(file, path) == 0 else {
-            throw errno == EEXIST
-                ? DatabaseConversionError.exists(path: path) : Self.cannotWrite(path, errno)
+        // Whether the folder can be opened is to be known before.
+        let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.cannotWrite(self.path, errno) }
+        defer { close(descriptor) }
+        switch FreeName.give(path, to: file) {
+        case 0: break
+        case EEXIST: throw DatabaseConversionError.exists(path: path)
+        case let code: throw Self.cannotWrite(path, code)
         }
-        unlink(file)
-        try synchronize()
+        guard fsync(descriptor) == 0 else {
+            throw DatabaseConversionError.notSynced(path: path, code: errno)
+        }
     }
 
     /// Has the names in the folder reach the disk.
     func synchronize() throws {
+        let code = synchronizationCode()
+        guard code == 0 else { throw Self.cannotWrite(path, code) }
+    }
+
+    /// Has the names in the folder reach the disk.
+    ///
+    /// - Returns: The errno, or 0.
+    func synchronizationCode() -> Int32 {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.cannotWrite(path, errno) }
+        guard descriptor >= 0 else { return errno }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw Self.cannotWrite(path, errno) }
+        return fsync(descriptor) == 0 ? 0 : errno
     }
 
     static func cannotWrite(_ path: String, _ code: Int32) -> any Error {
-        code == ENOSPC || code == EDQUOT
-            ? EncryptedDatabaseError.diskFull(path: path)
-            : DatabaseConversionError.cannotWrite(path: path, code: code)
+        switch code {
+        case ENOSPC, EDQUOT:
+            EncryptedDatabaseError.diskFull(path: path)
+        case EIO:
+            EncryptedDatabaseError.inputOutput(
+                path: path,
+                detail: String(cString: strerror(code)).lowercased()
+            )
+        default:
+            DatabaseConversionError.cannotWrite(path: path, code: code)
+        }
     }
 }

@@ -167,7 +167,8 @@ public struct DatabaseConversion: Sendable {
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`. The
     ///   database is as it was then, but for a write-ahead log that was moved into it, and nothing
-    ///   is left of the new file.
+    ///   is left of the new file. After ``DatabaseConversionError/notSynced(path:code:)`` alone the
+    ///   new file is in place.
     @discardableResult
     public func run() throws -> ConversionReport {
         let run = try ConversionRun(path, options: options)

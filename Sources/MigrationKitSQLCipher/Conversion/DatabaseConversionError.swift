@@ -2,7 +2,7 @@ import Foundation
 
 /// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't
 /// come about that lies neither in the source's file nor in its key (``EncryptedDatabaseError``). The
-/// source is as it was.
+/// source is as it was, but for ``notSynced(path:code:)``.
 public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The database to be encrypted is no plaintext one.
     case notPlaintext(path: String)
@@ -48,6 +48,10 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// A file can't be created, written or put in its place, with this errno.
     case cannotWrite(path: String, code: Int32)
 
+    /// The new file is in its place, and the folder's entry of it could not be made to reach the
+    /// disk, with this errno. After a loss of power the place may be as it was before.
+    case notSynced(path: String, code: Int32)
+
     /// The copy is not equal to the source, and was thrown away; in what it differs.
     case copyDiffers(path: String, difference: String)
 
@@ -88,6 +92,8 @@ extension DatabaseConversionError: LocalizedError {
             "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
             "\(path) can't be written: \(Self.reason(code))"
+        case .notSynced(let path, let code):
+            "\(path) has been written, but its folder can't be synchronized: \(Self.reason(code))"
         case .copyDiffers(let path, let difference):
             "the copy of \(path) is not equal to it: \(difference)"
         case .copyIsDamaged(let path, let finding):
@@ -126,6 +132,11 @@ extension DatabaseConversionError: LocalizedError {
             "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
         case .cannotWrite:
             "Choose a path in a folder that exists and can be written, on a disk with room."
+        case .notSynced:
+            """
+            The new file is in place; if it was given a new key, that opens it. After a loss of power the old file may be there again, or none.
+            Keep the old key and the new one, and check the disk.
+            """
         case .copyDiffers, .copyIsDamaged:
             "It was thrown away, and nothing was changed. Verify the database and the disk."
         }

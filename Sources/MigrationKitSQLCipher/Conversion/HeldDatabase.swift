@@ -55,7 +55,12 @@ extension HeldDatabase {
             if let original { unlink(original.absolutePath) }
             throw error
         }
-        try folder.synchronize()
+        let code = folder.synchronizationCode()
+        guard code == 0 else {
+            // The old file may come back: it isn't made unreadable.
+            try? close()
+            throw DatabaseConversionError.notSynced(path: file.path, code: code)
+        }
         if losesItsName { retire() }
         try close()
     }
@@ -67,7 +72,12 @@ extension HeldDatabase {
         defer { folder.remove(bytes) }
         try copyBytes(to: bytes)
         try folder.finish(bytes, mode: identity.mode & 0o7777, owner: identity)
-        try folder.place(bytes, at: original.absolutePath)
+        do {
+            try folder.place(bytes, at: original.absolutePath)
+        } catch DatabaseConversionError.notSynced(let path, let code) {
+            unlink(original.absolutePath)
+            throw ConversionFolder.cannotWrite(path, code)
+        }
     }
 
     /// Removes what SQLite keeps beside the file, all of it empty since the file was locked, and

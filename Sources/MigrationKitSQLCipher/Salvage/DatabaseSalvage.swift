@@ -66,7 +66,8 @@ public struct DatabaseSalvage: Sendable {
     ///
     /// - Returns: What was brought back, and what not. That rows were lost is no error.
     /// - Throws: ``DatabaseSalvageError``; ``EncryptedDatabaseError``; ``DatabaseConversionError``;
-    ///   a `CancellationError`. Nothing is left of the new file then.
+    ///   a `CancellationError`. Nothing is left of the new file then, but with
+    ///   ``DatabaseConversionError/notSynced(path:code:)``.
     @discardableResult
     public func run() throws -> SalvageReport {
         try SalvageRun(self).run()
