@@ -20,6 +20,15 @@ struct DatabaseFile {
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    /// Whether both are in one folder, whatever that is called.
+    func isBeside(_ other: DatabaseFile) -> Bool {
+        let folders = [self, other].map {
+            FileIdentity(URL(fileURLWithPath: $0.absolutePath).deletingLastPathComponent().path)
+        }
+        guard let own = folders[0], let others = folders[1] else { return false }
+        return own.isSameFile(as: others)
+    }
+
     /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
     /// a connection of one's own that does nothing just now.
     ///

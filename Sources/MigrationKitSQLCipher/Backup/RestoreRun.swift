@@ -19,8 +19,11 @@ struct RestoreRun {
         backup = try DatabaseFile(restore.backupPath).resolved()
         let named = DatabaseFile(restore.path)
         try named.checkLink()
-        file = try named.size() == nil ? named : named.resolved()
-        original = try restore.keptOriginalPath.map(ConversionFolder.freePlace)
+        let file = try named.size() == nil ? named : named.resolved()
+        self.file = file
+        original = try restore.keptOriginalPath.map {
+            try ConversionFolder.freePlace($0, forOriginalOf: file)
+        }
     }
 
     func run() throws -> RestoreReport {
@@ -37,7 +40,10 @@ struct RestoreRun {
         }
         try ConversionFolder.checkLength(of: file.absolutePath)
         return try explaining(source: backup, form, file: file) {
-            try monitor.underMigrationLock(of: file, restore)
+            try monitor.underMigrationLock(of: file) {
+                guard let original, !original.isBeside(file) else { return try restore() }
+                return try monitor.underMigrationLock(of: original, restore)
+            }
         }
     }
 
@@ -45,7 +51,7 @@ struct RestoreRun {
         let folder = ConversionFolder(of: file.absolutePath, for: file.absolutePath)
         folder.removeLeftovers()
         if let original {
-            ConversionFolder(of: original.absolutePath, for: file.absolutePath).removeLeftovers()
+            ConversionFolder(ofOriginal: original, of: file).removeLeftovers()
         }
         let source = try RestingDatabase(backup, form: form, monitor: monitor)
         let occupied =

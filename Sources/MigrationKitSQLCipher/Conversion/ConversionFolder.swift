@@ -4,19 +4,31 @@ import Glibc
 
 /// The files that a conversion makes in a folder, until they have their final names.
 ///
-/// They are named after the database, `.NAME-converting-` and random digits, so that those of a
-/// killed run are found: whoever holds the database's lock knows that none of them is in use.
+/// They are named after a file, `.NAME-converting-` and random digits, so that those of a killed run
+/// are found: whoever holds the lock of that file knows that none of them is in use.
 struct ConversionFolder {
     /// The folder's absolute path.
     let path: String
     private let prefix: String
+    /// The file that the others are named after.
+    private let database: String
 
     /// - Parameters:
     ///   - path: A file in the folder.
-    ///   - database: The database's path, whose name the files have in theirs.
+    ///   - database: The path of a file whose lock is held, and whose name the files have in theirs.
     init(of path: String, for database: String) {
         self.path = URL(fileURLWithPath: path).deletingLastPathComponent().path
         prefix = Self.prefix(for: database)
+        self.database = database
+    }
+
+    /// The folder that a copy of the old file goes to. In another folder a database may be that has
+    /// the same name, and is being converted: there the copy's own name is taken, and its own lock.
+    init(ofOriginal original: DatabaseFile, of database: DatabaseFile) {
+        self.init(
+            of: original.absolutePath,
+            for: (original.isBeside(database) ? database : original).absolutePath
+        )
     }
 
     /// A path at which nothing is, nor beside it, for a new file.
@@ -24,7 +36,23 @@ struct ConversionFolder {
     /// A name that SQLite gives to a file beside a database is none for a new one: whoever opens that
     /// database takes the file for its journal, and removes it.
     /// <https://www.sqlite.org/tempfiles.html>
-    static func freePlace(_ path: String) throws -> DatabaseFile {
+    ///
+    /// - Parameter database: The database that a copy is to be kept of; `nil` for another new file.
+    static func freePlace(
+        _ path: String,
+        forOriginalOf database: DatabaseFile? = nil
+    ) throws -> DatabaseFile {
+        do {
+            return try checkedPlace(path)
+        } catch DatabaseConversionError.exists(let found) {
+            // A run may have put it there that was killed before it was done.
+            let file = DatabaseFile(path)
+            ConversionFolder(ofOriginal: file, of: database ?? file).removeUnusedLeftovers()
+            throw DatabaseConversionError.exists(path: found)
+        }
+    }
+
+    private static func checkedPlace(_ path: String) throws -> DatabaseFile {
         let name = URL(fileURLWithPath: path).lastPathComponent
         for suffix in DatabaseFile.journalSuffixes + [FileLock.migrationSuffix]
         where name.hasSuffix(suffix) && name != suffix {
@@ -105,6 +133,15 @@ struct ConversionFolder {
     /// Removes the files of runs that were killed.
     func removeLeftovers() {
         for name in leftovers { unlink("\(path)/\(name)") }
+    }
+
+    /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
+    private func removeUnusedLeftovers() {
+        guard !leftovers.isEmpty,
+            let held = try? FileLock(beside: database, suffix: FileLock.migrationSuffix).hold()
+        else { return }
+        defer { held.release() }
+        removeLeftovers()
     }
 
     /// The names of the files of runs that were killed.

@@ -19,13 +19,17 @@ struct ConversionRun {
             cancellation: options.cancellation,
             observer: options.observer
         )
-        file = try DatabaseFile(path).resolved()
-        output = try options.outputPath.map(ConversionFolder.freePlace)
+        let file = try DatabaseFile(path).resolved()
+        self.file = file
+        output = try options.outputPath.map { try ConversionFolder.freePlace($0) }
         original =
-            try output == nil ? options.keptOriginalPath.map(ConversionFolder.freePlace) : nil
+            try output == nil
+            ? options.keptOriginalPath.map {
+                try ConversionFolder.freePlace($0, forOriginalOf: file)
+            } : nil
     }
 
-    /// Runs `body` under the lock of the database, and of the new file.
+    /// Runs `body` under the lock of the database, and of the file that goes to another folder.
     func underLock<Value>(_ body: () throws -> Value) throws -> Value {
         let identity = FileIdentity(file.absolutePath)
         try ConversionFolder.checkLength(of: file.absolutePath)
@@ -35,8 +39,9 @@ struct ConversionRun {
         }
         do {
             return try locked(file) {
-                guard let output else { return try body() }
-                return try locked(output) { try body() }
+                guard let other = output ?? original.flatMap({ $0.isBeside(file) ? nil : $0 })
+                else { return try body() }
+                return try locked(other) { try body() }
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error
@@ -108,10 +113,8 @@ struct ConversionRun {
     ///   has its temporary name, it is known that it has not taken the database's place.
     func convert(_ conversion: () throws -> DatabaseConversion) throws -> ConversionReport {
         let place = output ?? file
-        let folder = ConversionFolder(of: place.absolutePath, for: file.absolutePath)
-        let originals = original.map {
-            ConversionFolder(of: $0.absolutePath, for: file.absolutePath)
-        }
+        let folder = ConversionFolder(of: place.absolutePath, for: place.absolutePath)
+        let originals = original.map { ConversionFolder(ofOriginal: $0, of: file) }
         // Those of the runs that were killed, before anything that may fail.
         ConversionFolder(of: file.absolutePath, for: file.absolutePath).removeLeftovers()
         folder.removeLeftovers()

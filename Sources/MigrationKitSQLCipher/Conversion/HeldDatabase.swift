@@ -65,9 +65,9 @@ extension HeldDatabase {
         try close()
     }
 
-    /// Copies the file as it is to a place that is free.
+    /// Copies the file as it is to a place that is free. What fails leaves nothing there.
     private func keep(as original: DatabaseFile) throws {
-        let folder = ConversionFolder(of: original.absolutePath, for: file.absolutePath)
+        let folder = ConversionFolder(ofOriginal: original, of: file)
         let bytes = try folder.makeFile()
         defer { folder.remove(bytes) }
         try copyBytes(to: bytes)

@@ -221,4 +221,39 @@ import Testing
         try DatabaseConversion.encrypt(folder.database, key: key.key).run()
         #expect(try folder.names == (other + ["notes.db"]).sorted())
     }
+
+    /// In the other folder, a database of the same name is being converted at the time.
+    @Test(arguments: [true, false])
+    func filesOfAConversionInAnotherFolderAreLeftAlone(isOutput: Bool) throws {
+        let (key, other) = (try TestKey.raw(), try TemporaryFolder())
+        try Fixtures.plaintext(folder.database)
+        for name in [".notes.db-converting-00ff", ".copy.db-converting-00ff"] {
+            try other.write(name, "rest".utf8)
+        }
+        let copy = other.path("copy.db")
+        try DatabaseConversion.encrypt(
+            folder.database,
+            key: key.key,
+            options: isOutput ? .init(outputPath: copy) : .init(keptOriginalPath: copy)
+        ).run()
+        #expect(try other.names == [".notes.db-converting-00ff", "copy.db"])
+        #expect(try folder.names == ["notes.db"])
+    }
+
+    @Test(arguments: [true, false])
+    func leftoversGoThoughTheCopyIsThereAlready(isOutput: Bool) throws {
+        let (key, copy) = (try TestKey.raw(), folder.path("copy.db"))
+        try Fixtures.plaintext(folder.database)
+        try folder.write("copy.db", "copy".utf8)
+        let left = isOutput ? ".copy.db-converting-00ff" : ".notes.db-converting-00ff"
+        try folder.write(left, "copy".utf8)
+        #expect(throws: DatabaseConversionError.exists(path: copy)) {
+            try DatabaseConversion.encrypt(
+                folder.database,
+                key: key.key,
+                options: isOutput ? .init(outputPath: copy) : .init(keptOriginalPath: copy)
+            ).run()
+        }
+        #expect(try folder.names == ["copy.db", "notes.db"])
+    }
 }
