@@ -62,8 +62,8 @@ extension KeyStoreError: LocalizedError {
         switch self {
         case .noLibrary:
             """
-            Install it (on Debian and Ubuntu the package libsecret-1-0), or give the key by a file, a
-            command or a credential instead.
+            Install it (on Debian and Ubuntu the package libsecret-1-0), or give the key by a file, \
+            a command or a credential instead.
             """
         case .noBus:
             """

@@ -52,6 +52,29 @@ import Testing
         #expect(try tool.shell("SELECT length(a) FROM blob;") == "300000")
     }
 
+    /// It is loaded when a key is asked of it, and not before.
+    @Test func aMissingLibraryIsTold() throws {
+        let libraries = "mkdir lib; echo >lib/libsecret-1.so.0; export LD_LIBRARY_PATH=$PWD/lib"
+        let result = try run(
+            """
+            \(libraries); tool status --db-path store.db --migrations migrations \
+            --keychain-service app --json
+            """
+        )
+        #expect(result.status == 69, "\(result)")
+        let error = try result.jsonError()
+        #expect(error["code"] as? String == "noSecretService")
+        #expect((error["message"] as? String)?.contains("libsecret") == true)
+        #expect((error["hint"] as? String)?.contains("libsecret-1-0") == true)
+        let other = try run(
+            """
+            export LD_LIBRARY_PATH=$PWD/lib; tool status --db-path store.db \
+            --migrations migrations --raw-key --password-file password
+            """
+        )
+        #expect(other.status == 0, "\(other)")
+    }
+
     @Test func documentsStandAlone() throws {
         try tool.write("0099_more", up: "CREATE TABLE more(a);")
         let result = try tool.onStore(
