@@ -62,8 +62,8 @@ extension KeyStoreError: LocalizedError {
         switch self {
         case .noLibrary:
             """
-            Install it (on Debian and Ubuntu the package libsecret-1-0), or give the key by a file, a
-            command or a credential instead.
+            Install it (on Debian and Ubuntu the package libsecret-1-0), or give the key by a file, \
+            a command or a credential instead.
             """
         case .noBus:
             """
@@ -80,8 +80,8 @@ extension KeyStoreError: LocalizedError {
             """
             Make one in the desktop's password program, or start the daemon with a password for it:
             gnome-keyring-daemon --unlock --components=secrets
-            In KeePassXC, open a database whose settings, under Secret Service Integration, expose
-            a group.
+            In KeePassXC, open a database whose settings, under Secret Service Integration, \
+            expose a group.
             """
         case .noCollection:
             "Check the name in the desktop's password program."
@@ -89,8 +89,8 @@ extension KeyStoreError: LocalizedError {
             "Unlock it in the desktop's password program, or allow the question for its password."
         case .promptDismissed:
             """
-            Try again and answer the question, or unlock the collection in the desktop's password
-            program. Where no question can be shown, unlock it by the daemon:
+            Try again and answer the question, or unlock the collection in the desktop's \
+            password program. Where no question can be shown, unlock it by the daemon:
             gnome-keyring-daemon --replace --unlock --components=secrets
             """
         case .itemNotFound(let service, let account):

@@ -63,7 +63,7 @@ struct CommandContext: Sendable {
             isPlaintext: isPlaintext
         )
         if let lockTimeout {
-            resolved.busyTimeout = max(resolved.busyTimeout, lockTimeout)
+            resolved.busyTimeout = lockTimeout
         }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }

@@ -258,6 +258,7 @@ extension MigrationCLIError: Classified {
         switch self {
         case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
         case .unknownCommand: ("unknownCommand", 64)
+        case .notText: ("notText", 64)
         case .noDatabasePath: ("noDatabasePath", 64)
         case .noKey, .noKeyToConvert: ("noKey", 64)
         case .noNewKey: ("noNewKey", 64)

@@ -70,6 +70,8 @@ public enum MigrationCLI {
         Terminal.keepClosedOutputsClosed()
         // Whoever stops reading what is printed ends nothing that is under way.
         signal(SIGPIPE, SIG_IGN)
+        // A file that may not grow further is an error like a full disk.
+        signal(SIGXFSZ, SIG_IGN)
         let password = ProcessArguments.takePassword()
         let environment = ProcessEnvironment(wipesPasswords: true)
 
@@ -96,6 +98,8 @@ public enum MigrationCLI {
         )
         do {
             do {
+                if arguments == nil { try ProcessArguments.checkText() }
+                try environment.checkText()
                 try run(arguments: words, context: context)
             } catch {
                 // A result that is lost is worth a word, and what went wrong before is the error.

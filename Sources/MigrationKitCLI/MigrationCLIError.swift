@@ -8,6 +8,10 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// There is no such command; the one that was probably meant.
     case unknownCommand(String, nearest: String?)
 
+    /// An argument, or the value of an environment variable, is no text in UTF-8. Which one; it may
+    /// hold a secret, and so is not told itself.
+    case notText(String)
+
     /// No database was named.
     case noDatabasePath
 
@@ -56,6 +60,8 @@ extension MigrationCLIError: LocalizedError {
             "this program was built without schema snapshots"
         case .unknownCommand(let name, _):
             "there is no command '\(name.printable)'"
+        case .notText(let name):
+            "\(name) is not UTF-8 text"
         case .noDatabasePath:
             "no database was named"
         case .noKey, .noKeyToConvert:
@@ -92,6 +98,8 @@ extension MigrationCLIError: LocalizedError {
             "Did you mean '\(nearest)'?"
         case .unknownCommand:
             "--help lists the commands."
+        case .notText:
+            "Names of files must be UTF-8: rename the file, or make a link to it that has such a name."
         case .noDatabasePath:
             """
             Name it with --db-path, in the environment variable MIGRATIONKIT_DB_PATH, or as db-path \

@@ -29,6 +29,18 @@ enum ProcessArguments {
         return password
     }
 
+    /// Refuses arguments whose bytes are no text: a path would become that of another file.
+    ///
+    /// - Throws: ``MigrationCLIError/notText(_:)``.
+    static func checkText() throws {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index],
+                String(validatingCString: argument) == nil
+            else { continue }
+            throw MigrationCLIError.notText("argument \(index)")
+        }
+    }
+
     private static func take(_ argument: UnsafeMutablePointer<CChar>) -> Secret {
         let count = strlen(argument)
         let secret = Secret(copying: UnsafeRawBufferPointer(start: argument, count: count))

@@ -11,6 +11,8 @@ struct ProcessEnvironment: Sendable {
 
     private let variables: [String: String]
     private let password: Secret?
+    /// Variables whose bytes are no text.
+    private let unreadable: Set<String>
 
     /// The environment as it is now.
     ///
@@ -21,7 +23,7 @@ struct ProcessEnvironment: Sendable {
     init(wipesPasswords: Bool) {
         var variables: [String: String] = [:]
         var password: Secret?
-        var wiped: Set<String> = []
+        var (wiped, unreadable): (Set<String>, Set<String>) = ([], [])
         var next = ckeystore_environment()
         while let entry = next?.pointee {
             next = next?.advanced(by: 1)
@@ -35,7 +37,9 @@ struct ProcessEnvironment: Sendable {
             if name == Self.passwordVariable {
                 password = password ?? Secret(copying: UnsafeRawBufferPointer(value))
             } else if variables[name] == nil {
-                variables[name] = String(decoding: value, as: UTF8.self)
+                let text = String(validating: value, as: UTF8.self)
+                variables[name] = text ?? String(decoding: value, as: UTF8.self)
+                if text == nil { unreadable.insert(name) }
             }
             if wipesPasswords, name.hasPrefix(Self.passwordVariable) {
                 explicit_bzero(sign + 1, value.count)
@@ -45,6 +49,16 @@ struct ProcessEnvironment: Sendable {
         wiped.forEach { unsetenv($0) }
         self.variables = variables
         self.password = password
+        self.unreadable = unreadable
+    }
+
+    /// Refuses variables of ours whose bytes are no text: a path would become that of another file.
+    ///
+    /// - Throws: ``MigrationCLIError/notText(_:)``.
+    func checkText() throws {
+        let names = unreadable.filter { $0.hasPrefix("MIGRATIONKIT_") }
+        guard let name = names.min() else { return }
+        throw MigrationCLIError.notText(name)
     }
 
     /// A variable's value; never the password.

@@ -97,7 +97,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         #endif
         if let backup, try hasWork(on: store, upTo: target) {
             try MigrationBackup.copy(writer, to: backup)
-            context.errorOutput("backup written to \(backup)")
+            if !json { context.errorOutput("backup written to \(backup.printable)") }
         }
         let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }
         if !json { try store.tellNotes(to: context) }
