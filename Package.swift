@@ -164,6 +164,7 @@ let package = Package(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CSQLCipher",
+                "FileLock",
                 "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKit",

@@ -9,6 +9,12 @@ struct InspectionDocument: Encodable {
         let committedFrames: Int?
     }
 
+    struct Leftover: Encodable {
+        let path: String
+        let size: Int
+        let plaintext: Bool
+    }
+
     struct Cipher: Encodable {
         let pageSize: Int
         let kdfIterations: Int
@@ -46,6 +52,9 @@ struct InspectionDocument: Encodable {
     let possiblePageSizes: [Int]?
     let salt: String?
     let journals: [Journal]
+    /// Left out where there is none.
+    let unfinishedChange: Bool?
+    let leftovers: [Leftover]?
     let key: String
     let cipherCompatibility: Int?
     let cipher: Cipher?
@@ -80,6 +89,11 @@ struct InspectionDocument: Encodable {
                 committedFrames: $0.log?.committedFrameCount
             )
         }
+        unfinishedChange = report.hasUnfinishedChange ? true : nil
+        let found = report.leftovers.map {
+            Leftover(path: $0.path, size: $0.size, plaintext: $0.isPlaintext)
+        }
+        leftovers = found.isEmpty ? nil : found
         let cipher = report.cipher
         key =
             switch report.key {

@@ -21,6 +21,8 @@ struct InspectionText {
             add("Page size", report.pageSize.map(bytes))
         }
         for journal in report.journals { add("Beside it", Self.describe(journal)) }
+        if report.hasUnfinishedChange { add("Unfinished", Self.unfinishedChange) }
+        for file in report.leftovers { add("Left over", Self.describe(file)) }
         add("Key", Self.key(report))
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))
@@ -102,6 +104,12 @@ struct InspectionText {
         if let detail = damage.detail { add("Damage", "SQLite says: \(detail.printable)") }
     }
 
+    private static let unfinishedChange = """
+        a change, whose journal is beside the file. Unless a program is making it just now, that \
+        was killed, and the next one that opens the file for writing undoes it. What is damaged \
+        can only be told after that.
+        """
+
     private static func kind(_ report: FileReport) -> String {
         switch (report.kind, report.key) {
         case (.plaintext, _): "a SQLite database that is not encrypted"
@@ -124,6 +132,14 @@ struct InspectionText {
 
     private static func describe(_ cipher: CipherSettings) -> String {
         "SQLCipher \(cipher.compatibility)" + (cipher.isVersion ? "" : " with changes")
+    }
+
+    private static func describe(_ file: LeftoverFile) -> String {
+        let content = file.isPlaintext ? "a database in the clear" : "not in the clear"
+        return """
+            by a run that was killed: \(file.path.printable), \(bytes(file.size)), \(content). \
+            The next one that writes the database anew removes it, or remove it yourself.
+            """
     }
 
     private static func describe(_ journal: JournalFile) -> String {

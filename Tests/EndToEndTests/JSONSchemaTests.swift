@@ -70,6 +70,7 @@ import Testing
                  "linkTarget": 1, "owner": 1, "possiblePageSizes": 1, "latest": 1, "ledger": 1,
                  "damage": 1, "logFrame": 1, "detail": 1,
                  "key-rotate kept": 1, "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
+                 "inspect unfinishedChange": 1, "inspect leftovers": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
                  "verify table": 1, "verify rowid": 1, "verify page": 1}
             ''')

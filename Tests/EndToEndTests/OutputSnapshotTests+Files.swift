@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 extension OutputSnapshotTests {
     /// Commands that look at a database's file, or write it anew.
@@ -52,6 +53,24 @@ extension OutputSnapshotTests {
             try transcript.flipBit("notes.db", at: 4096 + 77)
             try transcript.run("inspect")
             try transcript.run("inspect --json")
+        },
+        Scene("inspect-unfinished") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0001")
+            let folder = transcript.tool.folder
+            transcript.note("another program is killed in the middle of a change")
+            try transcript.tool.killedChange(of: "notes.db")
+            transcript.note("a decrypting was killed")
+            try folder.write(
+                ".notes.db-converting-1f",
+                Data("SQLite format 3\0".utf8) + Data(count: 4080)
+            )
+            try folder.write(".notes.db-converting-2e", Data(count: 512))
+            try transcript.run("inspect")
+            try transcript.run("inspect --json")
+            try transcript.run("verify --full")
+            try transcript.run("verify --full --json")
+            try transcript.run("inspect --quick --json")
         },
         Scene("damaged-log") { transcript in
             try transcript.writeNotes()
@@ -204,4 +223,25 @@ extension OutputSnapshotTests {
             try transcript.run("restore --from backup.db --yes --json")
         },
     ]
+}
+
+extension Tool {
+    /// Leaves a database as a program leaves it that is killed after it wrote a part of a change.
+    fileprivate func killedChange(of name: String) throws {
+        let path = folder.path(name)
+        let program =
+            Python.connect + """
+                path, key = json.load(sys.stdin)
+                connection = connect(path, key, isolation_level=None)
+                for statement in [
+                    "PRAGMA cache_size = 2", "BEGIN", "CREATE TABLE filler (a)",
+                    "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 50)"
+                    " INSERT INTO filler SELECT zeroblob(3500) FROM c",
+                ]:
+                    connection.execute(statement).fetchall()
+                os.kill(os.getpid(), 9)
+                """
+        let result = try Python.run(program, input: [path, "x'\(password)'"])
+        try #require(result.signal == SIGKILL, "\(result)")
+    }
 }

@@ -39,9 +39,16 @@ struct BackupRun {
             options: options.opening(target, isExclusive: true),
             monitor: monitor
         )
-        let snapshot = try fill(copy)
-        let findings = try copy.checkPages(against: snapshot, of: file.path)
-        try snapshot?.close()
+        let (isCompared, findings) = try explainingReadFailures(
+            of: temporary,
+            for: output,
+            from: file
+        ) {
+            let snapshot = try fill(copy)
+            let findings = try copy.checkPages(against: snapshot, of: file.path)
+            try snapshot?.close()
+            return (snapshot != nil, findings)
+        }
         try folder.finish(temporary, mode: 0o600, owner: FileIdentity(file.absolutePath))
         let byteCount = FileManager.default.size(of: temporary)
         try monitor.checkCancellation()
@@ -49,7 +56,7 @@ struct BackupRun {
         return BackupReport(
             path: output.path,
             byteCount: byteCount,
-            isCompared: snapshot != nil,
+            isCompared: isCompared,
             findings: findings,
             seconds: (.now - start) / .seconds(1)
         )

@@ -94,16 +94,45 @@ extension ConversionCopy {
         try copy.inDatabase { try $0.execute(sql: "PRAGMA ignore_check_constraints = ON") }
         var notes: [String] = []
         for (check, isStructure) in zip(Self.checks, [true, false]) {
-            let result = try result(of: check, in: copy)
-            if isStructure, let first = result.findings.first {
-                throw DatabaseConversionError.copyIsDamaged(path: path, finding: first)
+            let outcome = try damaged(path) { try result(of: check, in: copy) }
+            // The schema may name what isn't here, which says nothing of the pages.
+            let failure = outcome.obstacle.flatMap { $0 == Self.unexplained ? $0 : nil }
+            if let finding = failure
+                ?? (isStructure ? outcome.findings.first(where: isDamage) : nil)
+            {
+                throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding)
             }
-            notes += result.findings + (result.obstacle.map { [$0] } ?? [])
+            notes += outcome.findings + (outcome.obstacle.map { [$0] } ?? [])
         }
-        try checkAuthenticity(of: copy, path)
+        try damaged(path) { try checkAuthenticity(of: copy, path) }
         monitor.finish()
         try copy.close()
         return notes
+    }
+
+    /// What SQLite says of an error that has no words of its own: among others, SQLCipher's for a
+    /// page that can't be read.
+    private static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
+
+    /// Whether a finding of `quick_check` is none about a value that breaks a rule of its table,
+    /// which it does in the source as well.
+    private func isDamage(_ finding: String) -> Bool {
+        !finding.hasPrefix("CHECK constraint failed in ")
+            && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
+    }
+
+    /// Tells of damage that ends a check as of damage that it finds.
+    private func damaged<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError
+            where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+        {
+            throw DatabaseConversionError.copyIsDamaged(
+                path: path,
+                finding: error.message ?? "SQLite \(error.extendedResultCode.rawValue)"
+            )
+        }
     }
 }
 

@@ -65,8 +65,10 @@ struct RestoreRun {
             options: options.opening(target, isExclusive: true),
             monitor: monitor
         )
-        try source.fill(copy)
-        let findings = try copy.checkPages(against: nil, of: backup.path)
+        let findings = try explainingReadFailures(of: temporary, for: file, from: backup) {
+            try source.fill(copy)
+            return try copy.checkPages(against: nil, of: backup.path)
+        }
         try folder.finish(temporary, mode: 0o600, owner: occupied?.identity)
         let byteCount = FileManager.default.size(of: temporary)
         try monitor.checkCancellation()

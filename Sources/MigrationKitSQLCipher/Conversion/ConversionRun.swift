@@ -131,8 +131,10 @@ struct ConversionRun {
             options: openingOptions(of: conversion.target, isExclusive: false),
             monitor: monitor
         )
-        try copy.fill(from: source)
-        let content = try copy.check(against: source)
+        let content = try explainingReadFailures(of: temporary, for: place, from: file) {
+            try copy.fill(from: source)
+            return try copy.check(against: source)
+        }
         let mode = source.identity.mode & 0o600
         try folder.finish(temporary, mode: mode, owner: source.identity)
         let bytesAfter = FileManager.default.size(of: temporary)

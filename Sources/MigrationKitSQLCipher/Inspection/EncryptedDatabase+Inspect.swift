@@ -7,7 +7,7 @@ extension EncryptedDatabase {
     /// Neither the file nor anything beside it is changed, and no lock is taken: a folder that can't
     /// be written is enough, and another program may go on writing. A write-ahead log is read as
     /// well. What a rollback journal would undo is not undone: pages of an unfinished change are
-    /// seen as they are.
+    /// seen as they are, and not taken for damage (``FileReport/hasUnfinishedChange``).
     ///
     /// With a key every page's HMAC is checked, which takes some seconds for a gigabyte. Whether the
     /// tables and indexes are in order is left to a verification.

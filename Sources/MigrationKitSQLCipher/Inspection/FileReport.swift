@@ -58,6 +58,17 @@ public struct FileReport: Equatable, Sendable {
     /// The files that SQLite keeps beside it.
     public let journals: [JournalFile]
 
+    /// Whether the rollback journal beside it is of a change that was begun and not finished.
+    ///
+    /// Either a program is making it just now, or was killed then; in that case the next one that
+    /// opens the file for writing undoes it. Until then pages may differ from what they are meant to
+    /// be, or be missing at the end, so that ``damage`` tells of none.
+    public let hasUnfinishedChange: Bool
+
+    /// The files beside it that a conversion or restore left when it was killed; none as long as
+    /// one runs.
+    public let leftovers: [LeftoverFile]
+
     /// What the key is to the file.
     public let key: KeyCheck
 

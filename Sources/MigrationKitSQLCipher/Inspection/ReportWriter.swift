@@ -22,6 +22,7 @@ struct ReportWriter {
         }
         try file.checkAccess(forWriting: false)
         let journals = file.journals
+        let wasHot = file.hasHotJournal
         let log = journals.lazy.compactMap(\.log).first
         var kind = FileReport.Kind.empty
         var finding = Finding(check: key == nil ? .notGiven : .unneeded)
@@ -42,6 +43,12 @@ struct ReportWriter {
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
+        // After the reading: a change may have been begun meanwhile.
+        let hasUnfinishedChange = size > 0 && (wasHot || file.hasHotJournal)
+        if hasUnfinishedChange {
+            (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
+            finding.damage.detail = nil
+        }
         finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
         let pageSize = finding.content?.pageSize ?? log?.pageSize
         let status = file.status
@@ -58,6 +65,8 @@ struct ReportWriter {
                 ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
             salt: kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil,
             journals: journals,
+            hasUnfinishedChange: hasUnfinishedChange,
+            leftovers: LeftoverFile.all(beside: file),
             key: finding.check,
             content: finding.content,
             damage: finding.damage == FileDamage() ? nil : finding.damage

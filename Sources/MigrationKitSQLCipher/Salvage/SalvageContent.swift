@@ -67,7 +67,10 @@ final class SalvageContent {
         let tree = walk.trees[Self.schema]
         var names: Set<String> = []
         for page in tree.rowPages + tree.olderRowPages {
-            guard let content = pages.tree(page) else { continue }
+            guard let content = pages.tree(page) else {
+                lostSchemaRow = true
+                continue
+            }
             lostSchemaRow = lostSchemaRow || content.badCellCount > 0
             for cell in content.cells {
                 guard case .whole(let payload) = payloads.payload(of: cell, on: content),

@@ -106,7 +106,7 @@ final class SalvageFilling {
     /// - Parameters:
     ///   - take: Gets a row, its rowid, and its page.
     ///   - lose: Is told of a row of which a part is missing.
-    ///   - miss: Is told of rows that a page should have and hasn't.
+    ///   - miss: Is told of rows that a page should have and hasn't, or that can't be read any more.
     private func forEachRow(
         on numbers: [Int],
         _ take: (SalvagedRow, Int64?, Int) throws -> Void,
@@ -116,7 +116,12 @@ final class SalvageFilling {
         for number in numbers {
             monitor.advance(by: pages.form.pageSize)
             try monitor.checkCancellation()
-            guard let page = pages.tree(number) else { continue }
+            guard let page = pages.tree(number) else {
+                // It was there in the first pass.
+                let most = TreePage.mostRows(usableSize: pages.form.usableSize)
+                miss(.init(page: number, after: nil, through: nil, mostRows: most))
+                continue
+            }
             if page.badCellCount > 0 {
                 // Or there never were as many.
                 miss(.init(page: number, after: nil, through: nil, mostRows: page.badCellCount))
@@ -205,6 +210,9 @@ final class SalvageFilling {
         } lose: {
             lostOrphanRowCount += 1
         }
+        // Of a page that couldn't be read again a row at least, or of those below it.
+        lostOrphanRowCount += walk.trees[tree].rowPages.count { pages.states[$0] == .damaged }
+        lostOrphanRowCount += walk.trees[tree].holes.count { $0.isInner == true }
     }
 
     // MARK: - What Was Lost

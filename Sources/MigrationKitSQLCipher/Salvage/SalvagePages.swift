@@ -90,11 +90,15 @@ final class SalvagePages {
     }
 
     /// The content of a page; `nil` if there is none, or it is not as it was written.
+    ///
+    /// A failing disk may give a page once and not again: from then on it is a damaged one.
     func content(_ number: Int) -> [UInt8]? {
         guard (1...pageCount).contains(number),
             states[number] == .intact || states[number] == .older
         else { return nil }
-        return Self.read(number, file, beside, versions, form)
+        let content = Self.read(number, file, beside, versions, form)
+        if content == nil { states[number] = .damaged }
+        return content
     }
 
     func tree(_ number: Int) -> TreePage? {

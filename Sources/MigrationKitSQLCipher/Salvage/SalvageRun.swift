@@ -51,7 +51,9 @@ struct SalvageRun {
         guard let bytes = try UntouchedFile(file.absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
-        let key = try openingKey(of: bytes)
+        let key = try explainingReadFailures(of: nil, for: output, from: file) {
+            try openingKey(of: bytes)
+        }
         let (pages, journal) = try readPages(bytes, key.form)
         let content = try SalvageContent(pages, monitor: monitor)
 
@@ -63,21 +65,13 @@ struct SalvageRun {
             options: salvage.options,
             monitor: monitor
         )
-        let filling = try copy.fill(
-            pageSize: key.form.pageSize,
-            encoding: content.encoding,
-            header: content.header
-        ) { db in
-            let filling = try SalvageFilling(content, in: db, monitor: monitor)
-            try monitor.watching(db) { try filling.run() }
-            return filling
-        } finish: { db, filling in
-            try monitor.watching(db) { try filling.makeTheRest() }
+        let (filling, unsound) = try explainingReadFailures(
+            of: temporary,
+            for: output,
+            from: output
+        ) {
+            try fill(copy, key.form.pageSize, content)
         }
-        let unsound = try copy.check(
-            isWAL: content.header?.journalMode == .wal,
-            virtualTables: content.objects.compactMap { $0.module == nil ? nil : $0.name }
-        ).filter { found in !filling.unmade.contains { $0.name == found.name } }
         try folder.finish(temporary, mode: 0o600, owner: identity)
         try monitor.checkCancellation()
         guard file.stamp == stamp else {
@@ -100,6 +94,32 @@ struct SalvageRun {
             unmade: filling.unmade + unsound,
             seconds: (.now - start) / .seconds(1)
         )
+    }
+
+    /// Fills the new file, and looks it through.
+    ///
+    /// - Returns: Also what is not in order in it that may not have been before.
+    private func fill(
+        _ copy: SalvageCopy,
+        _ pageSize: Int,
+        _ content: SalvageContent
+    ) throws -> (SalvageFilling, [SalvageReport.Unmade]) {
+        let filling = try copy.fill(
+            pageSize: pageSize,
+            encoding: content.encoding,
+            header: content.header
+        ) { db in
+            let filling = try SalvageFilling(content, in: db, monitor: monitor)
+            try monitor.watching(db) { try filling.run() }
+            return filling
+        } finish: { db, filling in
+            try monitor.watching(db) { try filling.makeTheRest() }
+        }
+        let unsound = try copy.check(
+            isWAL: content.header?.journalMode == .wal,
+            virtualTables: content.objects.compactMap { $0.module == nil ? nil : $0.name }
+        ).filter { found in !filling.unmade.contains { $0.name == found.name } }
+        return (filling, unsound)
     }
 
     private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {

@@ -172,7 +172,15 @@ final class TreeWalk {
             if !readsOlder { trees[tree].leafDepth = trees[tree].leafDepth ?? depth }
             return addRowPage()
         }
-        guard let content = pages.tree(page) else { return }
+        guard let content = pages.tree(page) else {
+            // It was there in the first pass. Of an older page the hole is noted already.
+            if !readsOlder {
+                trees[tree].holes.append(
+                    .init(page: page, depth: depth, after: after, through: through, isInner: true)
+                )
+            }
+            return
+        }
         if kind == .innerIndex, trees[tree].hasRows { addRowPage() }
         var last = after
         for cell in content.cells {

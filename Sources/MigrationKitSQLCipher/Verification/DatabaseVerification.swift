@@ -17,7 +17,7 @@ import MigrationKitGRDB
 /// The checks run in this order, each whatever those before it have found:
 ///
 /// - `file_modes`: whether others can read or write the database, what SQLite keeps beside it, or
-///   its folder;
+///   its folder; and the files that a conversion or restore left beside it when it was killed;
 /// - `write_ahead_log`: whether the log has commits that SQLite doesn't see, because a frame before
 ///   them was changed. It is looked at before the database is opened, which could throw them away;
 /// - `open`: whether it can be opened;

@@ -18,7 +18,12 @@ struct VerificationRun {
         // Before it is opened: that may play back a journal, and closing it moves the log into it.
         let report = try inspect(checksPages: false)
         try monitor.check("file_modes") {
-            FileModes(file, isEncrypted: report.kind != .plaintext).outcome()
+            var outcome = FileModes(file, isEncrypted: report.kind != .plaintext).outcome()
+            for leftover in report.leftovers { outcome.add(.leftover(leftover)) }
+            if outcome.detail == nil, outcome.count > 0 {
+                outcome.detail = "a run that was killed left files beside the database"
+            }
+            return outcome
         }
         let log = try monitor.check("write_ahead_log") { try checkLog(report) }
         // Closing it leaves the log as it is then, and with that the shared memory that is beside it
@@ -250,6 +255,14 @@ struct VerificationRun {
 }
 
 extension VerificationFinding {
+    fileprivate static func leftover(_ file: LeftoverFile) -> VerificationFinding {
+        VerificationFinding(
+            "\(file.path) was left by a run that was killed"
+                + (file.isPlaintext ? ", and is in the clear" : "")
+                + ": delete it, or run another one, which does"
+        )
+    }
+
     fileprivate static func damagedPage(_ page: Int) -> VerificationFinding {
         VerificationFinding("page \(page) is not as it was written", page: page)
     }

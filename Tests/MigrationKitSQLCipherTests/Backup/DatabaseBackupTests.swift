@@ -403,6 +403,22 @@ import Testing
         #expect(try folder.names == ["notes.db"])
     }
 
+    @Test func valueThatBreaksARuleOfItsTableIsToldAndCopied() throws {
+        let key = try TestKey.raw()
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            CREATE TABLE t (a);
+            INSERT INTO t VALUES (NULL);
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = 'CREATE TABLE t (a NOT NULL)';
+            """
+        )
+        #expect(try backUp(key).findings == ["NULL value in t.a"])
+    }
+
     @Test func functionThatIsNotHereIsNoObstacle() throws {
         let key = try TestKey.raw()
         let function = DatabaseFunction("shout", argumentCount: 1, pure: true) { _ in "!" }
