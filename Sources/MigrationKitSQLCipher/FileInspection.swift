@@ -45,6 +45,28 @@ struct FileInspection {
         }
     }
 
+    /// Whether the first page begins as that of a database does. An HMAC tells this before SQLite
+    /// sees anything; where there is none, a wrong key gives nonsense, in which SQLite may find the
+    /// mark of a write-ahead log, and make one, before it finds that it is nonsense.
+    ///
+    /// > Payload fractions: must be 64, 32 and 32 (bytes 21 to 23).
+    /// <https://www.sqlite.org/fileformat.html#payload_fractions>
+    ///
+    /// - Parameter key: A raw key.
+    func hasHeader(with key: DatabaseKey) -> Bool {
+        guard cipher.hmacAlgorithm == .off,
+            let decryption = try? PageCipher(key: key, cipher: cipher)
+        else { return true }
+        // A page that another process is writing at the moment reads as nonsense, too.
+        return (0..<3).contains { _ in
+            guard let connection = try? CipherConnection(immutable: file.absolutePath),
+                let page = try? connection.bytes(at: 0, count: cipher.pageSize),
+                let content = decryption.decrypt(page, number: 1)
+            else { return true }
+            return content[21...23] == [64, 32, 32]
+        }
+    }
+
     /// Tells why a plaintext database can't be opened.
     func explain(_ error: DatabaseError) -> any Error {
         // > The "file format read version" at byte 19: a value greater than 2 can't be read.

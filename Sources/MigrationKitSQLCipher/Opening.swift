@@ -89,7 +89,9 @@ struct Opening {
         }
         let derivedKey = try inspection.derive(key)
         // With a journal, opening for writing changes the file before the key is proven.
-        if file.hasJournal, !inspection.opens(with: derivedKey) {
+        if file.hasJournal && !inspection.opens(with: derivedKey)
+            || !inspection.hasHeader(with: derivedKey)
+        {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
         }
         return try connectOnce(connect, key: derivedKey) {

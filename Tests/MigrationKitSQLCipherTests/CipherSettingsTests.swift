@@ -107,6 +107,24 @@ import Testing
         #expect(try folder.snapshot() == before)
     }
 
+    /// In one of 256 the wrong key gives nonsense in which SQLite finds the mark of a log.
+    @Test func wrongKeysLeaveNothingWhereNothingIsAuthenticated() throws {
+        let cipher = try CipherSettings(compatibility: 4, hmacAlgorithm: .off)
+        let options = EncryptedDatabase.Options(createsFile: true, cipher: cipher)
+        let key = try TestKey.raw()
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "CREATE TABLE t(a)") }
+        try queue.close()
+        let before = try folder.snapshot()
+        for _ in 0..<400 {
+            let other = try TestKey.raw()
+            #expect(throws: EncryptedDatabaseError.wrongKey(path: folder.database)) {
+                try EncryptedDatabase.open(folder.database, key: other.key, options: options)
+            }
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
     @Test(arguments: each.filter { $0.hmacAlgorithm != .off })
     func aDamagedPageIsToldWithItsNumber(cipher: CipherSettings) throws {
         let key = try TestKey.passphrase()
