@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import GRDBSQLite
 import MigrationKit
 
 /// Follows one run: which steps it has done, how long each took, whether it is to end.
@@ -135,24 +134,11 @@ final class RunMonitor: @unchecked Sendable {
 
     // MARK: - In the Middle of a Statement
 
-    /// Runs a block during which SQLite calls back every few thousand instructions: to give a sign
-    /// of life, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    /// Runs a block that gives signs of life, and can be interrupted, in the middle of a statement.
     func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
         guard options.observer != nil || options.cancellation != nil else { return try block() }
-        let context = Unmanaged.passUnretained(self).toOpaque()
-        sqlite3_progress_handler(
-            db.sqliteConnection,
-            20_000,
-            { context in
-                guard let context else { return 0 }
-                let monitor = Unmanaged<RunMonitor>.fromOpaque(context).takeUnretainedValue()
-                return monitor.continues() ? 0 : 1
-            },
-            context
-        )
-        defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
         do {
-            return try block()
+            return try db.withProgressHandler(every: 20_000, continues, block)
         } catch {
             // What the interrupted statement throws says nothing about why it was.
             try checkCancellation()

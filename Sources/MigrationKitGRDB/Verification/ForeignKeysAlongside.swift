@@ -48,7 +48,9 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
             outcome = try? reading(path) { db in
                 try db.withPageCache(of: cacheLimit) {
-                    try watching(db) { try GRDBMigrationVerifier.foreignKeys(in: db) }
+                    try db.withProgressHandler(every: 20_000, { self.continues }) {
+                        try GRDBMigrationVerifier.foreignKeys(in: db)
+                    }
                 }
             }
         }
@@ -84,22 +86,6 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         let value = try queue.read(body)
         try queue.close()
         return value
-    }
-
-    private func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
-        sqlite3_progress_handler(
-            db.sqliteConnection,
-            20_000,
-            { context in
-                guard let context else { return 0 }
-                let check = Unmanaged<ForeignKeysAlongside>.fromOpaque(context)
-                    .takeUnretainedValue()
-                return check.continues ? 0 : 1
-            },
-            Unmanaged.passUnretained(self).toOpaque()
-        )
-        defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
-        return try body()
     }
 
     private var continues: Bool {

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import GRDBSQLite
 
 /// Follows one verification: runs its checks, times them, tells of them, ends it when it is asked to.
 package final class VerificationMonitor {
@@ -80,24 +79,11 @@ package final class VerificationMonitor {
         }
     }
 
-    /// Runs SQL during which SQLite calls back every few thousand instructions: to give a sign of
-    /// life, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    /// Runs SQL that gives signs of life, and can be interrupted, in the middle of a statement.
     package func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
         guard options.observer != nil || options.cancellation != nil else { return try body() }
-        sqlite3_progress_handler(
-            db.sqliteConnection,
-            20_000,
-            { context in
-                guard let context else { return 0 }
-                let monitor = Unmanaged<VerificationMonitor>.fromOpaque(context)
-                    .takeUnretainedValue()
-                return monitor.continues() ? 0 : 1
-            },
-            Unmanaged.passUnretained(self).toOpaque()
-        )
-        defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
         do {
-            return try body()
+            return try db.withProgressHandler(every: 20_000, continues, body)
         } catch {
             // What the interrupted statement throws says nothing about why it was.
             try options.cancellation?.check()

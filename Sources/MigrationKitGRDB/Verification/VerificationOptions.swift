@@ -12,8 +12,8 @@ public struct VerificationOptions: Sendable {
     /// How much memory the pages may take that are kept to be read again, in bytes.
     ///
     /// Most checks read the whole database several times, and each time an encrypted page has to be
-    /// decrypted. Where three quarters of this hold the whole database, that is done once only. Cache sizes are
-    /// as they were when the verification is over.
+    /// decrypted. Where three quarters of this hold the whole database, that is done once only.
+    /// Cache sizes are as they were when the verification is over.
     public var pageCacheLimit: Int
 
     /// Creates options.

@@ -1,7 +1,7 @@
-import CSQLCipher
 import FileLock
 import Foundation
 import GRDB
+import MigrationKitGRDB
 import Synchronization
 
 /// Follows one conversion: tells how far it is, waits for others, and ends it when it is asked to.
@@ -71,8 +71,7 @@ final class ConversionMonitor: Sendable {
         guard continues(nil) else { throw CancellationError() }
     }
 
-    /// Runs SQL during which SQLite calls back every few thousand instructions: to tell how far it
-    /// is, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    /// Runs SQL that tells how far it is, and can be interrupted, in the middle of a statement.
     ///
     /// - Parameter measure: How many bytes of the phase are done, where ``advance(by:)`` doesn't
     ///   tell.
@@ -82,39 +81,12 @@ final class ConversionMonitor: Sendable {
         _ body: () throws -> Value
     ) throws -> Value {
         try checkCancellation()
-        return try withoutActuallyEscaping(measure ?? { 0 }) { escaping in
-            let sign = Sign(monitor: self, measure: measure == nil ? nil : escaping)
-            sqlite3_progress_handler(
-                db.sqliteConnection,
-                5_000,
-                { context in
-                    guard let context else { return 0 }
-                    let sign = Unmanaged<Sign>.fromOpaque(context).takeUnretainedValue()
-                    return sign.monitor.continues(sign.measure) ? 0 : 1
-                },
-                Unmanaged.passUnretained(sign).toOpaque()
-            )
-            defer {
-                sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil)
-                withExtendedLifetime(sign) {}
-            }
-            do {
-                return try body()
-            } catch {
-                // What the interrupted statement throws says nothing about why it was.
-                try checkCancellation()
-                throw error
-            }
-        }
-    }
-
-    private final class Sign {
-        let monitor: ConversionMonitor
-        let measure: (() -> Int)?
-
-        init(monitor: ConversionMonitor, measure: (() -> Int)?) {
-            self.monitor = monitor
-            self.measure = measure
+        do {
+            return try db.withProgressHandler(every: 5_000, { continues(measure) }, body)
+        } catch {
+            // What the interrupted statement throws says nothing about why it was.
+            try checkCancellation()
+            throw error
         }
     }
 

@@ -18,9 +18,9 @@ package enum FreeName {
         case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break
         case let code: return code
         }
-        let placeholder = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard placeholder >= 0 else { return errno }
-        close(placeholder)
+        let reserved = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard reserved >= 0 else { return errno }
+        close(reserved)
         guard rename(file, name) == 0 else {
             let code = errno
             unlink(name)
