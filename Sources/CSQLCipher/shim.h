@@ -1,8 +1,10 @@
 #ifndef CSQLCIPHER_SHIM_H
 #define CSQLCIPHER_SHIM_H
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
+#include <openssl/rand.h>
 
 // The header that GRDB's own system module includes, so that both see the same declarations.
 #include <sqlite3.h>
@@ -15,6 +17,22 @@ extern int sqlite3_key(sqlite3 *db, const void *pKey, int nKey);
 // <https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfignockptonclose>
 static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled, (int *)0);
+}
+
+// An HMAC with its key; NULL if there is none such. What it is made with are pointers into a list of
+// parameters, which C writes down in a line each.
+// <https://docs.openssl.org/3.0/man7/EVP_MAC-HMAC/>
+static inline EVP_MAC_CTX *csqlcipher_hmac_new(const EVP_MD *digest, const void *key, size_t count) {
+    EVP_MAC *algorithm = EVP_MAC_fetch(NULL, OSSL_MAC_NAME_HMAC, NULL);
+    EVP_MAC_CTX *context = EVP_MAC_CTX_new(algorithm);
+    EVP_MAC_free(algorithm);
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)EVP_MD_get0_name(digest), 0),
+        OSSL_PARAM_construct_end(),
+    };
+    if (context && EVP_MAC_init(context, key, count, parameters) == 1) return context;
+    EVP_MAC_CTX_free(context);
+    return NULL;
 }
 
 #endif

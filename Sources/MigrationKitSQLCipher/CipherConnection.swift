@@ -108,7 +108,7 @@ struct CipherConnection: ~Copyable {
     /// Gives the connection its key, and how the file is encrypted, before anything is read.
     borrowing func setKey(_ key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
         var code = Self.setKey(key, on: connection)
-        for statement in cipher.statements() where code == .ok { code = run(statement) }
+        for statement in cipher.statements where code == .ok { code = run(statement) }
         return code
     }
 

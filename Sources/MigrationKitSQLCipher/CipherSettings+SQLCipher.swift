@@ -11,22 +11,18 @@ extension CipherSettings {
     /// since it sets everything.
     ///
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_compatibility>
-    ///
-    /// - Parameter schema: The name of an attached database, as it stands in SQL; `nil` for the main
-    ///   one.
-    func statements(schema: String? = nil) -> [String] {
-        let prefix = "PRAGMA " + (schema.map { "\($0)." } ?? "")
+    var statements: [String] {
         // Said even where it is the default, which is process-wide and anybody's to change.
-        let version = prefix + "cipher_compatibility = \(compatibility)"
+        let version = "PRAGMA cipher_compatibility = \(compatibility)"
         guard !isVersion else { return [version] }
         let hmac = (hmacAlgorithm == .off ? .sha512 : hmacAlgorithm).rawValue.uppercased()
         return [
             version,
-            prefix + "kdf_iter = \(kdfIterations)",
-            prefix + "cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue.uppercased())",
-            prefix + "cipher_hmac_algorithm = HMAC_\(hmac)",
-            prefix + "cipher_use_hmac = \(hmacAlgorithm == .off ? "OFF" : "ON")",
-            prefix + "cipher_page_size = \(pageSize)",
+            "PRAGMA kdf_iter = \(kdfIterations)",
+            "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue.uppercased())",
+            "PRAGMA cipher_hmac_algorithm = HMAC_\(hmac)",
+            "PRAGMA cipher_use_hmac = \(hmacAlgorithm == .off ? "OFF" : "ON")",
+            "PRAGMA cipher_page_size = \(pageSize)",
         ]
     }
 

@@ -20,7 +20,7 @@ extension Database {
 
     /// Tells the connection, after its key, how the file is encrypted.
     func setCipher(_ settings: CipherSettings) throws {
-        for statement in settings.statements() { try execute(sql: statement) }
+        for statement in settings.statements { try execute(sql: statement) }
     }
 
     /// Whether the database may only be read, although it was perhaps opened for writing.

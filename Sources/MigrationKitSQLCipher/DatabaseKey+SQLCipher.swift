@@ -19,6 +19,14 @@ extension DatabaseKey {
         }
     }
 
+    /// The salt that a raw key brings with it, for the first 16 bytes of a new file; `nil` if it has
+    /// none.
+    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
+    var salt: [UInt8]? {
+        guard form == .rawKey, secret.count > CipherSettings.keyCount else { return nil }
+        return secret.withUnsafeBytes { Array($0.dropFirst(CipherSettings.keyCount)) }
+    }
+
     /// The raw key, with its salt, that SQLCipher derives from a passphrase.
     ///
     /// The derivation costs a fifth of a second, on purpose. Done here once, it is not done again

@@ -17,18 +17,23 @@ struct ConversionCopy {
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: ConversionSource) throws {
         monitor.begin(.copying, total: source.byteCount)
-        let key = try form.key?.derived(salt: randomSalt(), cipher: form.cipher)
         try source.queue.inDatabase { db in
-            try attach(key, to: db)
             try db.execute(sql: "PRAGMA cipher_log_level = NONE")
+            // An empty text means no encryption; none at all would mean the source's own key.
+            // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#attach>
+            try db.execute(
+                sql: "ATTACH DATABASE ? AS \(Self.schema) KEY ''",
+                arguments: [path]
+            )
             do {
-                try monitor.watching(db, measure: { FileManager.default.size(of: path) }) {
-                    try export(db)
+                try encrypting(db) {
+                    try monitor.watching(db, measure: { FileManager.default.size(of: path) }) {
+                        try export(db)
+                    }
                 }
                 try db.execute(sql: "DETACH DATABASE \(Self.schema)")
             } catch {
-                // An error may have ended the transaction already; the file goes in any case.
-                if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+                // The file goes in any case.
                 try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
                 throw source.explain(error)
             }
@@ -43,32 +48,25 @@ struct ConversionCopy {
         }
     }
 
-    /// The key is bound, and never part of an SQL text.
-    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#attach>
-    private func attach(_ key: DatabaseKey?, to db: Database) throws {
-        try db.execute(sql: "PRAGMA cipher_log_level = NONE")
-        let connection = db.sqliteConnection
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        let sql = "ATTACH DATABASE ?1 AS \(Self.schema) KEY ?2"
-        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        guard code == SQLITE_OK else { throw failure(connection) }
-        code = path.withCString { path in
-            // An empty text means no encryption; NULL would mean the source's own key.
-            let spelled = key?.spelled() ?? Secret(utf8: "")
-            return spelled.withUnsafeBytes { bytes in
-                // Neither is copied: both outlive the statement's run.
-                sqlite3_bind_text(statement, 1, path, -1, nil)
-                if key == nil {
-                    sqlite3_bind_text(statement, 2, "", 0, nil)
-                } else {
-                    sqlite3_bind_blob(statement, 2, bytes.baseAddress, Int32(bytes.count), nil)
-                }
-                defer { sqlite3_clear_bindings(statement) }
-                return sqlite3_step(statement)
-            }
+    /// Runs `body`, during which what goes into the file is encrypted, if the file is to be.
+    private func encrypting(_ db: Database, _ body: () throws -> Void) throws {
+        guard case .encrypted(let key, let cipher) = form.content else { return try body() }
+        let salt = key.salt ?? randomSalt()
+        do {
+            try EncryptingFile.encrypting(
+                Self.schema,
+                of: db.sqliteConnection,
+                key: key.derived(salt: salt, cipher: cipher),
+                salt: salt,
+                cipher: cipher,
+                body
+            )
+        } catch let code as CipherCode {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: code.rawValue),
+                message: String(cString: sqlite3_errstr(code.rawValue))
+            )
         }
-        guard code == SQLITE_DONE else { throw failure(connection) }
     }
 
     /// What `sqlcipher_export` leaves out is said before it, where it can't be said later.
@@ -78,10 +76,7 @@ struct ConversionCopy {
         func value(_ name: String) throws -> Int {
             try Int.fetchOne(db, sql: "PRAGMA main.\(name)") ?? 0
         }
-        switch form.content {
-        case .encrypted(_, let cipher):
-            for statement in cipher.statements(schema: target) { try db.execute(sql: statement) }
-        case .plaintext(let pageSize):
+        if case .plaintext(let pageSize) = form.content {
             let size = try pageSize ?? value("page_size")
             try db.execute(sql: "PRAGMA \(target).page_size = \(size)")
         }
@@ -97,17 +92,22 @@ struct ConversionCopy {
         )
         do {
             try db.execute(literal: "SELECT sqlcipher_export(\(target))")
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            try db.execute(
+                sql: """
+                    PRAGMA \(target).user_version = \(value("user_version"));
+                    PRAGMA \(target).application_id = \(value("application_id"));
+                    COMMIT
+                    """
+            )
+        } catch {
+            // It may have ended the transaction already.
+            if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
             // The function passes on the words of what stopped it, and not the code.
-            throw error.withCodeOfMessage
+            if let error = error as? DatabaseError, error.resultCode == .SQLITE_ERROR {
+                throw error.withCodeOfMessage
+            }
+            throw error
         }
-        try db.execute(
-            sql: """
-                PRAGMA \(target).user_version = \(value("user_version"));
-                PRAGMA \(target).application_id = \(value("application_id"));
-                COMMIT
-                """
-        )
     }
 
     // MARK: - Looking Through
@@ -261,13 +261,6 @@ struct ConversionCopy {
                 return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }
-    }
-
-    private func failure(_ connection: OpaquePointer?) -> DatabaseError {
-        DatabaseError(
-            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
-            message: String(cString: sqlite3_errmsg(connection))
-        )
     }
 }
 
