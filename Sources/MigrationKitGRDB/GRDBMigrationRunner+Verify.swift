@@ -37,10 +37,10 @@ extension GRDBMigrationRunner {
     ///     take the lock for writing, and change nothing.
     ///   - additionalIndexes: Indexes that are required beside the runner's own.
     ///   - isFull: Whether the further checks are made. They read the whole file several times.
-    ///   - options: Who watches, and may end it; how much memory it may take.
+    ///   - options: Who watches, and may end it.
     /// - Returns: The outcome of every check, in order. In a large database `foreign_key_check` runs
-    ///   beside `quick_check`: on a pool's connections, or a queue's and one that reads and is opened
-    ///   with the queue's configuration.
+    ///   beside `quick_check`, on further connections that read and are opened with the writer's
+    ///   configuration.
     /// - Throws: A `DatabaseError` if the database can't be read, or is locked for longer than its
     ///   connection waits; a `CancellationError`.
     public func verificationChecks(
@@ -105,15 +105,60 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         _ monitor: VerificationMonitor
     ) throws {
-        let foreignKeys = ForeignKeysAlongside(in: writer, monitor.options)
+        var isSound = false
+        var foreignKeys: ForeignKeysAlongside?
         defer { foreignKeys?.stop() }
-        try monitor.check("quick_check", in: writer) { db in
-            try GRDBMigrationVerifier.verifyStructure(in: db)
-            return VerificationOutcome()
+        try monitor.check("quick_check") {
+            isSound = try isSoundWhileStill(writer, monitor)
+            guard !isSound else { return VerificationOutcome() }
+            foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
+            return try monitor.reading(writer) { db in
+                try GRDBMigrationVerifier.verifyStructure(in: db)
+                return VerificationOutcome()
+            }
         }
         try monitor.check("foreign_key_check") {
-            if let outcome = try foreignKeys?.result({ monitor.continues() }) { return outcome }
+            guard !isSound else { return VerificationOutcome() }
+            // By the file's name there may be another one by now.
+            if let outcome = try foreignKeys?.result({ monitor.continues() }),
+                try writer.unsafeRead({ $0.hasFile })
+            {
+                return outcome
+            }
             return try monitor.reading(writer, GRDBMigrationVerifier.foreignKeys)
+        }
+    }
+
+    /// Whether a database passes both checks on two further connections, while the writer's own sees
+    /// to it that nobody writes the file.
+    ///
+    /// That is the fastest way, and only ever saves time: whatever is found, or keeps them from
+    /// finding anything, is left to the writer's connections.
+    private func isSoundWhileStill(
+        _ writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws -> Bool {
+        let cancellation = monitor.options.cancellation
+        do {
+            guard let path = try writer.largeFile() else { return false }
+            let configuration = writer.configuration
+            return try writer.read { db in
+                guard try db.isAllInFile(path) else { return false }
+                let foreignKeys = ForeignKeysAlongside(cancellation) { body in
+                    try StillFile.open(path, configuration).readAndClose(body)
+                }
+                defer { foreignKeys.stop() }
+                try StillFile.open(path, configuration).readAndClose { other in
+                    try monitor.watching(other) {
+                        try GRDBMigrationVerifier.verifyStructure(in: other)
+                    }
+                }
+                let outcome = try foreignKeys.result { monitor.continues() }
+                return outcome?.count == 0 && db.hasFile
+            }
+        } catch {
+            try cancellation?.check()
+            return false
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
 import Synchronization
 
 /// What happens on every connection before anyone else uses it.
@@ -12,6 +13,13 @@ final class ConnectionSetup: Sendable {
     private let keepsLog: Bool
 
     private let hostThrew = Atomic(false)
+
+    /// Of those connections that read a file which nobody writes, as long as there are any.
+    private let authenticPages = Mutex(WeakPages())
+
+    private struct WeakPages {
+        weak var pages: AuthenticPages?
+    }
 
     init(key: DatabaseKey?, options: EncryptedDatabase.Options, keepsLog: Bool = false) {
         self.key = key
@@ -40,7 +48,19 @@ final class ConnectionSetup: Sendable {
     func prepare(_ db: Database) throws {
         // A connection that fails to open a damaged file doesn't touch it when it is closed.
         db.setCheckpointOnClose(false)
-        if let key {
+        if let key, StillFile.isBeingOpened, key.form == .rawKey {
+            let pages = authenticPages.withLock { weak in
+                let pages = weak.pages ?? AuthenticPages()
+                weak.pages = pages
+                return pages
+            }
+            try DecryptingFile.decrypt(
+                db.sqliteConnection,
+                key: key,
+                cipher: options.cipher,
+                authenticPages: pages
+            )
+        } else if let key {
             try db.proveSQLCipher()
             try db.setKey(key)
             try db.setCipher(options.cipher)

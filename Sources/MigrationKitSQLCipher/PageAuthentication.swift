@@ -64,10 +64,17 @@ final class PageAuthentication {
     ///   - number: Its number, from 1.
     func isAuthentic(_ page: [UInt8], number: Int) -> Bool {
         guard page.count == cipher.pageSize else { return false }
-        return page.withUnsafeBytes { page in
-            let code = code(of: page, number: number)
-            return page[codeStart...].prefix(code.count).elementsEqual(code) && !code.isEmpty
-        }
+        return page.withUnsafeBytes { isAuthentic($0, number: number) }
+    }
+
+    /// Whether a page, of the right size, is as it was written under the key.
+    ///
+    /// - Parameters:
+    ///   - page: The page's bytes as they are in the file.
+    ///   - number: Its number, from 1.
+    func isAuthentic(_ page: UnsafeRawBufferPointer, number: Int) -> Bool {
+        let code = code(of: page, number: number)
+        return page[codeStart...].prefix(code.count).elementsEqual(code) && !code.isEmpty
     }
 
     /// Puts the HMAC of a page at its place.

@@ -47,12 +47,22 @@ final class PageCipher {
     ///   - number: Its number, from 1.
     func decrypt(_ page: [UInt8], number: Int) -> [UInt8]? {
         guard page.count == cipher.pageSize else { return nil }
-        let content = content(ofPage: number)
         var plain = page
-        guard plain.withUnsafeMutableBytes({ transform($0, content) }) else { return nil }
-        for index in content.upperBound..<plain.count { plain[index] = 0 }
-        if number == 1 { plain.replaceSubrange(..<content.lowerBound, with: DatabaseHeader.magic) }
+        guard plain.withUnsafeMutableBytes({ decrypt($0, number: number) }) else { return nil }
+        let end = content(ofPage: number).upperBound
+        for index in end..<plain.count { plain[index] = 0 }
         return plain
+    }
+
+    /// Decrypts a page where it is. Initialization vector and HMAC stay behind its content.
+    ///
+    /// - Parameters:
+    ///   - page: The page's bytes as they are in the file.
+    ///   - number: Its number, from 1.
+    /// - Returns: Whether it was to be done.
+    func decrypt(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
+        if number == 1 { page.copyBytes(from: DatabaseHeader.magic) }
+        return transform(page, content(ofPage: number))
     }
 
     /// Encrypts a page where it is, and puts the initialization vector behind it. Random bytes take

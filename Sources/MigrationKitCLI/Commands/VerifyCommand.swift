@@ -61,15 +61,12 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 try progress.watch { options in
                     var verification = verification
                     verification.options = options
-                    verification.options.pageCacheLimit = AvailableMemory.forPages
                     return try verification.run()
                 }
             } else {
                 let opened = try openStore(in: context)
                 try progress.watch { options in
-                    var options = options
-                    options.pageCacheLimit = AvailableMemory.forPages
-                    return try opened.runner.verificationChecks(
+                    try opened.runner.verificationChecks(
                         in: opened.writer,
                         additionalIndexes: requiredIndexes,
                         options: options

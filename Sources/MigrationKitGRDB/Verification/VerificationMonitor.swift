@@ -73,9 +73,7 @@ package final class VerificationMonitor {
         _ body: (Database) throws -> Value
     ) throws -> Value {
         try writer.read { db in
-            try db.withPageCache(of: options.pageCacheLimit / 4 * 3) {
-                try watching(db) { try body(db) }
-            }
+            try watching(db) { try body(db) }
         }
     }
 

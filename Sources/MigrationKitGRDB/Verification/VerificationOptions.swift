@@ -9,28 +9,17 @@ public struct VerificationOptions: Sendable {
     /// use the database.
     public var observer: (@Sendable (VerificationEvent) -> Void)?
 
-    /// How much memory the pages may take that are kept to be read again, in bytes.
-    ///
-    /// Most checks read the whole database several times, and each time an encrypted page has to be
-    /// decrypted. Where three quarters of this hold the whole database, that is done once only.
-    /// Cache sizes are as they were when the verification is over.
-    public var pageCacheLimit: Int
-
     /// Creates options.
     ///
     /// - Parameters:
     ///   - cancellation: Ends the verification from another thread.
     ///   - observer: Watches the verification.
-    ///   - pageCacheLimit: How much memory the pages may take that are kept to be read again, in
-    ///     bytes.
     public init(
         cancellation: MigrationCancellation? = nil,
-        observer: (@Sendable (VerificationEvent) -> Void)? = nil,
-        pageCacheLimit: Int = 64 << 20
+        observer: (@Sendable (VerificationEvent) -> Void)? = nil
     ) {
         self.cancellation = cancellation
         self.observer = observer
-        self.pageCacheLimit = pageCacheLimit
     }
 }
 

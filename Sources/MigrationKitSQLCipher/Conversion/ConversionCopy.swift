@@ -2,6 +2,7 @@ import CSQLCipher
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
 
 /// The new file, while it is made and looked through. It has a temporary name.
 struct ConversionCopy {
@@ -118,12 +119,14 @@ struct ConversionCopy {
     func check(against source: ConversionSource) throws -> ContentDigest {
         let copy = try open()
         let size = FileManager.default.size(of: path)
+        let reader = try source.reader()
         let found = try compare(
             copy,
-            with: source.queue,
+            with: reader,
             total: source.byteCount + size,
             of: source.file.path
         )
+        if reader !== source.queue { try reader.close() }
         monitor.begin(.verifying, total: size)
         try checkSoundness(of: copy, source)
         monitor.finish()
@@ -182,18 +185,15 @@ struct ConversionCopy {
         """,
     ]
 
-    /// Reads the structure and the rows with one connection, and with another one the foreign keys
-    /// and the HMACs.
+    /// Reads the structure and the rows with one connection, and with another one the foreign keys.
+    /// That SQLCipher can read every page is for itself to say.
     private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
-        var configuration = copy.configuration
-        configuration.readonly = true
-        let other = try DatabaseQueue(path: path, configuration: configuration)
-        try other.inDatabase(useCache)
+        let readers = try Self.checks.map { _ in try StillFile.open(path, copy.configuration) }
         let outcomes = atOnce(
-            { try findings(Self.checks[0], in: copy) },
-            { (try findings(Self.checks[1], in: other), try unauthenticPage(of: other)) }
+            { try findings(Self.checks[0], in: readers[0]) },
+            { (try findings(Self.checks[1], in: readers[1]), try unauthenticPage(of: copy)) }
         )
-        try other.close()
+        for reader in readers { try reader.close() }
         try judge(Self.checks[0], outcomes.first.get(), source)
         let (violations, page) = try outcomes.second.get()
         try judge(Self.checks[1], violations, source)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MigrationKitGRDB
 
 /// The database that is converted. As long as this is open, nobody else reads or writes it.
 ///
@@ -59,6 +60,12 @@ final class ConversionSource: HeldDatabase {
     }
 
     func close() throws { try queue.close() }
+
+    /// A connection to read everything with: a further one, unless there is nothing to decrypt.
+    func reader() throws -> DatabaseQueue {
+        guard form.isEncrypted else { return queue }
+        return try StillFile.open(file.absolutePath, queue.configuration)
+    }
 
     /// Tells whether a statement failed for want of pages that are as they were written.
     ///

@@ -6,16 +6,11 @@ import Synchronization
 ///
 /// SQLite's own methods may move the file's position, and note an error in the file.
 final class EncryptedPages: @unchecked Sendable {
-    // `@unchecked`: the file is used under the lock, or while no thread has pages to write.
-    let file: UnsafeMutablePointer<sqlite3_file>
-    let methods: UnsafePointer<sqlite3_io_methods>
+    // `@unchecked`: these are set before there are threads, and used under the lock, or while no
+    // thread has pages to write.
+    var methods: FileMethods<EncryptingFile>?
     private let lock = NSLock()
     private let firstFailure = Atomic(SQLITE_OK)
-
-    init(file: UnsafeMutablePointer<sqlite3_file>, methods: UnsafePointer<sqlite3_io_methods>) {
-        self.file = file
-        self.methods = methods
-    }
 
     /// The code of the first write that failed; `SQLITE_OK` if none has.
     var failure: Int32 { firstFailure.load(ordering: .relaxed) }
@@ -31,20 +26,11 @@ final class EncryptedPages: @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
         lock.withLock {
-            guard failure == SQLITE_OK else { return failure }
-            return methods.pointee.xWrite?(
-                file,
-                bytes.baseAddress,
-                Int32(bytes.count),
-                sqlite3_int64(offset)
-            ) ?? SQLITE_MISUSE
+            failure == SQLITE_OK ? methods?.write(bytes, at: offset) ?? SQLITE_MISUSE : failure
         }
     }
 
-    func read(into bytes: inout [UInt8], at offset: Int) -> Int32 {
-        lock.withLock {
-            methods.pointee.xRead?(file, &bytes, Int32(bytes.count), sqlite3_int64(offset))
-                ?? SQLITE_MISUSE
-        }
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+        lock.withLock { methods?.read(buffer, at: offset) ?? SQLITE_MISUSE }
     }
 }

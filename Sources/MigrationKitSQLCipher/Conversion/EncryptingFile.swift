@@ -1,5 +1,4 @@
 import CSQLCipher
-import Dispatch
 import Foundation
 import KeyStore
 
@@ -7,23 +6,14 @@ import KeyStore
 /// written, on several threads.
 ///
 /// SQLCipher encrypts where SQLite writes, on the one thread of the connection; encryption and HMAC
-/// take most of the time of a conversion. Here SQLite's own file is left its name, its locks and all
-/// else, and gets other methods for its content. <https://www.sqlite.org/c3ref/io_methods.html>
-///
-/// What comes out is a file of SQLCipher: see ``PageCipher`` and ``PageAuthentication``.
+/// take most of the time of a conversion. What comes out is a file of SQLCipher: see ``PageCipher``
+/// and ``PageAuthentication``.
 final class EncryptingFile {
-    private let disk: EncryptedPages
     private let pageSize: Int
+    private let pages: EncryptedPages
     /// A page is always encrypted by the same thread, so that of two versions the later one is
     /// written last.
     private let threads: [EncryptingThread]
-    private let methods: UnsafeMutablePointer<Methods>
-
-    /// SQLite's methods, which are handed the file alone, and behind them whose these are.
-    private struct Methods {
-        var table: sqlite3_io_methods
-        let owner: Unmanaged<EncryptingFile>
-    }
 
     /// Encrypts what SQLite writes to a file while `body` runs.
     ///
@@ -32,7 +22,7 @@ final class EncryptingFile {
     ///     gets the page size and the reserved bytes of the cipher.
     ///   - key: A raw key.
     ///   - salt: The first 16 bytes of the file.
-    /// - Throws: What `body` throws; a `DatabaseError` if the file can't be written.
+    /// - Throws: What `body` throws; a ``CipherCode`` if the file can't be written.
     static func encrypting(
         _ schema: String,
         of connection: OpaquePointer?,
@@ -41,130 +31,93 @@ final class EncryptingFile {
         cipher: CipherSettings,
         _ body: () throws -> Void
     ) throws {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        var code = sqlite3_file_control(connection, schema, SQLITE_FCNTL_FILE_POINTER, &file)
-        guard code == SQLITE_OK, let file else { throw CipherCode(code) }
-        code = sqlite3_exec(
-            connection,
-            "PRAGMA \(schema).page_size = \(cipher.pageSize)",
-            nil,
-            nil,
-            nil
-        )
-        guard code == SQLITE_OK else { throw CipherCode(code) }
+        let pragma = "PRAGMA \(schema).page_size = \(cipher.pageSize)"
+        try check(sqlite3_exec(connection, pragma, nil, nil, nil))
         // Has a part in SQLite's layout of every page, so that it has to be known before the first.
-        var reservedCount = Int32(cipher.reservedCount)
-        code = sqlite3_file_control(
-            connection,
-            schema,
-            SQLITE_FCNTL_RESERVE_BYTES,
-            &reservedCount
-        )
-        guard code == SQLITE_OK else { throw CipherCode(code) }
+        // <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlreservebytes>
+        var count = Int32(cipher.reservedCount)
+        try check(sqlite3_file_control(connection, schema, SQLITE_FCNTL_RESERVE_BYTES, &count))
 
-        let encryption = try EncryptingFile(file, key: key, salt: salt, cipher: cipher)
+        let pages = EncryptedPages()
+        // One more thread is SQLite's own, which reads meanwhile.
+        let threadCount = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
+        let file = EncryptingFile(
+            pageSize: cipher.pageSize,
+            pages: pages,
+            threads: try (0..<threadCount).map { _ in
+                try EncryptingThread(pages, key: key, salt: salt, cipher: cipher)
+            }
+        )
+        pages.methods = try FileMethods(of: schema, connection, owner: file, replaceMethods)
+        defer { pages.methods?.restore() }
         do {
             try body()
         } catch {
-            _ = encryption.end()
+            _ = file.onceWritten { _ in SQLITE_OK }
             throw error
         }
-        code = encryption.end()
+        try check(file.onceWritten { _ in SQLITE_OK })
+    }
+
+    private static func check(_ code: Int32) throws {
         guard code == SQLITE_OK else { throw CipherCode(code) }
     }
 
-    private init(
-        _ file: UnsafeMutablePointer<sqlite3_file>,
-        key: DatabaseKey,
-        salt: [UInt8],
-        cipher: CipherSettings
-    ) throws {
-        guard let original = file.pointee.pMethods else { throw CipherCode(SQLITE_MISUSE) }
-        let disk = EncryptedPages(file: file, methods: original)
-        self.disk = disk
-        pageSize = cipher.pageSize
-        // One more thread is SQLite's own, which reads meanwhile.
-        let count = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
-        threads = try (0..<count).map { _ in
-            try EncryptingThread(disk, key: key, salt: salt, cipher: cipher)
-        }
-        methods = .allocate(capacity: 1)
-        methods.initialize(
-            to: Methods(table: original.pointee, owner: .passUnretained(self))
-        )
-        install()
+    private init(pageSize: Int, pages: EncryptedPages, threads: [EncryptingThread]) {
+        self.pageSize = pageSize
+        self.pages = pages
+        self.threads = threads
     }
 
-    deinit { methods.deallocate() }
-
-    private func install() {
-        // Without what later versions added: the file as memory, above all.
-        methods.pointee.table.iVersion = 1
-        methods.pointee.table.xWrite = { file, bytes, count, offset in
-            guard let bytes, let owner = EncryptingFile.owner(of: file) else {
+    private static func replaceMethods(_ methods: inout sqlite3_io_methods) {
+        methods.xWrite = { file, bytes, count, offset in
+            guard let bytes, let owner = FileMethods<EncryptingFile>.owner(of: file) else {
                 return SQLITE_MISUSE
             }
-            return owner.write(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: offset)
+            let page = UnsafeRawBufferPointer(start: bytes, count: Int(count))
+            return owner.write(page, at: Int(offset))
         }
-        methods.pointee.table.xRead = { file, bytes, count, offset in
-            guard let bytes, let owner = EncryptingFile.owner(of: file) else {
+        methods.xRead = { file, bytes, count, offset in
+            guard let bytes, let owner = FileMethods<EncryptingFile>.owner(of: file) else {
                 return SQLITE_MISUSE
             }
             let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-            return owner.read(into: buffer, at: offset)
+            return owner.read(into: buffer, at: Int(offset))
         }
-        methods.pointee.table.xFileSize = { file, size in
-            EncryptingFile.owner(of: file)?.onceWritten { $0.xFileSize?($1, size) }
+        methods.xFileSize = { file, size in
+            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xFileSize?(file, size) }
                 ?? SQLITE_MISUSE
         }
-        methods.pointee.table.xTruncate = { file, size in
-            EncryptingFile.owner(of: file)?.onceWritten { $0.xTruncate?($1, size) }
+        methods.xTruncate = { file, size in
+            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xTruncate?(file, size) }
                 ?? SQLITE_MISUSE
         }
-        methods.pointee.table.xSync = { file, flags in
-            EncryptingFile.owner(of: file)?.onceWritten { $0.xSync?($1, flags) }
+        methods.xSync = { file, flags in
+            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xSync?(file, flags) }
                 ?? SQLITE_MISUSE
         }
-        disk.file.pointee.pMethods = UnsafePointer(
-            UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
-        )
-    }
-
-    private static func owner(of file: UnsafeMutablePointer<sqlite3_file>?) -> EncryptingFile? {
-        guard let methods = file?.pointee.pMethods else { return nil }
-        return UnsafeRawPointer(methods).assumingMemoryBound(to: Methods.self).pointee.owner
-            .takeUnretainedValue()
-    }
-
-    /// Writes what is left, and gives the file its own methods back.
-    private func end() -> Int32 {
-        let code = onceWritten { _, _ in SQLITE_OK }
-        disk.file.pointee.pMethods = disk.methods
-        return code
     }
 
     // MARK: - What SQLite Calls
 
-    private func write(_ page: UnsafeRawBufferPointer, at offset: sqlite3_int64) -> Int32 {
+    private func write(_ page: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
         // SQLite writes whole pages only. <https://www.sqlite.org/fileformat.html#pages>
-        guard page.count == pageSize, Int(offset) % pageSize == 0 else { return SQLITE_MISUSE }
-        let number = Int(offset) / pageSize + 1
+        guard page.count == pageSize, offset % pageSize == 0 else { return SQLITE_MISUSE }
+        let number = offset / pageSize + 1
         thread(of: number).add(page, number: number)
-        return disk.failure
+        return pages.failure
     }
 
     /// Pages that have left SQLite's cache are wanted again where an index is made row by row.
-    private func read(
-        into buffer: UnsafeMutableRawBufferPointer,
-        at offset: sqlite3_int64
-    ) -> Int32 {
-        let start = Int(offset) % pageSize
-        let number = Int(offset) / pageSize + 1
+    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+        let start = offset % pageSize
+        let number = offset / pageSize + 1
         let thread = thread(of: number)
         thread.finish()
-        guard disk.failure == SQLITE_OK else { return disk.failure }
+        guard pages.failure == SQLITE_OK else { return pages.failure }
+        guard start + buffer.count <= pageSize else { return SQLITE_MISUSE }
         var page = [UInt8](repeating: 0, count: pageSize)
-        let code = disk.read(into: &page, at: Int(offset) - start)
+        let code = page.withUnsafeMutableBytes { pages.read($0, at: offset - start) }
         // > If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
         // > the buffer with zeros. <https://www.sqlite.org/c3ref/io_methods.html>
         guard code == SQLITE_OK || code == CipherCode.shortRead else { return code }
@@ -178,13 +131,11 @@ final class EncryptingFile {
     }
 
     /// Calls one of the file's own methods once the threads are done.
-    private func onceWritten(
-        _ method: (sqlite3_io_methods, UnsafeMutablePointer<sqlite3_file>) -> Int32?
-    ) -> Int32 {
+    private func onceWritten(_ method: (sqlite3_io_methods) -> Int32?) -> Int32 {
         for thread in threads { thread.submit() }
         for thread in threads { thread.finish() }
-        guard disk.failure == SQLITE_OK else { return disk.failure }
-        return method(disk.methods.pointee, disk.file) ?? SQLITE_MISUSE
+        guard pages.failure == SQLITE_OK else { return pages.failure }
+        return pages.methods?.call(method) ?? SQLITE_MISUSE
     }
 
     private func thread(of page: Int) -> EncryptingThread {
