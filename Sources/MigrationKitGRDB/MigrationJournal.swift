@@ -21,15 +21,19 @@ enum MigrationJournal {
         seconds: Double? = nil,
         _ db: Database
     ) throws {
-        try db.reading(table) { try insert(event, step, seconds, db) }
+        try db.reading(table) {
+            do {
+                try insert(event, step, seconds, db)
+            } catch let error as DatabaseError
+                where error.message == "no such table: main.\(table)"
+            {
+                try create(db)
+                try insert(event, step, seconds, db)
+            }
+        }
     }
 
-    private static func insert(
-        _ event: MigrationHistoryEntry.Event,
-        _ step: MigrationStep<Database>,
-        _ seconds: Double?,
-        _ db: Database
-    ) throws {
+    private static func create(_ db: Database) throws {
         try db.execute(
             sql: """
                 CREATE TABLE IF NOT EXISTS main.\(table) (
@@ -42,6 +46,14 @@ enum MigrationJournal {
                 )
                 """
         )
+    }
+
+    private static func insert(
+        _ event: MigrationHistoryEntry.Event,
+        _ step: MigrationStep<Database>,
+        _ seconds: Double?,
+        _ db: Database
+    ) throws {
         // The form of the time is the one in which GRDB stores dates, in UTC.
         try db.execute(
             sql: """

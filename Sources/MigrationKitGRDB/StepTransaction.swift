@@ -47,7 +47,11 @@ enum StepTransaction {
 
     /// Whether there is a temporary table that would get what belongs into the ledger.
     private static func hasTemporaryLedger(_ db: Database) throws -> Bool {
-        try Bool.fetchOne(
+        // After most steps there is nothing temporary at all.
+        guard try Row.fetchOne(db, sql: "SELECT 1 FROM sqlite_temp_schema") != nil else {
+            return false
+        }
+        return try Bool.fetchOne(
             db,
             sql: """
                 SELECT EXISTS (
