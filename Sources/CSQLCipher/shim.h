@@ -19,11 +19,12 @@ static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled, (int *)0);
 }
 
-// An HMAC with its key; NULL if there is none such. What it is made with are pointers into a list of
+// An HMAC with its key; NULL if it can't be made. What it is made with are pointers into a list of
 // parameters, which C writes down in a line each.
 // <https://docs.openssl.org/3.0/man7/EVP_MAC-HMAC/>
 static inline EVP_MAC_CTX *csqlcipher_hmac_new(const EVP_MD *digest, const void *key, size_t count) {
     EVP_MAC *algorithm = EVP_MAC_fetch(NULL, OSSL_MAC_NAME_HMAC, NULL);
+    if (!algorithm) return NULL;
     EVP_MAC_CTX *context = EVP_MAC_CTX_new(algorithm);
     EVP_MAC_free(algorithm);
     OSSL_PARAM parameters[] = {

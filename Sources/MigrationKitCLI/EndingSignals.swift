@@ -8,6 +8,7 @@ final class EndingSignals: @unchecked Sendable {
     private let lock = NSLock()
     private var first: Int32?
     private var sources: [Int32: any DispatchSourceSignal] = [:]
+    private let listening = DispatchSemaphore(value: 0)
 
     /// The signal that came, if one did.
     var received: Int32? {
@@ -15,8 +16,8 @@ final class EndingSignals: @unchecked Sendable {
     }
 
     /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
-    /// this: a step that isn't SQL can't be interrupted. So does one that comes before another thread
-    /// has begun to listen, for which nobody waits: that takes longer than a run with nothing to do.
+    /// this: a step that isn't SQL can't be interrupted. So does one that comes before Dispatch's
+    /// thread has begun to listen: to wait for that would take longer than a run with nothing to do.
     ///
     /// - Parameter cancel: Asks for the end, at the first signal.
     init(_ cancel: @escaping @Sendable () -> Void) {
@@ -32,12 +33,15 @@ final class EndingSignals: @unchecked Sendable {
                 cancel()
                 signal(number, SIG_DFL)
             }
+            source.setRegistrationHandler { [listening] in listening.signal() }
             source.resume()
             sources[number] = source
         }
     }
 
     func stop() {
+        // Dispatch puts a handler of its own in place when it begins to listen, and leaves it there.
+        for _ in sources { _ = listening.wait(timeout: .now() + 1) }
         for (number, source) in sources {
             source.cancel()
             signal(number, SIG_DFL)

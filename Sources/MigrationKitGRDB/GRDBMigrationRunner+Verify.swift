@@ -40,7 +40,7 @@ extension GRDBMigrationRunner {
     ///   - options: Who watches, and may end it.
     /// - Returns: The outcome of every check, in order. In a large database `foreign_key_check` runs
     ///   beside `quick_check`, on further connections that read and are opened with the writer's
-    ///   configuration.
+    ///   configuration; the seconds of a sound one's `quick_check` are those of both.
     /// - Throws: A `DatabaseError` if the database can't be read, or is locked for longer than its
     ///   connection waits; a `CancellationError`.
     public func verificationChecks(

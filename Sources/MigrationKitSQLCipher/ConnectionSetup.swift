@@ -48,7 +48,7 @@ final class ConnectionSetup: Sendable {
     func prepare(_ db: Database) throws {
         // A connection that fails to open a damaged file doesn't touch it when it is closed.
         db.setCheckpointOnClose(false)
-        if let key, StillFile.isBeingOpened, key.form == .rawKey {
+        if let key, key.form == .rawKey, let path = db.filePath, StillFile.path == path {
             let pages = authenticPages.withLock { weak in
                 let pages = weak.pages ?? AuthenticPages()
                 weak.pages = pages

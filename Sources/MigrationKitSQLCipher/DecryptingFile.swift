@@ -14,10 +14,7 @@ final class DecryptingFile {
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
     private let authenticPages: AuthenticPages
-    private var methods: FileMethods<DecryptingFile>?
-
-    /// SQLITE_IOERR_DATA, a macro that Swift doesn't import: "a checksum is incorrect".
-    private static let unauthentic = SQLITE_IOERR | (32 << 8)
+    private var methods: FileMethods?
 
     /// Lets a connection read its file so, before it has read anything. This ends with the
     /// connection.
@@ -39,9 +36,11 @@ final class DecryptingFile {
             authentication: try PageAuthentication(key: key, salt: salt, cipher: cipher),
             authenticPages: authenticPages
         )
+        // When it opened the file, SQLite took encrypted bytes for the size of a page.
+        let pragma = "PRAGMA main.page_size = \(cipher.pageSize)"
+        let code = sqlite3_exec(connection, pragma, nil, nil, nil)
+        guard code == SQLITE_OK else { throw CipherCode(code) }
         file.methods = try FileMethods(of: "main", connection, owner: file, replaceMethods)
-        // Until the file is closed.
-        _ = Unmanaged.passRetained(file)
     }
 
     private init(
@@ -58,7 +57,7 @@ final class DecryptingFile {
 
     private static func replaceMethods(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, bytes, count, offset in
-            guard let bytes, let owner = FileMethods<DecryptingFile>.owner(of: file) else {
+            guard let bytes, let owner = FileMethods.owner(of: file, DecryptingFile.self) else {
                 return SQLITE_MISUSE
             }
             let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
@@ -73,17 +72,9 @@ final class DecryptingFile {
             isReserved?.pointee = 1
             return SQLITE_OK
         }
-        methods.xClose = { file in
-            guard let file, let owner = FileMethods<DecryptingFile>.owner(of: file) else {
-                return SQLITE_MISUSE
-            }
-            owner.methods?.restore()
-            defer { Unmanaged.passUnretained(owner).release() }
-            return file.pointee.pMethods?.pointee.xClose?(file) ?? SQLITE_MISUSE
-        }
     }
 
-    /// Mostly a page. Before SQLite knows how large one is, anything.
+    /// Mostly a page, or its beginning. Before SQLite knows how large one is, anything.
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         if buffer.count == pageSize, offset % pageSize == 0 {
             return readPage(offset / pageSize + 1, into: buffer)
@@ -99,7 +90,8 @@ final class DecryptingFile {
                 // > portions of the buffer with zeros.
                 UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                     .initializeMemory(as: UInt8.self, repeating: 0)
-                return code
+                // What can't be read behind the first page may be none that SQLite wants.
+                return count == 0 ? code : CipherCode.shortRead
             }
             let part = page[start...].prefix(buffer.count - count)
             UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
@@ -112,14 +104,16 @@ final class DecryptingFile {
     private func readPage(_ number: Int, into page: UnsafeMutableRawBufferPointer) -> Int32 {
         guard let methods else { return SQLITE_MISUSE }
         let code = methods.read(page, at: (number - 1) * pageSize)
+        // Nothing is there, which SQLite takes for zeros. What is less than a page proves nothing.
+        if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }
         guard code == SQLITE_OK else { return code }
         if let authentication {
             let isAuthentic = authenticPages.contain(UnsafeRawBufferPointer(page), number: number) {
                 authentication.isAuthentic($0, number: number)
             }
-            guard isAuthentic else { return Self.unauthentic }
+            guard isAuthentic else { return SQLITE_CORRUPT }
         }
-        guard cipher.decrypt(page, number: number) else { return Self.unauthentic }
+        guard cipher.decrypt(page, number: number) else { return SQLITE_CORRUPT }
         if number == 1 {
             // > The file format write and read versions (bytes 18 and 19): 1 for rollback journalling
             // > modes and 2 for WAL. <https://www.sqlite.org/fileformat.html#file_format_version_numbers>

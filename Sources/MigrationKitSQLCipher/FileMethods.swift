@@ -1,29 +1,30 @@
 import CSQLCipher
 
-/// The methods of a file that SQLite has open, some of which an owner has replaced.
+/// The methods of a file that SQLite has open, some of which an owner has replaced until the file is
+/// closed.
 ///
 /// SQLite hands them the file alone; whose they are stands behind them.
 /// <https://www.sqlite.org/c3ref/io_methods.html>
-struct FileMethods<Owner: AnyObject> {
-    let file: UnsafeMutablePointer<sqlite3_file>
+struct FileMethods {
+    private let file: UnsafeMutablePointer<sqlite3_file>
     private let original: UnsafePointer<sqlite3_io_methods>
-    private let replacement: UnsafeMutablePointer<Replacement>
 
     private struct Replacement {
         var methods: sqlite3_io_methods
-        let owner: Unmanaged<Owner>
+        let original: UnsafePointer<sqlite3_io_methods>
+        let owner: Unmanaged<AnyObject>
     }
 
     /// Replaces methods.
     ///
     /// - Parameters:
     ///   - schema: The database whose file it is.
-    ///   - owner: Must live until ``restore()``.
+    ///   - owner: Is kept until the file is closed.
     ///   - replace: Sets the methods that are replaced.
     init(
         of schema: String,
         _ connection: OpaquePointer?,
-        owner: Owner,
+        owner: AnyObject,
         _ replace: (inout sqlite3_io_methods) -> Void
     ) throws(CipherCode) {
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -34,29 +35,45 @@ struct FileMethods<Owner: AnyObject> {
         self.file = file
         self.original = original
         var methods = original.pointee
-        // Without what later versions added: the file as memory, and shared memory beside it.
+        // Without shared memory beside the file.
         methods.iVersion = 1
+        // SQLite may have made up its mind to map the file into memory, which goes round `xRead`.
+        methods.xFetch = { _, _, _, page in
+            page?.pointee = nil
+            return SQLITE_OK
+        }
+        methods.xUnfetch = { _, _, _ in SQLITE_OK }
+        methods.xClose = { file in
+            guard let file, let methods = file.pointee.pMethods else { return SQLITE_MISUSE }
+            let replacement = UnsafeMutableRawPointer(mutating: methods)
+                .assumingMemoryBound(to: Replacement.self)
+            let (original, owner) = (replacement.pointee.original, replacement.pointee.owner)
+            file.pointee.pMethods = original
+            replacement.deallocate()
+            defer { owner.release() }
+            return original.pointee.xClose?(file) ?? SQLITE_MISUSE
+        }
         replace(&methods)
-        replacement = .allocate(capacity: 1)
+        let replacement = UnsafeMutablePointer<Replacement>.allocate(capacity: 1)
         replacement.initialize(
-            to: Replacement(methods: methods, owner: .passUnretained(owner))
+            to: Replacement(methods: methods, original: original, owner: .passRetained(owner))
         )
         file.pointee.pMethods = UnsafePointer(
             UnsafeRawPointer(replacement).assumingMemoryBound(to: sqlite3_io_methods.self)
         )
     }
 
-    /// Whose methods a file has, which were replaced.
-    static func owner(of file: UnsafeMutablePointer<sqlite3_file>?) -> Owner? {
+    /// Whose methods a file has.
+    ///
+    /// - Parameter type: That of the owner, by whose methods this is asked.
+    static func owner<Owner: AnyObject>(
+        of file: UnsafeMutablePointer<sqlite3_file>?,
+        _ type: Owner.Type
+    ) -> Owner? {
         guard let methods = file?.pointee.pMethods else { return nil }
-        return UnsafeRawPointer(methods).assumingMemoryBound(to: Replacement.self).pointee.owner
-            .takeUnretainedValue()
-    }
-
-    /// Gives the file its own methods back.
-    func restore() {
-        file.pointee.pMethods = original
-        replacement.deallocate()
+        let owner = UnsafeRawPointer(methods).assumingMemoryBound(to: Replacement.self).pointee
+            .owner
+        return unsafeDowncast(owner.takeUnretainedValue(), to: type)
     }
 
     // MARK: - The File's Own

@@ -96,7 +96,7 @@ final class PageAuthentication {
 
     /// - Returns: Empty if it can't be computed.
     private func code(of page: UnsafeRawBufferPointer, number: Int) -> [UInt8] {
-        let context = EVP_MAC_CTX_dup(context)
+        guard let context = EVP_MAC_CTX_dup(context) else { return [] }
         defer { EVP_MAC_CTX_free(context) }
         let start = number == 1 ? CipherSettings.saltCount : 0
         let bytes = page.baseAddress?.assumingMemoryBound(to: UInt8.self)

@@ -50,7 +50,7 @@ import Testing
             let expected = try answers(queue)
             #expect(expected[0] == "zettel" && expected[4] == "ok")
             let before = try folder.snapshot()
-            let reader = try StillFile.open(folder.database, queue.configuration)
+            let reader = try StillFile.open(beside: queue)
             #expect(try answers(reader) == expected)
             // It is none of SQLCipher's connections.
             #expect(
@@ -72,7 +72,8 @@ import Testing
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE; INSERT INTO t VALUES ('held')")
             defer { if db.isInsideTransaction { try? db.execute(sql: "COMMIT") } }
-            let reader = try StillFile.open(folder.database, queue.configuration)
+            let path = try #require(db.filePath)
+            let reader = try StillFile.open(path, queue.configuration)
             #expect(try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
             try reader.close()
             // Closing its descriptor took nothing away.
@@ -89,13 +90,77 @@ import Testing
     @Test func aPageThatIsNotAsItWasWrittenIsNotRead() throws {
         let key = try TestKey.raw()
         let queue = try make(key, .current, mode: "DELETE")
-        let reader = try StillFile.open(folder.database, queue.configuration)
+        let reader = try StillFile.open(beside: queue)
         #expect(try answers(reader)[1] == "300")
         // A small cache makes it read the pages anew, which it knows to be authentic.
         try reader.writeWithoutTransaction { try $0.execute(sql: "PRAGMA cache_size = 10") }
         #expect(try answers(reader)[1] == "300")
         try folder.damage(at: 200 * 4096 + 100)
         #expect(throws: DatabaseError.self) { try answers(reader) }
+    }
+
+    /// SQLite takes what is missing for zeros, and what is there as it is.
+    @Test func aLastPageThatIsShortProvesNothing() throws {
+        let key = try TestKey.raw()
+        try make(key, .current, mode: "DELETE").close()
+        let options = EncryptedDatabase.Options()
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        try queue.write { try $0.execute(sql: "INSERT INTO t VALUES (hex(zeroblob(2000000)))") }
+        try queue.close()
+        // The last page of the value goes on in the clear.
+        let file = try #require(FileHandle(forUpdatingAtPath: folder.database))
+        let size = try file.seekToEnd()
+        try file.truncate(atOffset: size - 4096)
+        try file.seekToEnd()
+        try file.write(contentsOf: Data([0, 0, 0, 0] + Array(repeating: 0x30, count: 600)))
+        try file.close()
+
+        let damaged = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        let reader = try StillFile.open(beside: damaged)
+        #expect(throws: DatabaseError.self) {
+            try reader.read { db in try String.fetchAll(db, sql: "SELECT a FROM t") }
+        }
+        let checks = try GRDBMigrationRunner(steps: []).verificationChecks(in: damaged)
+        #expect(checks.map(\.ok).contains(false))
+    }
+
+    /// SQLite reads more than the first page at first, when it doesn't know how large that is.
+    @Test(arguments: [1, 2, 3])
+    func aDamagedPageThatIsFreeIsInNobodysWay(_ version: Int) throws {
+        let key = try TestKey.passphrase()
+        let cipher = try CipherSettings.sqlCipher(version)
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            cipher.pragmas + """
+                CREATE TABLE one(a); CREATE TABLE two(a); CREATE TABLE three(a);
+                CREATE TABLE t(a); INSERT INTO t VALUES ('zettel'); \(Fixtures.fill(pages: 50))
+                DROP TABLE two; DROP TABLE three;
+                """
+        )
+        try folder.damage(at: 3 * 1024 + 100)
+        try DatabaseConversion.upgrade(folder.database, key: key.key).run()
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT a FROM t") } == "zettel")
+        try queue.close()
+    }
+
+    /// Only the file that is asked for is opened so, whatever its connection opens meanwhile.
+    @Test func whatAHostOpensMeanwhileIsOpenedAsEver() throws {
+        let key = try TestKey.raw()
+        try make(key, .current, mode: "DELETE").close()
+        let other = folder.path("other.db")
+        try Fixtures.encrypted(other, key: key)
+        let options = EncryptedDatabase.Options(prepareDatabase: { _ in
+            let queue = try EncryptedDatabase.open(other, key: key.key)
+            try queue.write { try $0.execute(sql: "INSERT INTO t VALUES ('meanwhile')") }
+            try queue.close()
+        })
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
+        try StillFile.open(beside: queue).close()
+        try queue.close()
+        let count = try SQLCipherShell.run(other, key: key.spelling, "SELECT count(*) FROM t;")
+        #expect(count == "3")
     }
 
     @Test func aPageIsAuthenticatedOnceAsLongAsItIsTheSame() {

@@ -40,9 +40,7 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         guard let path = try? writer.largeFile() else { return nil }
         self.init(cancellation) { body in
             guard writer is DatabaseQueue else { return try writer.read(body) }
-            var configuration = writer.configuration
-            configuration.readonly = true
-            configuration.busyMode = .immediateError
+            let configuration = writer.configuration.forReadingAlongside
             return try DatabaseQueue(path: path, configuration: configuration).readAndClose(body)
         }
     }

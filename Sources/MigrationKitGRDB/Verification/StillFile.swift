@@ -6,21 +6,40 @@ import GRDBSQLite
 ///
 /// Further connections can read it without locks of their own, and so in ways in which SQLite can't.
 package enum StillFile {
-    /// Whether the connection that is being opened reads such a file, and does nothing else.
-    @TaskLocal package static var isBeingOpened = false
+    /// The path of such a file while a connection to it is being opened, which does nothing but read
+    /// it. What opens it is the one who may open other files meanwhile.
+    @TaskLocal package static var path: String?
 
     /// Opens a further connection.
     ///
-    /// - Parameter configuration: That of the connection that reads it, so that whatever knows the
-    ///   key gives it.
+    /// - Parameter reader: Who reads the file, and with whose configuration it is opened, so that
+    ///   whatever knows the key gives it.
+    package static func open(beside reader: some DatabaseReader) throws -> DatabaseQueue {
+        guard let path = try reader.unsafeRead({ $0.filePath }) else {
+            throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
+        }
+        return try open(path, reader.configuration)
+    }
+
+    /// Opens a further connection with a configuration, where the one that reads is at work.
     package static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue
     {
-        var configuration = configuration
+        try $path.withValue(path) {
+            try DatabaseQueue(path: path, configuration: configuration.forReadingAlongside)
+        }
+    }
+}
+
+extension Configuration {
+    /// For a further connection, which only reads, waits for nobody, and has a thread of its own.
+    var forReadingAlongside: Configuration {
+        var configuration = self
         configuration.readonly = true
         configuration.busyMode = .immediateError
-        return try $isBeingOpened.withValue(true) {
-            try DatabaseQueue(path: path, configuration: configuration)
-        }
+        // On a queue that is given, the connection that is there may be at work.
+        configuration.targetQueue = nil
+        configuration.writeTargetQueue = nil
+        return configuration
     }
 }
 
@@ -46,7 +65,7 @@ extension DatabaseWriter {
 
 extension Database {
     /// The absolute path of the file; `nil` for a database that is in memory.
-    fileprivate var filePath: String? {
+    package var filePath: String? {
         let name = sqlite3_db_filename(sqliteConnection, "main").map { String(cString: $0) }
         return name?.hasPrefix("/") == true ? name : nil
     }
@@ -71,9 +90,10 @@ extension Database {
     /// who began when it was empty. <https://www.sqlite.org/walformat.html#wal_locks>
     func isAllInFile(_ path: String) throws -> Bool {
         _ = try Int.fetchOne(self, sql: "SELECT count(*) FROM main.sqlite_schema")
-        guard try Int.fetchOne(self, sql: "SELECT count(*) FROM pragma_database_list") == 1 else {
-            return false
-        }
+        // Not a transaction that somebody else has begun on this connection, and changes something in.
+        guard sqlite3_txn_state(sqliteConnection, "main") == SQLITE_TXN_READ,
+            try Int.fetchOne(self, sql: "SELECT count(*) FROM pragma_database_list") == 1
+        else { return false }
         if try String.fetchOne(self, sql: "PRAGMA main.journal_mode") == "wal" {
             var status = stat()
             guard stat(path + "-wal", &status) != 0 || status.st_size == 0 else { return false }

@@ -82,11 +82,14 @@ struct ConversionCopy {
             try db.execute(sql: "PRAGMA \(target).page_size = \(size)")
         }
         // Nothing is lost with the file but the file, and what is in it at the end is synchronized.
+        // Every page is written, also what SQLite has no more use for: as SQLCipher has it, which
+        // finds a page that never was to be damaged.
         try db.execute(
             sql: """
-                PRAGMA \(target).auto_vacuum = \(value("auto_vacuum"));
                 PRAGMA \(target).journal_mode = OFF;
                 PRAGMA \(target).synchronous = OFF;
+                PRAGMA \(target).secure_delete = ON;
+                PRAGMA \(target).auto_vacuum = \(value("auto_vacuum"));
                 PRAGMA \(target).cache_size = -\(Self.cacheSize);
                 BEGIN
                 """
@@ -188,7 +191,7 @@ struct ConversionCopy {
     /// Reads the structure and the rows with one connection, and with another one the foreign keys.
     /// That SQLCipher can read every page is for itself to say.
     private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
-        let readers = try Self.checks.map { _ in try StillFile.open(path, copy.configuration) }
+        let readers = try Self.checks.map { _ in try StillFile.open(beside: copy) }
         let outcomes = atOnce(
             { try findings(Self.checks[0], in: readers[0]) },
             { (try findings(Self.checks[1], in: readers[1]), try unauthenticPage(of: copy)) }

@@ -64,7 +64,7 @@ final class ConversionSource: HeldDatabase {
     /// A connection to read everything with: a further one, unless there is nothing to decrypt.
     func reader() throws -> DatabaseQueue {
         guard form.isEncrypted else { return queue }
-        return try StillFile.open(file.absolutePath, queue.configuration)
+        return try StillFile.open(beside: queue)
     }
 
     /// Tells whether a statement failed for want of pages that are as they were written.

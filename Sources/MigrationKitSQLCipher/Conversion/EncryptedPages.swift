@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// SQLite's own methods may move the file's position, and note an error in the file.
 final class EncryptedPages: @unchecked Sendable {
-    // `@unchecked`: these are set before there are threads, and used under the lock, or while no
-    // thread has pages to write.
-    var methods: FileMethods<EncryptingFile>?
+    // `@unchecked`: these are set before there is a page, and used under the lock, or while no thread
+    // has pages to write.
+    var methods: FileMethods?
     private let lock = NSLock()
     private let firstFailure = Atomic(SQLITE_OK)
 

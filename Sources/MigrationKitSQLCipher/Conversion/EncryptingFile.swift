@@ -15,7 +15,7 @@ final class EncryptingFile {
     /// written last.
     private let threads: [EncryptingThread]
 
-    /// Encrypts what SQLite writes to a file while `body` runs.
+    /// Encrypts what SQLite writes to a file while `body` runs, after which it can't be written.
     ///
     /// - Parameters:
     ///   - schema: The name of an attached database without a key, the file of which is empty. It
@@ -49,7 +49,8 @@ final class EncryptingFile {
             }
         )
         pages.methods = try FileMethods(of: schema, connection, owner: file, replaceMethods)
-        defer { pages.methods?.restore() }
+        // Whatever SQLite still has in mind, nothing is written to the file until it is closed.
+        defer { pages.note(SQLITE_READONLY) }
         do {
             try body()
         } catch {
@@ -71,29 +72,33 @@ final class EncryptingFile {
 
     private static func replaceMethods(_ methods: inout sqlite3_io_methods) {
         methods.xWrite = { file, bytes, count, offset in
-            guard let bytes, let owner = FileMethods<EncryptingFile>.owner(of: file) else {
+            guard let bytes, let owner = FileMethods.owner(of: file, EncryptingFile.self) else {
                 return SQLITE_MISUSE
             }
             let page = UnsafeRawBufferPointer(start: bytes, count: Int(count))
             return owner.write(page, at: Int(offset))
         }
         methods.xRead = { file, bytes, count, offset in
-            guard let bytes, let owner = FileMethods<EncryptingFile>.owner(of: file) else {
+            guard let bytes, let owner = FileMethods.owner(of: file, EncryptingFile.self) else {
                 return SQLITE_MISUSE
             }
             let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
             return owner.read(into: buffer, at: Int(offset))
         }
         methods.xFileSize = { file, size in
-            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xFileSize?(file, size) }
+            FileMethods.owner(of: file, EncryptingFile.self)?.onceWritten {
+                $0.xFileSize?(file, size)
+            }
                 ?? SQLITE_MISUSE
         }
         methods.xTruncate = { file, size in
-            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xTruncate?(file, size) }
+            FileMethods.owner(of: file, EncryptingFile.self)?.onceWritten {
+                $0.xTruncate?(file, size)
+            }
                 ?? SQLITE_MISUSE
         }
         methods.xSync = { file, flags in
-            FileMethods<EncryptingFile>.owner(of: file)?.onceWritten { $0.xSync?(file, flags) }
+            FileMethods.owner(of: file, EncryptingFile.self)?.onceWritten { $0.xSync?(file, flags) }
                 ?? SQLITE_MISUSE
         }
     }
@@ -139,6 +144,6 @@ final class EncryptingFile {
     }
 
     private func thread(of page: Int) -> EncryptingThread {
-        threads[page / EncryptingThread.batchCount % threads.count]
+        threads[page / EncryptingThread.batchCount(pageSize) % threads.count]
     }
 }

@@ -7,8 +7,8 @@ final class EncryptingThread: @unchecked Sendable {
     // `@unchecked`: `form`, `cipher` and `authentication` are used on the queue, or while nothing is
     // on it; `batch` by the caller alone.
 
-    /// The pages that are handed over, and written, at once.
-    static let batchCount = 64
+    /// How many pages are handed over at once.
+    static func batchCount(_ pageSize: Int) -> Int { max(1, 256 * 1024 / pageSize) }
     /// In bytes. SQLite's method takes less than 128 KiB.
     private static let largestWrite = 64 * 1024
     /// How many batches may wait. They are what this takes of memory.
@@ -52,11 +52,12 @@ final class EncryptingThread: @unchecked Sendable {
     ///
     /// - Parameter number: Its number, from 1.
     func add(_ page: UnsafeRawBufferPointer, number: Int) {
-        let batch = batch ?? Batch(byteCount: Self.batchCount * form.pageSize)
+        let most = Self.batchCount(form.pageSize)
+        let batch = batch ?? Batch(byteCount: most * form.pageSize)
         bytes(batch, batch.numbers.count).copyMemory(from: page)
         batch.numbers.append(number)
         self.batch = batch
-        if batch.numbers.count == Self.batchCount { submit() }
+        if batch.numbers.count == most { submit() }
     }
 
     /// Begins with what was added last.

@@ -148,6 +148,18 @@ import Testing
         #expect(try checks(in: pool).map(\.ok) == [true, false])
     }
 
+    /// Others do their work on the queue that is given to GRDB, and keep it busy.
+    @Test(arguments: [true, false])
+    func targetQueueIsNoDeadlock(_ forWritesOnly: Bool) throws {
+        let target = DispatchQueue(label: "target")
+        let queue = try store.open {
+            if forWritesOnly { $0.writeTargetQueue = target } else { $0.targetQueue = target }
+        }
+        #expect(try checks(in: queue).map(\.ok) == [true, true])
+        try damage(.foreignKeys)
+        #expect(try checks(in: queue).map(\.ok) == [true, false])
+    }
+
     @Test func aDatabaseThatIsAttachedIsChecked() throws {
         let queue = try store.open()
         try queue.writeWithoutTransaction { db in
