@@ -30,10 +30,16 @@ struct FileInspection {
     }
 
     /// The key that connections are to be given, derived over the file's salt.
-    func derive(_ key: DatabaseKey) throws -> DatabaseKey {
+    ///
+    /// - Parameter made: One that was derived already, and over which salt.
+    func derive(
+        _ key: DatabaseKey,
+        _ made: (salt: [UInt8], key: DatabaseKey)? = nil
+    ) throws -> DatabaseKey {
         guard !isPlaintext else {
             throw EncryptedDatabaseError.plaintext(path: file.path)
         }
+        if let made, made.salt == salt { return made.key }
         return try key.derived(salt: salt, cipher: cipher)
     }
 

@@ -20,15 +20,12 @@ struct Opening {
         let isNew = try createIfMissing()
         do {
             try file.checkAccess(forWriting: !options.isReadOnly)
-            if try file.size() == 0 {
-                try writeFirstPage()
-            }
-            let writer = try connectToContent(connect)
+            let made = try file.size() == 0 ? writeFirstPage() : nil
+            let writer = try connectToContent(connect, made)
             guard !options.isReadOnly, try file.size() == 0 else { return writer }
             // Undoing what a killed process had begun left nothing, not even the salt.
             try writer.close()
-            try writeFirstPage()
-            return try connectToContent(connect)
+            return try connectToContent(connect, writeFirstPage())
         } catch {
             if isNew {
                 file.removeIfEmpty()
@@ -54,15 +51,15 @@ struct Opening {
     /// Without a first page, two processes that start on one new file would each go on with a salt
     /// of their own, and the later one's key would not open what the earlier one wrote. Here the
     /// later one finds that out under SQLite's lock, and goes on with the salt that is there.
-    private func writeFirstPage() throws {
+    ///
+    /// - Returns: The salt, and the key that was derived over it; `nil` without a key.
+    private func writeFirstPage() throws -> (salt: [UInt8], key: DatabaseKey)? {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<CipherSettings.saltCount).map { _ in
             UInt8.random(in: .min ... .max, using: &generator)
         }
-        let setup = ConnectionSetup(
-            key: try key?.derived(salt: salt, cipher: options.cipher),
-            options: options
-        )
+        let derivedKey = try key?.derived(salt: salt, cipher: options.cipher)
+        let setup = ConnectionSetup(key: derivedKey, options: options)
         do {
             let queue = try DatabaseQueue(
                 path: file.absolutePath,
@@ -74,20 +71,25 @@ struct Opening {
             }
             try queue.close()
         } catch let error as DatabaseError where !setup.didHostThrow {
-            if error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 { return }
-            throw EncryptedDatabaseError(error, path: file.path) ?? error
+            guard error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 else {
+                throw EncryptedDatabaseError(error, path: file.path) ?? error
+            }
         }
+        return derivedKey.map { (salt, $0) }
     }
 
+    /// - Parameter made: A salt and the key that was derived over it: if the file has that salt, it is
+    ///   not derived again.
     private func connectToContent<Writer: DatabaseWriter>(
-        _ connect: (String, Configuration) throws -> Writer
+        _ connect: (String, Configuration) throws -> Writer,
+        _ made: (salt: [UInt8], key: DatabaseKey)?
     ) throws -> Writer {
         let inspection = try FileInspection(file, cipher: options.cipher)
         guard let key else {
             try inspection.checkPlaintext()
             return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
-        let derivedKey = try inspection.derive(key)
+        let derivedKey = try inspection.derive(key, made)
         // With a journal, opening for writing changes the file before the key is proven.
         if file.hasJournal && !inspection.opens(with: derivedKey)
             || !inspection.hasHeader(with: derivedKey)
