@@ -308,7 +308,8 @@ struct ForwardRun {
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
                 return .commit
             }
-            applied = applied.subtracting(merged).union([step.identifier])
+            applied.subtract(merged)
+            applied.insert(step.identifier)
             monitor.finishStep()
         }
     }
