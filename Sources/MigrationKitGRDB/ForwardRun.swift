@@ -61,7 +61,7 @@ struct ForwardRun {
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
             monitor.tell(.verifying)
-            try writer.read { db in
+            try writer.readingWithConstraints { db in
                 try monitor.watching(db) { try runner.verify(db, isComplete: pending.isEmpty) }
             }
         }

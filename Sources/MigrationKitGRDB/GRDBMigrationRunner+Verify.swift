@@ -19,7 +19,7 @@ extension GRDBMigrationRunner {
                 )
             }
         }
-        try writer.read { try verify($0, isComplete: true) }
+        try writer.readingWithConstraints { try verify($0, isComplete: true) }
     }
 
     /// Runs the same checks as ``runPostMigrationChecks(in:)``, all of them, whatever fails; and
@@ -88,10 +88,18 @@ extension GRDBMigrationRunner {
         }
         guard isFull else { return }
         var constraints = RowConstraints()
-        try monitor.check("integrity_check", in: writer) { db in
-            try GRDBMigrationVerifier.integrity(in: db, &constraints)
+        try monitor.check("integrity_check") {
+            try writer.readingWithConstraints { db in
+                try monitor.watching(db) {
+                    try GRDBMigrationVerifier.integrity(in: db, &constraints)
+                }
+            }
         }
-        try monitor.check("row_constraints", in: writer) { try constraints.check(in: $0) }
+        try monitor.check("row_constraints") {
+            try writer.readingWithConstraints { db in
+                try monitor.watching(db) { try constraints.check(in: db) }
+            }
+        }
         try monitor.check("virtual_tables") {
             try writer.writeWithoutTransaction { db in
                 try monitor.watching(db) { try VirtualTables.check(in: db) }
@@ -112,8 +120,8 @@ extension GRDBMigrationRunner {
             isSound = try isSoundWhileStill(writer, monitor)
             guard !isSound else { return VerificationOutcome() }
             foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
-            return try monitor.reading(writer) { db in
-                try GRDBMigrationVerifier.verifyStructure(in: db)
+            return try writer.readingWithConstraints { db in
+                try monitor.watching(db) { try GRDBMigrationVerifier.verifyStructure(in: db) }
                 return VerificationOutcome()
             }
         }

@@ -8,7 +8,8 @@ public enum GRDBMigrationVerifier {
     /// ``verifyRequiredIndexes(in:requiredIndexes:)``.
     ///
     /// - Parameters:
-    ///   - writer: The database. It is only read.
+    ///   - writer: The database. It is only read; for a pool, on a connection that is opened as its
+    ///     own were.
     ///   - requiredIndexes: The indexes that must exist.
     /// - Throws: ``GRDBMigrationVerificationError`` for the first check that fails; a
     ///   `DatabaseError` if the database can't be read.
@@ -16,7 +17,7 @@ public enum GRDBMigrationVerifier {
         in writer: any DatabaseWriter,
         requiredIndexes: [RequiredIndexSpec] = []
     ) throws {
-        try writer.read { db in
+        try writer.readingWithConstraints { db in
             try verifyIntegrity(in: db)
             try verifyRequiredIndexes(in: db, requiredIndexes: requiredIndexes)
         }

@@ -65,7 +65,8 @@ final class DecryptingFile {
         }
         methods.xWrite = { _, _, _, _ in SQLITE_READONLY }
         methods.xTruncate = { _, _ in SQLITE_READONLY }
-        methods.xLock = { _, _ in SQLITE_OK }
+        // Without the lock to write, SQLite begins no journal, in which pages would be in the clear.
+        methods.xLock = { _, level in level > SQLITE_LOCK_SHARED ? SQLITE_READONLY : SQLITE_OK }
         methods.xUnlock = { _, _ in SQLITE_OK }
         // A journal is there because somebody is about to write, not because he was killed.
         methods.xCheckReservedLock = { _, isReserved in

@@ -40,7 +40,8 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         guard let path = try? writer.largeFile() else { return nil }
         self.init(cancellation) { body in
             guard writer is DatabaseQueue else { return try writer.read(body) }
-            let configuration = writer.configuration.forReadingAlongside
+            var configuration = writer.configuration.forReadingAlongside
+            configuration.readonly = true
             return try DatabaseQueue(path: path, configuration: configuration).readAndClose(body)
         }
     }
@@ -63,14 +64,5 @@ final class ForeignKeysAlongside: @unchecked Sendable {
 
     private var continues: Bool {
         lock.withLock { !isStopped } && cancellation?.isCancelled != true
-    }
-}
-
-extension DatabaseQueue {
-    /// Reads, and closes the connection.
-    func readAndClose<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        let value = try read(body)
-        try close()
-        return value
     }
 }

@@ -25,16 +25,16 @@ package enum StillFile {
     package static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue
     {
         try $path.withValue(path) {
+            // Not read-only unless the other one is: SQLite then knows nothing of CHECK constraints.
             try DatabaseQueue(path: path, configuration: configuration.forReadingAlongside)
         }
     }
 }
 
 extension Configuration {
-    /// For a further connection, which only reads, waits for nobody, and has a thread of its own.
+    /// For a further connection, which waits for nobody, and has a thread of its own.
     var forReadingAlongside: Configuration {
         var configuration = self
-        configuration.readonly = true
         configuration.busyMode = .immediateError
         // On a queue that is given, the connection that is there may be at work.
         configuration.targetQueue = nil

@@ -20,7 +20,9 @@ import Testing
                     CREATE TABLE note (
                         id INTEGER PRIMARY KEY, author INTEGER REFERENCES author, body TEXT NOT NULL
                     );
-                    CREATE TABLE scrap (note INTEGER REFERENCES note, bytes BLOB);
+                    CREATE TABLE scrap (
+                        note INTEGER REFERENCES note, bytes BLOB CHECK (length(bytes) > 0)
+                    );
                     INSERT INTO author VALUES (1, 'Ada'), (2, 'Grace');
                     WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 3000)
                     INSERT INTO note SELECT x, x % 2 + 1, hex(randomblob(500)) FROM n;
@@ -34,7 +36,8 @@ import Testing
 
     /// How a database can be unsound.
     enum Fault: CaseIterable {
-        case none, foreignKeys, manyForeignKeys, missingValue, damagedNote, damagedScrap,
+        case none, foreignKeys, manyForeignKeys, missingValue, brokenRule, damagedNote,
+            damagedScrap,
             damagedIndex
         case missingParentTable
     }
@@ -79,6 +82,8 @@ import Testing
                     WHERE name = 'note';
                 """
             )
+        case .brokenRule:
+            try change("PRAGMA ignore_check_constraints = 1; INSERT INTO scrap VALUES (1, '')")
         case .damagedNote: try damagePage(of: "note")
         case .damagedScrap: try damagePage(of: "scrap")
         case .damagedIndex: try damagePage(of: "note_author")
