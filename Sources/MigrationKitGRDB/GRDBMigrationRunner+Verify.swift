@@ -89,16 +89,12 @@ extension GRDBMigrationRunner {
         guard isFull else { return }
         var constraints = RowConstraints()
         try monitor.check("integrity_check") {
-            try writer.readingWithConstraints { db in
-                try monitor.watching(db) {
-                    try GRDBMigrationVerifier.integrity(in: db, &constraints)
-                }
+            try monitor.readingWithConstraints(writer) { db in
+                try GRDBMigrationVerifier.integrity(in: db, &constraints)
             }
         }
         try monitor.check("row_constraints") {
-            try writer.readingWithConstraints { db in
-                try monitor.watching(db) { try constraints.check(in: db) }
-            }
+            try monitor.readingWithConstraints(writer) { try constraints.check(in: $0) }
         }
         try monitor.check("virtual_tables") {
             try writer.writeWithoutTransaction { db in
@@ -120,8 +116,8 @@ extension GRDBMigrationRunner {
             isSound = try isSoundWhileStill(writer, monitor)
             guard !isSound else { return VerificationOutcome() }
             foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
-            return try writer.readingWithConstraints { db in
-                try monitor.watching(db) { try GRDBMigrationVerifier.verifyStructure(in: db) }
+            return try monitor.readingWithConstraints(writer) { db in
+                try GRDBMigrationVerifier.verifyStructure(in: db)
                 return VerificationOutcome()
             }
         }

@@ -77,6 +77,16 @@ package final class VerificationMonitor {
         }
     }
 
+    /// Reads for a check that CHECK constraints have a part in.
+    func readingWithConstraints<Value>(
+        _ writer: any DatabaseWriter,
+        _ body: (Database) throws -> Value
+    ) throws -> Value {
+        try writer.readingWithConstraints { db in
+            try watching(db) { try body(db) }
+        }
+    }
+
     /// Runs SQL that gives signs of life, and can be interrupted, in the middle of a statement.
     package func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
         guard options.observer != nil || options.cancellation != nil else { return try body() }

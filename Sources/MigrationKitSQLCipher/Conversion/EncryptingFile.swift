@@ -9,7 +9,8 @@ import KeyStore
 /// take most of the time of a conversion. What comes out is a file of SQLCipher: see ``PageCipher``
 /// and ``PageAuthentication``.
 final class EncryptingFile {
-    private let pageSize: Int
+    /// In which pages that were written are read back, by SQLite's own thread.
+    private let form: PageForm
     private let pages: EncryptedPages
     /// A page is always encrypted by the same thread, so that of two versions the later one is
     /// written last.
@@ -42,7 +43,7 @@ final class EncryptingFile {
         // One more thread is SQLite's own, which reads meanwhile.
         let threadCount = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
         let file = EncryptingFile(
-            pageSize: cipher.pageSize,
+            form: try PageForm(key: key, salt: salt, cipher: cipher),
             pages: pages,
             threads: try (0..<threadCount).map { _ in
                 try EncryptingThread(pages, key: key, salt: salt, cipher: cipher)
@@ -64,8 +65,8 @@ final class EncryptingFile {
         guard code == SQLITE_OK else { throw CipherCode(code) }
     }
 
-    private init(pageSize: Int, pages: EncryptedPages, threads: [EncryptingThread]) {
-        self.pageSize = pageSize
+    private init(form: PageForm, pages: EncryptedPages, threads: [EncryptingThread]) {
+        self.form = form
         self.pages = pages
         self.threads = threads
     }
@@ -105,6 +106,8 @@ final class EncryptingFile {
 
     // MARK: - What SQLite Calls
 
+    private var pageSize: Int { form.pageSize }
+
     private func write(_ page: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
         // SQLite writes whole pages only. <https://www.sqlite.org/fileformat.html#pages>
         guard page.count == pageSize, offset % pageSize == 0 else { return SQLITE_MISUSE }
@@ -117,8 +120,7 @@ final class EncryptingFile {
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         let start = offset % pageSize
         let number = offset / pageSize + 1
-        let thread = thread(of: number)
-        thread.finish()
+        thread(of: number).finish()
         guard pages.failure == SQLITE_OK else { return pages.failure }
         guard start + buffer.count <= pageSize else { return SQLITE_MISUSE }
         var page = [UInt8](repeating: 0, count: pageSize)
@@ -128,7 +130,9 @@ final class EncryptingFile {
         guard code == SQLITE_OK || code == CipherCode.shortRead else { return code }
         // All zeros: it was never written, since SQLite had no use for what was in it.
         if !page.allSatisfy({ $0 == 0 }) {
-            guard let content = thread.content(page, number) else { return SQLITE_CORRUPT }
+            guard form.isIntact(page, number: number),
+                let content = form.content(page, number: number)
+            else { return SQLITE_CORRUPT }
             page = content
         }
         buffer.copyBytes(from: page[start...].prefix(buffer.count))

@@ -4,8 +4,8 @@ import KeyStore
 
 /// One thread that encrypts pages and writes them to a file, in the order in which it gets them.
 final class EncryptingThread: @unchecked Sendable {
-    // `@unchecked`: `form`, `cipher` and `authentication` are used on the queue, or while nothing is
-    // on it; `batch` by the caller alone.
+    // `@unchecked`: `cipher` and `authentication` are used on the queue alone, `batch` by the caller
+    // alone.
 
     /// How many pages are handed over at once.
     static func batchCount(_ pageSize: Int) -> Int { max(1, 256 * 1024 / pageSize) }
@@ -16,15 +16,16 @@ final class EncryptingThread: @unchecked Sendable {
 
     private let disk: EncryptedPages
     private let salt: [UInt8]
-    private let form: PageForm
+    private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
     private let queue = DispatchQueue(label: "MigrationKit.encryption")
     private let places = DispatchSemaphore(value: waitingCount)
     private var batch: Batch?
 
-    /// Pages, one behind the other. Who has it last used it.
+    /// Pages, one behind the other.
     private final class Batch: @unchecked Sendable {
+        // `@unchecked`: the caller fills it and hands it over to the queue, and has it no more then.
         let bytes: UnsafeMutableRawBufferPointer
         var numbers: [Int] = []
 
@@ -43,7 +44,7 @@ final class EncryptingThread: @unchecked Sendable {
     ) throws {
         self.disk = disk
         self.salt = salt
-        form = try PageForm(key: key, salt: salt, cipher: cipher)
+        pageSize = cipher.pageSize
         self.cipher = try PageCipher(key: key, cipher: cipher, isEncrypting: true)
         authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
     }
@@ -52,8 +53,8 @@ final class EncryptingThread: @unchecked Sendable {
     ///
     /// - Parameter number: Its number, from 1.
     func add(_ page: UnsafeRawBufferPointer, number: Int) {
-        let most = Self.batchCount(form.pageSize)
-        let batch = batch ?? Batch(byteCount: most * form.pageSize)
+        let most = Self.batchCount(pageSize)
+        let batch = batch ?? Batch(byteCount: most * pageSize)
         bytes(batch, batch.numbers.count).copyMemory(from: page)
         batch.numbers.append(number)
         self.batch = batch
@@ -77,14 +78,9 @@ final class EncryptingThread: @unchecked Sendable {
         queue.sync {}
     }
 
-    /// The content of a page that was written; `nil` if it is not as it was.
-    func content(_ page: [UInt8], _ number: Int) -> [UInt8]? {
-        form.isIntact(page, number: number) ? form.content(page, number: number) : nil
-    }
-
     private func bytes(_ batch: Batch, _ index: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(
-            rebasing: batch.bytes[index * form.pageSize..<(index + 1) * form.pageSize]
+            rebasing: batch.bytes[index * pageSize..<(index + 1) * pageSize]
         )
     }
 
@@ -98,16 +94,16 @@ final class EncryptingThread: @unchecked Sendable {
             else { return SQLITE_ERROR }
         }
         // Neighbours with one call.
-        let most = Self.largestWrite / form.pageSize
+        let most = Self.largestWrite / pageSize
         var start = 0
         while start < batch.numbers.count {
             let last = min(start + most, batch.numbers.count)
             var end = start + 1
             while end < last, batch.numbers[end] == batch.numbers[end - 1] + 1 { end += 1 }
-            let run = batch.bytes[start * form.pageSize..<end * form.pageSize]
+            let run = batch.bytes[start * pageSize..<end * pageSize]
             let code = disk.write(
                 UnsafeRawBufferPointer(rebasing: run),
-                at: (batch.numbers[start] - 1) * form.pageSize
+                at: (batch.numbers[start] - 1) * pageSize
             )
             guard code == SQLITE_OK else { return code }
             start = end
