@@ -41,9 +41,8 @@ int ckeystore_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-static const int caught[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP};
-enum { caught_count = sizeof caught / sizeof caught[0] };
-static struct sigaction earlier[caught_count];
+static struct sigaction earlier[NSIG];
+static sigset_t caught;
 static atomic_int destination = -1;
 
 static void note(int signal) {
@@ -56,7 +55,7 @@ static void note(int signal) {
     errno = code;
 }
 
-int ckeystore_catch_signals(int descriptor) {
+int ckeystore_catch_signals(int descriptor, const int *signals, size_t count) {
     int nobody = -1;
     if (!atomic_compare_exchange_strong(&destination, &nobody, descriptor)) {
         return EBUSY;
@@ -65,18 +64,23 @@ int ckeystore_catch_signals(int descriptor) {
     action.sa_handler = note;
     action.sa_flags = SA_RESTART;
     sigfillset(&action.sa_mask);
-    for (size_t index = 0; index < caught_count; index++) {
-        sigaction(caught[index], NULL, &earlier[index]);
-        if (earlier[index].sa_handler != SIG_IGN) {
-            sigaction(caught[index], &action, NULL);
+    sigemptyset(&caught);
+    for (size_t index = 0; index < count; index++) {
+        int number = signals[index];
+        sigaction(number, NULL, &earlier[number]);
+        if (earlier[number].sa_handler != SIG_IGN) {
+            sigaction(number, &action, NULL);
+            sigaddset(&caught, number);
         }
     }
     return 0;
 }
 
 void ckeystore_release_signals(void) {
-    for (size_t index = 0; index < caught_count; index++) {
-        sigaction(caught[index], &earlier[index], NULL);
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(&caught, number) == 1) {
+            sigaction(number, &earlier[number], NULL);
+        }
     }
     atomic_store(&destination, -1);
 }

@@ -46,7 +46,10 @@ enum TerminalPrompt {
         named source: KeySource
     ) throws -> Answer {
         let signals = try Pipe()
-        guard ckeystore_catch_signals(signals.write) == 0 else { throw KeySourceError.promptBusy }
+        let ending = [SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP]
+        guard ckeystore_catch_signals(signals.write, ending, ending.count) == 0 else {
+            throw KeySourceError.promptBusy
+        }
         defer { ckeystore_release_signals() }
 
         var before = termios()

@@ -1,3 +1,4 @@
+import CKeyStore
 import Dispatch
 import Foundation
 
@@ -7,8 +8,7 @@ final class EndingSignals: @unchecked Sendable {
     // `@unchecked`: every access to `first` holds the lock.
     private let lock = NSLock()
     private var first: Int32?
-    private var sources: [Int32: any DispatchSourceSignal] = [:]
-    private let listening = DispatchSemaphore(value: 0)
+    private var source: (any DispatchSourceRead)?
 
     /// The signal that came, if one did.
     var received: Int32? {
@@ -16,36 +16,46 @@ final class EndingSignals: @unchecked Sendable {
     }
 
     /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
-    /// this: a step that isn't SQL can't be interrupted. So does one that comes before Dispatch's
-    /// thread has begun to listen: to wait for that would take longer than a run with nothing to do.
+    /// this: a step that isn't SQL can't be interrupted.
+    ///
+    /// A signal's handler writes into a pipe, so that none is lost before Dispatch reads from it.
     ///
     /// - Parameter cancel: Asks for the end, at the first signal.
     init(_ cancel: @escaping @Sendable () -> Void) {
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            // Ignored is someone else's wish, such as nohup's. It is not ignored here: Dispatch puts
-            // a handler of its own in place, and a signal would be lost till then.
+        // Ignored is someone else's wish, such as nohup's, and so is a handler.
+        let signals = [SIGINT, SIGTERM, SIGHUP].filter { number in
             var action = sigaction()
             sigaction(number, nil, &action)
-            guard action.__sigaction_handler.sa_handler == nil else { continue }
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [self] in
-                lock.withLock { first = first ?? number }
-                cancel()
-                signal(number, SIG_DFL)
-            }
-            source.setRegistrationHandler { [listening] in listening.signal() }
-            source.resume()
-            sources[number] = source
+            return action.__sigaction_handler.sa_handler == nil
         }
+        var pipe: [Int32] = [-1, -1]
+        guard !signals.isEmpty, ckeystore_pipe(&pipe) == 0 else { return }
+        let (output, input) = (pipe[0], pipe[1])
+        guard ckeystore_catch_signals(input, signals, signals.count) == 0 else {
+            close(output)
+            close(input)
+            return
+        }
+        let source = DispatchSource.makeReadSource(fileDescriptor: output, queue: .global())
+        source.setEventHandler { [self] in
+            var number: UInt8 = 0
+            guard read(output, &number, 1) == 1 else { return }
+            lock.withLock { first = first ?? Int32(number) }
+            cancel()
+            signal(Int32(number), SIG_DFL)
+        }
+        source.setCancelHandler {
+            close(output)
+            close(input)
+        }
+        source.resume()
+        self.source = source
     }
 
     func stop() {
-        // Dispatch puts a handler of its own in place when it begins to listen, and leaves it there.
-        for _ in sources { _ = listening.wait(timeout: .now() + 1) }
-        for (number, source) in sources {
-            source.cancel()
-            signal(number, SIG_DFL)
-        }
-        sources = [:]
+        guard let source else { return }
+        ckeystore_release_signals()
+        source.cancel()
+        self.source = nil
     }
 }

@@ -5,6 +5,7 @@
 #define MIGRATIONKIT_CKEYSTORE_H
 
 #include <spawn.h>
+#include <stddef.h>
 
 /// A pipe of which no other program inherits an end. Answers 0, or -1 and errno.
 int ckeystore_pipe(int ends[2]);
@@ -24,10 +25,10 @@ char **ckeystore_environment(void);
 /// the mark can't be set.
 int ckeystore_forbid_dumps(void);
 
-/// Writes each signal that would end or stop the process while it waits at a prompt (SIGINT,
-/// SIGQUIT, SIGTERM, SIGHUP, SIGTSTP) to `descriptor`, as one byte, instead of acting on it. What
-/// the process ignores stays ignored. Answers 0, or EBUSY if that is being done already.
-int ckeystore_catch_signals(int descriptor);
+/// Writes each of some signals to `descriptor`, as one byte, instead of acting on it; from the call's
+/// return on, none is lost. What the process ignores stays ignored. Answers 0, or EBUSY if signals
+/// are being caught already.
+int ckeystore_catch_signals(int descriptor, const int *signals, size_t count);
 
 /// Puts the signals' earlier dispositions back.
 void ckeystore_release_signals(void);
