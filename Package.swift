@@ -72,9 +72,11 @@ let package = Package(
             name: "CSQLCipher",
             providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]
         ),
+        .target(name: "CKeyDerivation", linkerSettings: [.linkedLibrary("crypto")]),
         .target(
             name: "MigrationKitSQLCipher",
             dependencies: [
+                "CKeyDerivation",
                 "CSQLCipher",
                 "FileLock",
                 "KeyStore",
@@ -92,6 +94,7 @@ let package = Package(
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "CKeyStore",
+                "CSQLCipher",
                 "KeyStore",
                 "SecretService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -163,6 +166,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
+                "CKeyDerivation",
                 "CSQLCipher",
                 "FileLock",
                 "FirstLaunchProbe",

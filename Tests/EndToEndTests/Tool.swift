@@ -11,7 +11,7 @@ struct Tool {
     var environment: [String: String]
 
     /// - Parameter isRawKey: Whether the password is a raw key's digits, which open a store without
-    ///   the fifth of a second that a passphrase takes.
+    ///   the tenth of a second that a passphrase takes.
     init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
         self.isRawKey = isRawKey
         password =
