@@ -157,10 +157,7 @@ struct BackwardRun {
                             in: db,
                             ledgerRows: 1
                         ) {
-                            try db.inSavepoint {
-                                try undo(step, in: db, checksForeignKeys: checks, rollback)
-                                return .commit
-                            }
+                            try undo(step, in: db, checksForeignKeys: checks, rollback)
                         }
                         try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                         monitor.finishStep()
@@ -185,7 +182,7 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         runner.log?("↩️ Rolling back \(step.identifier)")
-        try StepTransaction.run(step.identifier, in: db, rollback)
+        try StepTransaction(on: db).run(step.identifier, rollback)
         try MigrationLedger.remove([step.identifier], db)
         if checksForeignKeys, step.foreignKeyChecks == .deferred {
             try db.checkForeignKeys()

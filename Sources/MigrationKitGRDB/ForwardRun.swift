@@ -124,7 +124,7 @@ struct ForwardRun {
             monitor.expect(plan.pending.count)
             do {
                 try forgetObsolete(plan)
-                let expected = ExpectedLedger(count: plan.ledgerCount, dataVersion: version)
+                let expected = ExpectedLedger(plan.ledger, dataVersion: version)
                 var rest = plan.pending[...]
                 while let first = rest.first {
                     if first.usesTransaction {
@@ -141,7 +141,7 @@ struct ForwardRun {
                             first,
                             completes: plan.completes && rest.isEmpty
                         )
-                        expected.count += 1
+                        expected.identifiers.insert(first.identifier)
                     }
                 }
                 return
@@ -170,38 +170,35 @@ struct ForwardRun {
     /// Applies a group of steps with GRDB's migrator, each in a transaction of its own.
     ///
     /// GRDB ends the process where a target is unknown or lies behind the database. A migrator
-    /// that holds no step behind the group can't come to that, whatever other programs do.
+    /// that holds the group alone can't come to that, whatever other programs do.
     private func apply(
         _ group: ArraySlice<MigrationStep<Database>>,
         of plan: MigrationPlan,
         to ledger: ExpectedLedger
     ) throws {
-        guard let last = group.last,
-            let index = runner.registry.steps.firstIndex(where: {
-                $0.identifier == last.identifier
-            })
-        else { return }
         let lastOfRun = plan.pending.last?.identifier
 
         var migrator = DatabaseMigrator()
-        if last.foreignKeyChecks == .off {
+        if group.last?.foreignKeyChecks == .off {
             migrator = migrator.disablingDeferredForeignKeyChecks()
         }
-        for step in runner.registry.steps[...index] {
+        for step in group {
             migrator.register(step) { db, merged in
                 // GRDB reads the ledger before it takes the lock. Under the lock it may have
                 // changed: a step that another program has applied since must not run again.
                 monitor.finishStep()
                 guard try ledger.isThere(db) else { throw LedgerChanged() }
+                let transaction = try StepTransaction(on: db)
                 let seconds = try monitor.step(step.identifier, in: db) {
-                    try apply(step, in: db, merged: merged)
+                    try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
                         monitor.tell(.verifying)
                         try runner.verify(db, isComplete: plan.completes)
                     }
                 }
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
-                ledger.count += 1 - merged.count
+                ledger.identifiers.subtract(merged)
+                ledger.identifiers.insert(step.identifier)
             }
         }
         do {
@@ -215,11 +212,11 @@ struct ForwardRun {
 
     private func apply(
         _ step: MigrationStep<Database>,
-        in db: Database,
+        in transaction: StepTransaction,
         merged: Set<String>
     ) throws {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        try StepTransaction.run(step.identifier, in: db) { try step.applyMerging($0, merged) }
+        try transaction.run(step.identifier) { try step.applyMerging($0, merged) }
     }
 
     /// Runs a step that can't be in a transaction, and records it once it has succeeded.
@@ -294,20 +291,18 @@ struct ForwardRun {
         try MigrationLedger.remove(plan.obsolete, db)
         var applied = try MigrationLedger.read(db)
         monitor.expect(plan.pending.count)
+        let transaction = try StepTransaction(on: db)
         for step in plan.pending {
             let merged = step.mergedIdentifiers.intersection(applied)
-            try db.inSavepoint {
-                let seconds = try monitor.step(step.identifier, in: db) {
-                    try apply(step, in: db, merged: merged)
-                    if checksForeignKeys, step.foreignKeyChecks == .deferred {
-                        try db.checkForeignKeys()
-                    }
+            let seconds = try monitor.step(step.identifier, in: db) {
+                try apply(step, in: transaction, merged: merged)
+                if checksForeignKeys, step.foreignKeyChecks == .deferred {
+                    try db.checkForeignKeys()
                 }
-                try MigrationLedger.remove(merged, db)
-                try MigrationLedger.insert(step.identifier, db)
-                try MigrationJournal.add(.applied, step, seconds: seconds, db)
-                return .commit
             }
+            try MigrationLedger.remove(merged, db)
+            try MigrationLedger.insert(step.identifier, db)
+            try MigrationJournal.add(.applied, step, seconds: seconds, db)
             applied.subtract(merged)
             applied.insert(step.identifier)
             monitor.finishStep()
@@ -329,14 +324,13 @@ private struct LedgerChanged: Error {}
 /// - Note: `@unchecked` because GRDB's migrator calls the closures that share it one after the
 ///   other, on the thread of the database.
 private final class ExpectedLedger: @unchecked Sendable {
-    /// How many rows it must have.
-    var count: Int
+    var identifiers: Set<String>
 
-    /// What tells that no other connection has changed anything, so that nothing need be counted.
+    /// What tells that no other connection has changed anything, so that nothing need be read.
     private var dataVersion: Int
 
-    init(count: Int, dataVersion: Int) {
-        self.count = count
+    init(_ identifiers: Set<String>, dataVersion: Int) {
+        self.identifiers = identifiers
         self.dataVersion = dataVersion
     }
 
@@ -345,7 +339,7 @@ private final class ExpectedLedger: @unchecked Sendable {
         let version = try MigrationLedger.dataVersion(db)
         if version == dataVersion { return true }
         dataVersion = version
-        return try MigrationLedger.count(db) == count
+        return try MigrationLedger.read(db) == identifiers
     }
 }
 

@@ -46,7 +46,7 @@ extension GRDBMigrationRunner {
             try db.inTransaction(.immediate) {
                 guard try isEmpty(db) else { throw SchemaLoadError.notEmpty }
                 try monitor.watching(db) {
-                    try StepTransaction.run("the dump", in: db, mayFillLedger: true, dump)
+                    try StepTransaction(on: db).run("the dump", mayFillLedger: true, dump)
                     identifiers = try self.identifiers(recordedIn: db)
                     // Recorded anew afterwards, with all that belongs to it.
                     try db.execute(sql: "DROP TABLE grdb_migrations")

@@ -55,11 +55,12 @@ enum MigrationJournal {
         _ db: Database
     ) throws {
         // The form of the time is the one in which GRDB stores dates, in UTC.
-        try db.execute(
+        try db.cachedStatement(
             sql: """
                 INSERT INTO main.\(table) (identifier, event, checksum, time, seconds)
                 VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'), ?)
-                """,
+                """
+        ).execute(
             arguments: [
                 step.identifier, event.rawValue,
                 event == .rolledBack ? nil : step.checksum,

@@ -38,13 +38,6 @@ enum MigrationLedger {
         try Int.fetchOne(db, sql: "PRAGMA data_version") ?? 0
     }
 
-    /// How many steps are applied. Cheaper than reading them.
-    ///
-    /// A table that others have made may lack the primary key, and have a row twice.
-    static func count(_ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(DISTINCT identifier) FROM grdb_migrations") ?? 0
-    }
-
     static func contains(_ identifier: String, _ db: Database) throws -> Bool {
         try Bool.fetchOne(
             db,
@@ -54,10 +47,8 @@ enum MigrationLedger {
     }
 
     static func insert(_ identifier: String, _ db: Database) throws {
-        try db.execute(
-            sql: "INSERT INTO grdb_migrations (identifier) VALUES (?)",
-            arguments: [identifier]
-        )
+        try db.cachedStatement(sql: "INSERT INTO grdb_migrations (identifier) VALUES (?)")
+            .execute(arguments: [identifier])
     }
 
     static func remove(_ identifiers: some Sequence<String>, _ db: Database) throws {

@@ -9,8 +9,8 @@ struct MigrationPlan {
     /// The rows of the ledger that belong to steps which others stand for by now.
     let obsolete: Set<String>
 
-    /// How many rows the ledger has without the obsolete ones.
-    let ledgerCount: Int
+    /// What the ledger holds without the obsolete rows.
+    let ledger: Set<String>
 
     /// Whether no step of the registry is pending once the plan is carried out.
     let completes: Bool
@@ -51,7 +51,7 @@ struct MigrationPlan {
         }
         obsolete = registry.applied(among: applied)
             .reduce(into: []) { $0.formUnion($1.mergedIdentifiers.intersection(applied)) }
-        ledgerCount = applied.count - obsolete.count
+        ledger = applied.subtracting(obsolete)
         completes = end == registry.steps.endIndex && pending.count <= limit
     }
 }

@@ -3,23 +3,29 @@ import MigrationKit
 
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
 /// end, and temporary storage that it can't move to the disk.
-enum StepTransaction {
-    /// Runs a step's closure inside the transaction that is open on the connection.
+struct StepTransaction {
+    private let db: Database
+    private let temporaryObjects: Statement
+
+    /// - Parameter db: A connection with an open transaction, in which one step runs, or several.
+    init(on db: Database) throws {
+        self.db = db
+        // Compiling this opens the temporary database. From then on SQLite refuses to move it while
+        // a transaction is active: a step that sets `temp_store` fails, and no sorter writes a row
+        // to the disk in the clear. <https://www.sqlite.org/pragma.html#pragma_temp_store>
+        temporaryObjects = try db.makeStatement(sql: "SELECT 1 FROM sqlite_temp_schema")
+    }
+
+    /// Runs a step's closure.
     ///
     /// - Parameter mayFillLedger: Whether recording steps is part of it.
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
     ///   `MigrationKitError.stepChangedLedger(_:)`.
-    static func run(
+    func run(
         _ identifier: String,
-        in db: Database,
         mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
     ) throws {
-        // Once the temporary database is open, SQLite refuses to move it while a transaction is
-        // active: a step that sets `temp_store` fails, and no sorter writes a row to the disk in
-        // the clear. <https://www.sqlite.org/pragma.html#pragma_temp_store>
-        _ = try Row.fetchOne(db, sql: "SELECT 1 FROM sqlite_temp_schema")
-
         let guardian = CommitGuard(identifier: identifier)
         db.add(transactionObserver: guardian)
         defer { db.remove(transactionObserver: guardian) }
@@ -40,18 +46,16 @@ enum StepTransaction {
             throw MigrationKitError.stepEndedTransaction(identifier)
         }
         let isUntouched = mayFillLedger || !guardian.sawLedgerChange
-        guard isUntouched, try !hasTemporaryLedger(db) else {
+        // After most steps there is nothing temporary at all.
+        let hasTemporary = try Row.fetchOne(temporaryObjects) != nil
+        guard isUntouched, try !(hasTemporary && hasTemporaryLedger()) else {
             throw MigrationKitError.stepChangedLedger(identifier)
         }
     }
 
     /// Whether there is a temporary table that would get what belongs into the ledger.
-    private static func hasTemporaryLedger(_ db: Database) throws -> Bool {
-        // After most steps there is nothing temporary at all.
-        guard try Row.fetchOne(db, sql: "SELECT 1 FROM sqlite_temp_schema") != nil else {
-            return false
-        }
-        return try Bool.fetchOne(
+    private func hasTemporaryLedger() throws -> Bool {
+        try Bool.fetchOne(
             db,
             sql: """
                 SELECT EXISTS (

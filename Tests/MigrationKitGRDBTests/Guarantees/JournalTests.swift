@@ -144,6 +144,15 @@ import Testing
         #expect(try history == ["applied 0003_c"])
     }
 
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func stepThatDropsTheJournalIsNotedInANewOne(_ transaction: MigrationTransaction) throws {
+        let texts = ["CREATE TABLE a (id)", "DROP TABLE grdb_migrationkit_journal", "SELECT 1"]
+        let steps = texts.enumerated().map { step("000\($0)", $1) }
+        let runner = try GRDBMigrationRunner(steps: steps)
+        try runner.migrate(in: writer, options: .init(transaction: transaction))
+        #expect(try history == ["applied 0001", "applied 0002"])
+    }
+
     @Test func plainGRDBGoesOnWhereThereIsAJournal() throws {
         try Self.runner().migrate(in: writer, upTo: "0001_a")
         var plain = try Self.runner().migrator

@@ -51,6 +51,29 @@ import Testing
         }
     }
 
+    // MARK: - Another Program
+
+    /// As many rows as before say nothing of what they are.
+    @Test func identifierThatTakesAnothersPlaceBeforeTheFirstStepIsNoticed() throws {
+        let steps = (1...2).map { step("000\($0)", "CREATE TABLE t\($0) (id)") }
+        try GRDBMigrationRunner(steps: [steps[0]]).migrate(in: writer)
+        let other = try store.open()
+        let options = MigrationOptions(observer: { event in
+            guard case .runStarted = event else { return }
+            do {
+                try other.write { db in
+                    try db.execute(sql: "UPDATE grdb_migrations SET identifier = '0009'")
+                }
+            } catch {
+                Issue.record(error)
+            }
+        })
+        #expect(throws: MigrationKitError.databaseIsNewer(unknown: ["0009"])) {
+            try GRDBMigrationRunner(steps: steps).migrate(in: writer, options: options)
+        }
+        #expect(try writer.tables() == ["t1"])
+    }
+
     // MARK: - A Baseline
 
     @Test func baselineRecordsWithoutRunning() throws {
