@@ -1,5 +1,6 @@
 import ArgumentParser
 import CKeyStore
+import CSQLCipher
 import Foundation
 
 /// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-load`, `key`
@@ -56,7 +57,8 @@ public enum MigrationCLI {
     /// Before anything else is done, dumps of the process's memory are forbidden, and `--password`
     /// and the variables `MIGRATIONKIT_PASSWORD` and `MIGRATIONKIT_PASSWORD_FILE` are wiped where
     /// other processes see them. A program that has read `CommandLine.arguments` by then holds
-    /// texts of its own, which can't be wiped.
+    /// texts of its own, which can't be wiped. SQLite's memory statistics are turned off, and with
+    /// them its heap limits, unless the program has used SQLite before.
     ///
     /// - Parameters:
     ///   - arguments: The arguments, with or without the program's name at the front; `nil` for
@@ -67,6 +69,7 @@ public enum MigrationCLI {
         host: MigrationCLIHost
     ) -> Never {
         _ = ckeystore_forbid_dumps()
+        _ = csqlcipher_turn_off_memory_statistics()
         Terminal.keepClosedOutputsClosed()
         // Whoever stops reading what is printed ends nothing that is under way.
         signal(SIGPIPE, SIG_IGN)

@@ -15,9 +15,14 @@ struct MigrationFiles {
             let layout: MigrationFileName.Layout
             let version: MigrationVersion
         }
-        return try Dictionary(grouping: names) { Key(layout: $0.layout, version: $0.version) }
-            .sorted { ($0.key.version, $0.value[0].path) < ($1.key.version, $1.value[0].path) }
-            .map { try files($0.value, of: $0.key.version) }
+        // Names that are in order already are sorted in one pass.
+        let names = names.sorted { ($0.version, $0.path) < ($1.version, $1.path) }
+        let groups = Dictionary(grouping: names) { Key(layout: $0.layout, version: $0.version) }
+        return try names.compactMap { name in
+            let key = Key(layout: name.layout, version: name.version)
+            guard let group = groups[key], group[0].path == name.path else { return nil }
+            return try files(group, of: name.version)
+        }
     }
 
     private static func files(

@@ -24,7 +24,7 @@ extension SQLScript {
         }
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
-        guard EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha256(), nil) == 1 else {
+        guard EVP_Digest(bytes, bytes.count, &digest, &length, Self.sha256, nil) == 1 else {
             return nil
         }
         let digits = Array("0123456789abcdef".utf8)
@@ -33,6 +33,13 @@ extension SQLScript {
         }
         return "sha256:" + String(decoding: hexadecimal, as: UTF8.self)
     }
+
+    /// Fetched once: `EVP_sha256()` alone is looked for anew with every digest, which takes longer
+    /// than the digest of a short file.
+    /// <https://docs.openssl.org/3.0/man7/ossl-guide-libcrypto-introduction/>
+    // `unsafe`: libcrypto never changes what it has fetched.
+    nonisolated(unsafe) private static let sha256 =
+        EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256()
 
     /// The SQL, as it stands in the file.
     var text: String {

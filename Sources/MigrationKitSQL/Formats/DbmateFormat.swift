@@ -4,13 +4,16 @@
 /// order; what takes it back are all downs, the last one first.
 /// <https://github.com/amacneil/dbmate#creating-migrations>
 enum DbmateFormat {
+    private static let kinds: [Substring: MigrationMarker.Kind] = [
+        "migrate:up": .up, "migrate:down": .down,
+    ]
+
     /// Reads a line comment.
     ///
     /// A misspelt `migrate:down` must not pass for a comment: the SQL that takes the step back
     /// would run as the end of the step.
     static func read(_ comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
         let words = comment.dropFirst(2).split(whereSeparator: \.isWhitespace)
-        let kinds: [Substring: MigrationMarker.Kind] = ["migrate:up": .up, "migrate:down": .down]
         if isAtLineStart, let first = words.first, let kind = kinds[first] {
             // Words there that don't have the form `name:value` are a comment.
             let options = words.dropFirst().filter { $0.contains(":") }
