@@ -74,29 +74,33 @@ enum MigrationJournal {
         guard try db.hasTable(table) else { return [] }
         // Others may have written into it. What is no note is left out, and so is what a later
         // release notes; the time is in days. <https://www.sqlite.org/lang_datefunc.html>
-        let rows = try db.reading(table) {
-            try Row.fetchAll(
+        return try db.reading(table) {
+            let rows = try Row.fetchCursor(
                 db,
                 sql: """
                     SELECT identifier, event, julianday(time),
                         CASE WHEN seconds >= 0 AND seconds < 1e9 THEN seconds + 0.0 END,
                         CASE typeof(checksum) WHEN 'text' THEN checksum END
                     FROM main.\(table)
-                    WHERE typeof(identifier) = 'text' AND julianday(time) IS NOT NULL
-                    AND event IN (\(events))
+                    WHERE typeof(identifier) = 'text' AND event IN (\(events))
                     ORDER BY id
                     """
             )
-        }
-        return rows.map { row in
-            let milliseconds = ((row[2] as Double) - 2_440_587.5) * 86_400_000
-            return MigrationHistoryEntry(
-                identifier: row[0],
-                event: row[1],
-                time: Date(timeIntervalSince1970: milliseconds.rounded() / 1000),
-                seconds: row[3],
-                checksum: row[4]
-            )
+            var entries: [MigrationHistoryEntry] = []
+            while let row = try rows.next() {
+                guard let days = row[2] as Double? else { continue }
+                let milliseconds = (days - 2_440_587.5) * 86_400_000
+                entries.append(
+                    MigrationHistoryEntry(
+                        identifier: row[0],
+                        event: row[1],
+                        time: Date(timeIntervalSince1970: milliseconds.rounded() / 1000),
+                        seconds: row[3],
+                        checksum: row[4]
+                    )
+                )
+            }
+            return entries
         }
     }
 

@@ -12,15 +12,16 @@ extension SQLScript {
     var checksum: String? {
         var bytes: [UInt8] = []
         for range in ranges {
-            var tokens = SQLTokenizer(file.bytes, in: range).filter {
-                ![.space, .lineComment, .blockComment].contains($0.kind)
-            }
-            while tokens.last?.kind == .semicolon { tokens.removeLast() }
-            for token in tokens {
+            /// Behind the last token that is no semicolon.
+            var end = bytes.count
+            for token in SQLTokenizer(file.bytes, in: range)
+            where ![.space, .lineComment, .blockComment].contains(token.kind) {
                 bytes += file.bytes[token.range]
                 // No token has a NUL in it, so that what stands apart stays apart.
                 bytes.append(0)
+                if token.kind != .semicolon { end = bytes.count }
             }
+            bytes.removeSubrange(end...)
         }
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0
@@ -28,10 +29,12 @@ extension SQLScript {
             return nil
         }
         let digits = Array("0123456789abcdef".utf8)
-        let hexadecimal = digest[..<Int(length)].flatMap { byte in
-            [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        var text = Array("sha256:".utf8)
+        for byte in digest[..<Int(length)] {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
         }
-        return "sha256:" + String(decoding: hexadecimal, as: UTF8.self)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Fetched once: `EVP_sha256()` alone is looked for anew with every digest, which takes longer

@@ -182,6 +182,7 @@ extension StatusReport.Row {
 
     /// Whether the identifier says already where the migration is defined.
     fileprivate var isSourceTold: Bool {
-        source?.contains(identifier) ?? true
+        // A file's name begins with it.
+        source.map { $0.hasPrefix(identifier) || $0.contains(identifier) } ?? true
     }
 }

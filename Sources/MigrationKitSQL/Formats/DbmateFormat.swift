@@ -4,17 +4,19 @@
 /// order; what takes it back are all downs, the last one first.
 /// <https://github.com/amacneil/dbmate#creating-migrations>
 enum DbmateFormat {
-    private static let kinds: [Substring: MigrationMarker.Kind] = [
-        "migrate:up": .up, "migrate:down": .down,
-    ]
-
     /// Reads a line comment.
     ///
     /// A misspelt `migrate:down` must not pass for a comment: the SQL that takes the step back
     /// would run as the end of the step.
     static func read(_ comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
-        let words = comment.dropFirst(2).split(whereSeparator: \.isWhitespace)
-        if isAtLineStart, let first = words.first, let kind = kinds[first] {
+        let words = words(of: comment.dropFirst(2))
+        let kind: MigrationMarker.Kind? =
+            switch words.first {
+            case "migrate:up": .up
+            case "migrate:down": .down
+            default: nil
+            }
+        if isAtLineStart, let first = words.first, let kind {
             // Words there that don't have the form `name:value` are a comment.
             let options = words.dropFirst().filter { $0.contains(":") }
             return .marker(
@@ -31,6 +33,15 @@ enum DbmateFormat {
         // "migrate:" with something right behind it, or with "up" or "down" in spite of a space.
         let slip = /--\s*migrate(:\S|\s*:\s*(up|down)\b)/.ignoresCase()
         return comment.prefixMatch(of: slip) == nil ? .comment : .slip
+    }
+
+    /// What stands between white space, which takes long to look for where it may be anything.
+    private static func words(of text: Substring) -> [Substring] {
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return text.split(whereSeparator: \.isWhitespace)
+        }
+        return text.utf8.split { $0 == UInt8(ascii: " ") || (0x09...0x0d).contains($0) }
+            .map { Substring($0) }
     }
 
     static func parts(of outline: SQLOutline) throws -> MigrationParts {
