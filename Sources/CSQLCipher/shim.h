@@ -19,9 +19,9 @@ static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled, (int *)0);
 }
 
-// Variadic as well. Without statistics, each of the many small pieces of memory that a schema is made
-// of costs a lock less. What needs them does nothing then: sqlite3_memory_used() and the like, and
-// the soft and the hard heap limit.
+// Variadic as well. Without statistics, each of the many small pieces of memory that a schema is
+// made of costs a lock less. What needs them does nothing then: sqlite3_memory_used() and the like,
+// and the soft and the hard heap limit.
 // <https://www.sqlite.org/c3ref/c_config_covering_index_scan.html#sqliteconfigmemstatus>
 static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);

@@ -25,9 +25,9 @@ char **ckeystore_environment(void);
 /// the mark can't be set.
 int ckeystore_forbid_dumps(void);
 
-/// Writes each of some signals to `descriptor`, as one byte, instead of acting on it; from the call's
-/// return on, none is lost. What the process ignores stays ignored. Answers 0, or EBUSY if signals
-/// are being caught already.
+/// Writes each of some signals to `descriptor`, as one byte, instead of acting on it; from the
+/// call's return on, none is lost. What the process ignores stays ignored. Answers 0, or EBUSY if
+/// signals are being caught already.
 int ckeystore_catch_signals(int descriptor, const int *signals, size_t count);
 
 /// Puts the signals' earlier dispositions back.
