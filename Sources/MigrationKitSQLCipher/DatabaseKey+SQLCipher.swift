@@ -1,6 +1,3 @@
-import CKeyDerivation
-import CSQLCipher
-import Foundation
 import KeyStore
 
 extension DatabaseKey {
@@ -41,31 +38,12 @@ extension DatabaseKey {
         guard form == .passphrase else { return self }
         let raw = try secret.withUnsafeBytes { passphrase in
             try Secret(capacity: CipherSettings.keyCount + salt.count) { output in
-                let code =
-                    switch cipher.kdfAlgorithm {
-                    case .sha512:
-                        ckeyderivation_pbkdf2_sha512(
-                            passphrase.baseAddress,
-                            passphrase.count,
-                            salt,
-                            salt.count,
-                            UInt32(cipher.kdfIterations),
-                            output.baseAddress,
-                            CipherSettings.keyCount
-                        )
-                    case .sha1, .sha256:
-                        PKCS5_PBKDF2_HMAC(
-                            passphrase.baseAddress,
-                            Int32(passphrase.count),
-                            salt,
-                            Int32(salt.count),
-                            Int32(cipher.kdfIterations),
-                            cipher.kdfAlgorithm.digest,
-                            Int32(CipherSettings.keyCount),
-                            output.baseAddress
-                        )
-                    }
-                guard code == 1 else { throw CocoaError(.featureUnsupported) }
+                try cipher.kdfAlgorithm.derive(
+                    from: passphrase,
+                    salt: salt,
+                    iterations: cipher.kdfIterations,
+                    into: output
+                )
                 for (index, byte) in salt.enumerated() {
                     output[CipherSettings.keyCount + index] = byte
                 }

@@ -24,17 +24,12 @@ final class PageAuthentication {
             let mask: UInt8 = 0x3a
             let authenticationSalt = (key.salt ?? salt).map { $0 ^ mask }
             return try Secret(capacity: CipherSettings.keyCount) { output in
-                let code = PKCS5_PBKDF2_HMAC(
-                    bytes.baseAddress,
-                    Int32(CipherSettings.keyCount),
-                    authenticationSalt,
-                    Int32(authenticationSalt.count),
-                    2,
-                    cipher.kdfAlgorithm.digest,
-                    Int32(CipherSettings.keyCount),
-                    output.baseAddress
+                try cipher.kdfAlgorithm.derive(
+                    from: UnsafeRawBufferPointer(rebasing: bytes.prefix(CipherSettings.keyCount)),
+                    salt: authenticationSalt,
+                    iterations: 2,
+                    into: output
                 )
-                guard code == 1 else { throw CocoaError(.featureUnsupported) }
                 return CipherSettings.keyCount
             }
         }
