@@ -147,7 +147,8 @@ struct ForwardRun {
                 return
             } catch is LedgerChanged {
                 // Whoever gets in between does so because a step is applied or taken back, which
-                // comes to an end. A ledger that never has as many rows as identifiers doesn't.
+                // comes to an end. A ledger of others', in which SQLite finds an identifier that is
+                // not there (by a collation that takes "A" for "a"), doesn't.
                 fruitlessPlans = monitor.steps.count > done ? 0 : fruitlessPlans + 1
                 guard fruitlessPlans < 100 else {
                     throw MigrationKitError.unusableTable(MigrationLedger.table)

@@ -89,12 +89,12 @@ extension GRDBMigrationRunner {
         guard isFull else { return }
         var constraints = RowConstraints()
         try monitor.check("integrity_check") {
-            try monitor.readingWithConstraints(writer) { db in
+            try monitor.reading(writer, withConstraints: true) { db in
                 try GRDBMigrationVerifier.integrity(in: db, &constraints)
             }
         }
         try monitor.check("row_constraints") {
-            try monitor.readingWithConstraints(writer) { try constraints.check(in: $0) }
+            try monitor.reading(writer, withConstraints: true) { try constraints.check(in: $0) }
         }
         try monitor.check("virtual_tables") {
             try writer.writeWithoutTransaction { db in
@@ -116,7 +116,7 @@ extension GRDBMigrationRunner {
             isSound = try isSoundWhileStill(writer, monitor)
             guard !isSound else { return VerificationOutcome() }
             foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
-            return try monitor.readingWithConstraints(writer) { db in
+            return try monitor.reading(writer, withConstraints: true) { db in
                 try GRDBMigrationVerifier.verifyStructure(in: db)
                 return VerificationOutcome()
             }

@@ -68,23 +68,18 @@ package final class VerificationMonitor {
     }
 
     /// Reads for a check, in a transaction.
+    ///
+    /// - Parameter withConstraints: Whether CHECK constraints have a part in the check.
     func reading<Value>(
         _ writer: any DatabaseWriter,
+        withConstraints: Bool = false,
         _ body: (Database) throws -> Value
     ) throws -> Value {
-        try writer.read { db in
+        func watched(_ db: Database) throws -> Value {
             try watching(db) { try body(db) }
         }
-    }
-
-    /// Reads for a check that CHECK constraints have a part in.
-    func readingWithConstraints<Value>(
-        _ writer: any DatabaseWriter,
-        _ body: (Database) throws -> Value
-    ) throws -> Value {
-        try writer.readingWithConstraints { db in
-            try watching(db) { try body(db) }
-        }
+        return withConstraints
+            ? try writer.readingWithConstraints(watched) : try writer.read(watched)
     }
 
     /// Runs SQL that gives signs of life, and can be interrupted, in the middle of a statement.
