@@ -2,6 +2,7 @@
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
+TOOL = .build/release/migrationkit-cli
 
 .PHONY: demo test build bench format format-check docs install clean
 
@@ -20,7 +21,8 @@ test:
 ## Builds the tool for use: optimised, with the Swift runtime inside.
 build:
 	Scripts/bootstrap
-	$(SWIFT) build -c release --static-swift-stdlib -Xlinker --strip-all --product migrationkit-cli
+	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
+		--product migrationkit-cli
 
 ## Measures against other tools; one workload or several with ONLY="W1 W5".
 bench: build
@@ -28,9 +30,17 @@ bench: build
 	$(SWIFT) build -c release --package-path Benchmarks/Probe
 	Benchmarks/run $(ONLY)
 
-## Installs the tool, its manual page, and what shells complete its commands with.
-install: build
-	Scripts/install-tool .build/release/migrationkit-cli $(DESTDIR)$(PREFIX)
+## Installs the tool, its manual page, and what shells complete its commands with. Run it as yourself:
+## only the copying is done with sudo, and only where PREFIX isn't yours to write.
+install: $(if $(SUDO_USER),$(TOOL),build)
+	Scripts/install-tool $(TOOL) $(DESTDIR)$(PREFIX)
+
+# Under sudo the tool is copied as it is. If it must be built, the user who called sudo builds it: root
+# may have no Swift on its PATH, and files of root's in .build would stop the user's next build.
+ifneq ($(SUDO_USER),)
+$(TOOL): Package.swift $(shell find Sources Keys -type f)
+	sudo -i -u $(SUDO_USER) $(MAKE) -C '$(CURDIR)' build
+endif
 
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Keys Tests Examples
