@@ -72,11 +72,14 @@ let package = Package(
             name: "CSQLCipher",
             providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]
         ),
+        // Refuses the functions that SQLCipher's archive lacks, which the system's SQLite would answer.
+        .target(name: "CMissingFromSQLCipher"),
         .target(name: "CKeyDerivation", linkerSettings: [.linkedLibrary("crypto")]),
         .target(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CKeyDerivation",
+                "CMissingFromSQLCipher",
                 "CSQLCipher",
                 "FileLock",
                 "KeyStore",
@@ -102,7 +105,14 @@ let package = Package(
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]
         ),
-        .executableTarget(name: "migrationkit-cli", dependencies: ["MigrationKitCLI"]),
+        .executableTarget(
+            name: "migrationkit-cli",
+            dependencies: ["MigrationKitCLI"],
+            // An empty archive takes the place of the libsqlite3 that GRDB's module asks for, so that
+            // the tool doesn't need it at run time. Unsafe flags are for the tool alone: no package
+            // could depend on a library that has them.
+            linkerSettings: [.unsafeFlags(["-L\(Context.packageDirectory)/Sources/NoSystemSQLite"])]
+        ),
 
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
         .target(name: "KeyStore", dependencies: ["CKeyStore"], path: "Keys/KeyStore"),

@@ -16,6 +16,10 @@ import KeyStore
 ///
 /// An open that fails throws an ``EncryptedDatabaseError`` that tells why, and leaves the file, the
 /// files that SQLite keeps beside it and the folder as they were.
+///
+/// SQLCipher's library has neither SQLite's session extension nor its preupdate hooks. The linker
+/// warns where an app uses one of their functions, and a call ends the process. (Left alone, it would
+/// reach the system's SQLite, and a session would report no changes and no error.)
 public enum EncryptedDatabase {
     /// Opens an encrypted database for one connection.
     ///
