@@ -172,6 +172,20 @@ let package = Package(
             ],
             path: "Tests/FirstLaunchProbe"
         ),
+        // The README's example, which must compile as it stands, also where every import is checked.
+        .target(
+            name: "ReadmeExample",
+            dependencies: [
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
+                "SecretService",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/ReadmeExample",
+            swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
+        ),
         .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
@@ -184,6 +198,8 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
+                "ReadmeExample",
+                "SecretService",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

@@ -12,6 +12,9 @@ import Glibc
 ///     sqlite3_key(connection, bytes.baseAddress, Int32(bytes.count))
 /// }
 /// ```
+///
+/// An app that has a `Secret` of its own calls this one ``DatabaseSecret``, or `KeyStore::Secret`.
+/// (`KeyStore.Secret` doesn't compile: it names a member of the protocol ``KeyStore``.)
 public final class Secret: Sendable {
     // Written in the initializer alone, before anyone else has the reference; read-only from then
     // on until `deinit`, after which nobody has it.
@@ -111,6 +114,9 @@ public final class Secret: Sendable {
         }
     }
 }
+
+/// Another name of ``Secret``, for apps that have a `Secret` of their own.
+public typealias DatabaseSecret = Secret
 
 extension Secret: Equatable {
     /// Compares in a time that depends on the lengths alone, not on where the bytes differ.

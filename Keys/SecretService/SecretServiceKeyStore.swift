@@ -16,6 +16,7 @@ public struct SecretServiceKeyStore: KeyStore {
     private let collection: String?
     private let timeout: Duration
     private let allowsPrompt: Bool
+    private var isCancelled: @Sendable () -> Bool = { false }
 
     /// Describes how to ask; nothing is reached yet.
     ///
@@ -39,7 +40,7 @@ public struct SecretServiceKeyStore: KeyStore {
     /// The default (or the named) collection is unlocked for it. Items elsewhere that are locked
     /// stand in the list as such, with what can be told of them.
     public func items(service: String?, account: String?) throws -> [KeyItem] {
-        try perform(service, account) { search in
+        try perform(service, account, endingWhen: isCancelled) { search in
             let found = try search.found { found in
                 found.target.flatMap { $0.isLocked ? ItemSearch.Obstacle($0) : nil }
                     ?? found.hidingPlace
@@ -56,7 +57,7 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// The one item that matches, with its secret.
     public func entry(service: String, account: String?) throws -> KeyEntry {
-        try perform(service, account) { search in
+        try perform(service, account, endingWhen: isCancelled) { search in
             let (found, item) = try search.only()
             guard let secret = try found.connection.secret(of: item) else {
                 throw KeyStoreError.locked(collection: found.target?.label ?? "default")
@@ -123,10 +124,11 @@ public struct SecretServiceKeyStore: KeyStore {
     private func perform<Value: Sendable>(
         _ service: String?,
         _ account: String?,
+        endingWhen isCancelled: @Sendable () -> Bool = { false },
         _ work: @escaping @Sendable (ItemSearch) throws -> Value
     ) throws -> Value {
         let (collection, allowsPrompt) = (collection, allowsPrompt)
-        return try TimeLimit.run(timeout) { cancellation in
+        return try TimeLimit.run(timeout, endingWhen: isCancelled) { cancellation in
             let search = ItemSearch(
                 collection: collection,
                 allowsPrompt: allowsPrompt,
@@ -144,6 +146,16 @@ public struct SecretServiceKeyStore: KeyStore {
             }
             preconditionFailure("the tenth attempt returns or throws")
         }
+    }
+}
+
+extension SecretServiceKeyStore: InterruptibleKeyStore {
+    package func endingLookUps(
+        when isCancelled: @escaping @Sendable () -> Bool
+    ) -> any KeyStore {
+        var store = self
+        store.isCancelled = isCancelled
+        return store
     }
 }
 

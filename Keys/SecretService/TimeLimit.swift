@@ -12,10 +12,15 @@ enum TimeLimit {
     /// At the limit the work is cancelled, which also takes a question off the screen, and gets a
     /// second to end; past that it is left to itself.
     ///
+    /// - Parameters:
+    ///   - limit: How long the work may take.
+    ///   - isCancelled: Ends the work in the same way before the limit, once it is true.
+    ///   - work: The work.
     /// - Throws: ``KeyStoreError/noLibrary(reason:)``; ``KeyStoreError/timedOut(seconds:)`` at the
-    ///   limit; what the work throws.
+    ///   limit; a `CancellationError`; what the work throws.
     static func run<Value: Sendable>(
         _ limit: Duration,
+        endingWhen isCancelled: () -> Bool = { false },
         _ work: @escaping @Sendable (Cancellation) throws -> Value
     ) throws -> Value {
         try LibSecret.load()
@@ -30,7 +35,12 @@ enum TimeLimit {
             outcome.result.withLock { $0 = result }
             done.signal()
         }
-        if done.wait(timeout: .now() + limit.seconds) == .timedOut {
+        let deadline = DispatchTime.now() + limit.seconds
+        var isDone = false
+        while !isDone, .now() < deadline, !isCancelled() {
+            isDone = done.wait(timeout: min(deadline, .now() + 0.05)) == .success
+        }
+        if !isDone {
             cancellation.cancel()
             _ = done.wait(timeout: .now() + 1)
         }
@@ -38,6 +48,7 @@ enum TimeLimit {
         do {
             return try result.get()
         } catch is Expired {
+            if isCancelled() { throw CancellationError() }
             // The bus has limits of its own: what passed is said, not what was allowed.
             let passed = min(start.duration(to: clock.now), limit).seconds
             throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)

@@ -6,7 +6,6 @@
 /// ```swift
 /// MigrationStep<Database>(
 ///     identifier: "0001_create_items",
-///     sourceFile: "M0001_CreateItems.swift",
 ///     apply: { db in
 ///         try db.create(table: "items") { $0.column("id", .integer).primaryKey() }
 ///     },
@@ -60,7 +59,7 @@ public struct MigrationStep<Database>: Sendable {
     ///
     /// - Parameters:
     ///   - identifier: The unique name of the step, such as `0001_create_items`.
-    ///   - sourceFile: The file that defines it.
+    ///   - sourceFile: The file that defines it; by default the one that calls this.
     ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
     ///   - usesTransaction: Whether it runs in a transaction; see ``usesTransaction``.
     ///   - checksum: A text that changes whenever what the step does changes.
@@ -68,7 +67,7 @@ public struct MigrationStep<Database>: Sendable {
     ///   - rollback: Undoes the change, where that is possible.
     public init(
         identifier: String,
-        sourceFile: String,
+        sourceFile: String = #fileID,
         foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
         usesTransaction: Bool = true,
         checksum: String? = nil,
@@ -94,7 +93,6 @@ public struct MigrationStep<Database>: Sendable {
     /// ```swift
     /// MigrationStep<Database>(
     ///     identifier: "0004_first_release",
-    ///     sourceFile: "M0004.swift",
     ///     merging: ["0001_items", "0002_tags", "0003_index"],
     ///     apply: { db, applied in
     ///         if !applied.contains("0001_items") { try createItems(db) }
@@ -107,16 +105,20 @@ public struct MigrationStep<Database>: Sendable {
     /// - Parameters:
     ///   - identifier: The unique name of the step. It may be that of the last of the merged ones:
     ///     databases that have it are then up to date.
-    ///   - sourceFile: The file that defines it.
+    ///   - sourceFile: The file that defines it; by default the one that calls this.
     ///   - mergedIdentifiers: The steps that it stands for.
     ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
+    ///   - checksum: A text that changes whenever what the step does changes. It is dropped if the
+    ///     step keeps the identifier of a merged one, because databases that ran that one remember
+    ///     its checksum.
     ///   - apply: Performs what is missing. Gets the merged steps that the database has.
     ///   - rollback: Undoes the change, where that is possible.
     public init(
         identifier: String,
-        sourceFile: String,
+        sourceFile: String = #fileID,
         merging mergedIdentifiers: Set<String>,
         foreignKeyChecks: MigrationForeignKeyChecks = .deferred,
+        checksum: String? = nil,
         apply: @escaping @Sendable (Database, _ applied: Set<String>) throws -> Void,
         rollback: (@Sendable (Database) throws -> Void)? = nil
     ) {
@@ -125,7 +127,7 @@ public struct MigrationStep<Database>: Sendable {
         self.foreignKeyChecks = foreignKeyChecks
         self.usesTransaction = true
         self.mergedIdentifiers = mergedIdentifiers.subtracting([identifier])
-        self.checksum = nil
+        self.checksum = mergedIdentifiers.contains(identifier) ? nil : checksum
         self.apply = { try apply($0, []) }
         self.applyMerging = apply
         self.rollback = rollback

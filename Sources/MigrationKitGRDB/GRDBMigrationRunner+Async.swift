@@ -156,26 +156,57 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// The asynchronous form of ``migrationStatus(in:)``.
+    /// The asynchronous form of ``baseline(in:options:choosing:)``.
     ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Returns: A status for every step, in order.
-    /// - Throws: What the blocking form throws.
-    public func asyncMigrationStatus(
-        in writer: any DatabaseWriter
-    ) async throws -> [MigrationStatus] {
-        try await blocking(MigrationOptions()) { _ in try migrationStatus(in: writer) }
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - options: How long to wait for another process that is migrating the database.
+    ///   - choose: Gives the identifiers of the steps.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncBaseline(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions(),
+        choosing choose: @escaping @Sendable (Database) throws -> [String]
+    ) async throws -> [String] {
+        try await blocking(options) { try baseline(in: writer, options: $0, choosing: choose) }
     }
 
-    /// The asynchronous form of ``pendingMigrationIdentifiers(in:)``.
+    /// The asynchronous form of ``redoMigrations(in:steps:options:)``.
     ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Returns: The identifiers of the steps that are not applied, in order.
-    /// - Throws: What the blocking form throws.
-    public func asyncPendingMigrationIdentifiers(
-        in writer: any DatabaseWriter
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - count: How many steps, from 0 upwards.
+    ///   - options: How the runs go.
+    /// - Returns: What was rolled back, and what was applied again.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncRedoMigrations(
+        in writer: any DatabaseWriter,
+        steps count: Int = 1,
+        options: MigrationOptions = MigrationOptions()
+    ) async throws -> (undone: MigrationReport, redone: MigrationReport) {
+        try await blocking(options) { try redoMigrations(in: writer, steps: count, options: $0) }
+    }
+
+    /// The asynchronous form of ``repairMigrations(_:in:options:)``.
+    ///
+    /// - Parameters:
+    ///   - identifiers: The steps.
+    ///   - writer: The database, opened for writing.
+    ///   - options: How long to wait for another process that is migrating the database.
+    /// - Returns: The identifiers of those that had another text, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    @discardableResult
+    public func asyncRepairMigrations(
+        _ identifiers: [String],
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
     ) async throws -> [String] {
-        try await blocking(MigrationOptions()) { _ in try pendingMigrationIdentifiers(in: writer) }
+        try await blocking(options) {
+            try repairMigrations(identifiers, in: writer, options: $0)
+        }
     }
 
     /// The asynchronous form of ``runPostMigrationChecks(in:)``.
@@ -183,7 +214,9 @@ extension GRDBMigrationRunner {
     /// - Parameter writer: The database. The runner's own checks only read it.
     /// - Throws: What the blocking form throws.
     public func asyncRunPostMigrationChecks(in writer: any DatabaseWriter) async throws {
-        try await blocking(MigrationOptions()) { _ in try runPostMigrationChecks(in: writer) }
+        try await blocking(MigrationOptions()) {
+            try runPostMigrationChecks(in: writer, options: $0)
+        }
     }
 
     /// The asynchronous form of ``verificationChecks(in:additionalIndexes:isFull:options:)``.
@@ -214,19 +247,10 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// The asynchronous form of ``hasSchemaChanges(in:)``.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Returns: Whether an applied step was changed.
-    /// - Throws: What the blocking form throws.
-    public func asyncHasSchemaChanges(in writer: any DatabaseWriter) async throws -> Bool {
-        try await blocking(MigrationOptions()) { _ in try hasSchemaChanges(in: writer) }
-    }
-
     // MARK: -
 
     /// Runs work on a thread of its own, with a cancellation in its options.
-    private func blocking<Value: Sendable>(
+    func blocking<Value: Sendable>(
         _ options: MigrationOptions,
         _ work: @escaping @Sendable (MigrationOptions) throws -> Value
     ) async throws -> Value {

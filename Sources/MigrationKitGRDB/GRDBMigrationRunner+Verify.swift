@@ -10,6 +10,13 @@ extension GRDBMigrationRunner {
     /// - Throws: ``GRDBMigrationVerificationError`` for the first check that fails; what a hook of
     ///   the host throws.
     public func runPostMigrationChecks(in writer: any DatabaseWriter) throws {
+        try runPostMigrationChecks(in: writer, options: MigrationOptions())
+    }
+
+    func runPostMigrationChecks(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions
+    ) throws {
         if let verifyPostMigration = integration.verifyPostMigration {
             try verifyPostMigration(writer)
             return try writer.read { db in
@@ -19,7 +26,10 @@ extension GRDBMigrationRunner {
                 )
             }
         }
-        try writer.readingWithConstraints { try verify($0, isComplete: true) }
+        let monitor = RunMonitor(direction: .forward, options: options)
+        try writer.readingWithConstraints { db in
+            try monitor.watching(db) { try verify(db, isComplete: true) }
+        }
     }
 
     /// Runs the same checks as ``runPostMigrationChecks(in:)``, all of them, whatever fails; and

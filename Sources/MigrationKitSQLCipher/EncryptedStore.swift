@@ -29,8 +29,8 @@ import MigrationKitGRDB
 ///         label: "Notes"
 ///     )
 ///     do {
-///         let database = try await store.open()
-///         try GRDBMigrationRunner(steps: steps).migrate(in: database)
+///         let database = try await store.asyncOpen()
+///         try await GRDBMigrationRunner(steps: steps).asyncMigrate(in: database)
 ///         return database
 ///     } catch EncryptedStoreError.keyMissing {
 ///         // The file is there and its key is gone: restore the item, or begin anew. Ask the user.
@@ -138,8 +138,8 @@ public struct EncryptedStore: Sendable {
 
     /// Opens the database for one connection, and makes key and file at the first launch.
     ///
-    /// Blocks while the key store waits for a daemon or for a person at a prompt; from an
-    /// asynchronous function the form that doesn't is called.
+    /// Blocks while the key store waits for a daemon or for a person at a prompt; ``asyncOpen()``
+    /// doesn't.
     ///
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
     /// - Throws: ``EncryptedStoreError``; `KeyStoreError` if the key store can't be asked, several
@@ -150,15 +150,18 @@ public struct EncryptedStore: Sendable {
         try StoreLaunch(self).run { try EncryptedDatabase.open($0, key: $1, options: $2) }
     }
 
-    /// Opens the database for one connection, and makes key and file at the first launch.
+    /// The asynchronous form of ``open()``. The work runs on a thread of its own.
     ///
-    /// The work runs on a thread of its own, and to its end even if the task is cancelled
-    /// meanwhile.
+    /// If the task is cancelled, a wait for another process ends, a question on the desktop is
+    /// taken back, and nothing more is made. A launch that has begun to store a new key goes on to
+    /// its end, so that a key is stored and read back, or not there.
     ///
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
-    /// - Throws: As the form that blocks; `CancellationError` if the task was cancelled before.
-    public func open() async throws -> DatabaseQueue {
-        try await onOwnThread { try open() }
+    /// - Throws: What ``open()`` throws; a `CancellationError`.
+    public func asyncOpen() async throws -> DatabaseQueue {
+        try await launching { launch in
+            try launch.run { try EncryptedDatabase.open($0, key: $1, options: $2) }
+        }
     }
 
     // MARK: - A pool
@@ -166,8 +169,8 @@ public struct EncryptedStore: Sendable {
     /// Opens the database for one writing connection and several reading ones, and makes key and
     /// file at the first launch.
     ///
-    /// Sets the file's journal mode to WAL unless `options.isReadOnly` is set. Blocks as the form
-    /// for one connection does.
+    /// Sets the file's journal mode to WAL unless `options.isReadOnly` is set. Blocks as ``open()``
+    /// does.
     ///
     /// - Returns: A pool whose writing connection has read the schema.
     /// - Throws: As the form for one connection.
@@ -175,24 +178,23 @@ public struct EncryptedStore: Sendable {
         try StoreLaunch(self).run { try EncryptedDatabase.openPool($0, key: $1, options: $2) }
     }
 
-    /// Opens the database for one writing connection and several reading ones, and makes key and
-    /// file at the first launch.
-    ///
-    /// Sets the file's journal mode to WAL unless `options.isReadOnly` is set. The work runs on a
-    /// thread of its own, and to its end even if the task is cancelled meanwhile.
+    /// The asynchronous form of ``openPool()``, with a cancellation as that of ``asyncOpen()``.
     ///
     /// - Returns: A pool whose writing connection has read the schema.
-    /// - Throws: As the form for one connection; `CancellationError` if the task was cancelled
-    ///   before.
-    public func openPool() async throws -> DatabasePool {
-        try await onOwnThread { try openPool() }
+    /// - Throws: What ``openPool()`` throws; a `CancellationError`.
+    public func asyncOpenPool() async throws -> DatabasePool {
+        try await launching { launch in
+            try launch.run { try EncryptedDatabase.openPool($0, key: $1, options: $2) }
+        }
     }
 
-    /// The threads that run tasks are few, and a person at a prompt may take minutes.
-    private func onOwnThread<Value: Sendable>(
-        _ work: @escaping @Sendable () throws -> Value
+    private func launching<Value: Sendable>(
+        _ work: @escaping @Sendable (StoreLaunch) throws -> Value
     ) async throws -> Value {
-        try Task.checkCancellation()
-        return try await blocking(work)
+        let cancellation = ConversionCancellation()
+        return try await blocking(cancellingBy: cancellation.cancel) {
+            try cancellation.check()
+            return try work(StoreLaunch(self, cancellation: cancellation))
+        }
     }
 }

@@ -10,9 +10,13 @@ import KeyStore
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
+    private let cancellation: ConversionCancellation?
 
-    init(_ store: EncryptedStore) {
+    /// - Parameter cancellation: Ends the launch where it waits for others, and before it makes
+    ///   something.
+    init(_ store: EncryptedStore, cancellation: ConversionCancellation? = nil) {
         self.store = store
+        self.cancellation = cancellation
         file = DatabaseFile(store.path)
     }
 
@@ -43,8 +47,11 @@ struct StoreLaunch {
         _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
     ) throws -> Writer {
         do {
-            return try store.storedKey.open {
-                try open(store.path, $0, options(createsFile: false))
+            var stored = store.storedKey
+            stored.cancellation = cancellation
+            return try stored.open {
+                try cancellation?.check()
+                return try open(store.path, $0, options(createsFile: false))
             }
         } catch KeyStoreError.itemNotFound {
             // An app that has only now begun to encrypt is not told about a lost key.
@@ -66,7 +73,10 @@ struct StoreLaunch {
         _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
     ) throws -> Writer? {
         do {
-            return try lock.withLock(timeout: store.launchTimeout) {
+            return try lock.withLock(
+                timeout: store.launchTimeout,
+                whileWaiting: { _ in try cancellation?.check() }
+            ) {
                 try file.checkLink()
                 guard try (file.size() ?? 0) == 0 else { return nil }
                 return try open(store.path, keyOfNewFile(), options(createsFile: true))
@@ -82,10 +92,13 @@ struct StoreLaunch {
     }
 
     private func keyOfNewFile() throws -> DatabaseKey {
-        if let found = try entry() { return try found.key(assuming: store.keyForm) }
+        let lookUps = store.keyStore.endingLookUps(by: cancellation)
+        if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
         // A journal with content belongs to a database, even if its file was lost.
         guard !file.hasJournalContent else { throw keyMissing }
 
+        // From here on the launch goes to its end: a key that is stored is read back as well.
+        try cancellation?.check()
         let key = try DatabaseKey.generate()
         do {
             try store.keyStore.store(
@@ -103,7 +116,7 @@ struct StoreLaunch {
                 assuming: store.keyForm
             )
         }
-        guard let kept = try entry(), kept.text == key.stored() else {
+        guard let kept = try entry(in: store.keyStore), kept.text == key.stored() else {
             throw EncryptedStoreError.keyNotKept(service: store.service, account: store.account)
         }
         // As the next launch will read it, even if the key store dropped the mark of its form.
@@ -113,9 +126,9 @@ struct StoreLaunch {
     // MARK: -
 
     /// The store's item; `nil` only if the key store was open and holds none.
-    private func entry() throws -> KeyEntry? {
+    private func entry(in keyStore: any KeyStore) throws -> KeyEntry? {
         do {
-            return try store.keyStore.entry(service: store.service, account: store.account)
+            return try keyStore.entry(service: store.service, account: store.account)
         } catch KeyStoreError.itemNotFound {
             return nil
         }
@@ -129,5 +142,15 @@ struct StoreLaunch {
 
     private var keyMissing: EncryptedStoreError {
         .keyMissing(path: store.path, service: store.service, account: store.account)
+    }
+}
+
+extension KeyStore {
+    /// The same key store; if it can, it ends its look-ups when `cancellation` asks for it.
+    func endingLookUps(by cancellation: ConversionCancellation?) -> any KeyStore {
+        guard let cancellation, let interruptible = self as? any InterruptibleKeyStore else {
+            return self
+        }
+        return interruptible.endingLookUps { cancellation.isCancelled }
     }
 }

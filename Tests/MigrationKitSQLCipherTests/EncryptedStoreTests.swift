@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 import GRDB
 import KeyStore
@@ -91,7 +92,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let queue = try await store.open()
+                    let queue = try await store.asyncOpen()
                     try await queue.write { db in
                         try db.execute(
                             sql: "CREATE TABLE IF NOT EXISTS t(a); INSERT INTO t VALUES (1)"
@@ -103,7 +104,7 @@ import Testing
         }
         #expect(try items.count == 1)
         #expect(try folder.names == ["notes.db"])
-        let queue = try await store.open()
+        let queue = try await store.asyncOpen()
         #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 8)
     }
 
@@ -202,10 +203,10 @@ import Testing
     }
 
     @Test func asyncFormsOpenTheSame() async throws {
-        let queue = try await store().open()
+        let queue = try await store().asyncOpen()
         try await queue.write { try $0.execute(sql: "CREATE TABLE t(a)") }
         try queue.close()
-        let pool = try await store().openPool()
+        let pool = try await store().asyncOpenPool()
         #expect(try await pool.read { try $0.tableExists("t") })
         #expect(try items.count == 1)
     }
@@ -214,11 +215,65 @@ import Testing
         let store = store()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await store.open()
+            return try await store.asyncOpen()
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try items == [])
         #expect(try folder.names == [])
+    }
+
+    @Test func cancellingEndsTheWaitForAnotherLaunch() async throws {
+        let store = store()
+        let lock = FileLock(beside: folder.database, suffix: "-launch.lock")
+        let held = try #require(try lock.hold())
+        let task = Task { try await store.asyncOpen() }
+        try await Task.sleep(for: .milliseconds(100))
+        let start = ContinuousClock.now
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(.now - start < .seconds(20))
+        held.release()
+        #expect(try items == [])
+        #expect(try folder.names == [])
+    }
+
+    @Test func aLaunchThatIsCancelledWhileItStoresTheKeyKeepsKeyAndFileTogether() async throws {
+        let (calls, continuation) = AsyncStream.makeStream(of: Int.self)
+        let isCancelled = DispatchSemaphore(value: 0)
+        let store = store(
+            InterposedKeyStore(keys) { call, moment in
+                // The first looks for a key, the second stores a new one.
+                guard call == 2, moment == .before else { return }
+                continuation.yield(call)
+                isCancelled.wait()
+            }
+        )
+        let launch = Task { try await store.asyncOpen() }
+        for await _ in calls { break }
+        launch.cancel()
+        isCancelled.signal()
+        try await launch.value.close()
+        #expect(try items.count == 1)
+        try EncryptedDatabase.open(folder.database, key: storedKey()).close()
+    }
+
+    @Test func theBlockingFormCanBeCalledInAnAsynchronousFunction() async throws {
+        let store = store()
+        try store.open().close()
+        try store.openPool().close()
+        try EncryptedDatabase.open(folder.database, key: storedKey()).close()
+    }
+
+    @Test func databasesHaveAsynchronousFormsOfEveryOpening() async throws {
+        try await store().asyncOpen().close()
+        let key = try storedKey()
+        try await EncryptedDatabase.asyncOpen(folder.database, key: key).close()
+        try await EncryptedDatabase.asyncOpenPool(folder.database, key: key).close()
+        let clear = folder.path("clear.db")
+        try await EncryptedDatabase.asyncOpenPlaintext(clear, options: .init(createsFile: true))
+            .close()
+        let report = try await EncryptedDatabase.asyncInspect(folder.database, key: key)
+        #expect(report.damage == nil)
     }
 
     @Test func readingOnlyMakesNothing() throws {

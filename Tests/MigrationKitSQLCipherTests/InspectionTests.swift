@@ -127,11 +127,11 @@ import Testing
         try folder.write("notes.db", Data(DatabaseMagic.bytes) + Self.noise(4080))
         #expect(try inspectUnchanged(key: nil).damage?.pages == [1])
         await #expect(throws: EncryptedDatabaseError.isDirectory(path: folder.path)) {
-            try await EncryptedDatabase.inspect(folder.path)
+            try await EncryptedDatabase.asyncInspect(folder.path)
         }
         let none = folder.path("none.db")
         await #expect(throws: EncryptedDatabaseError.noSuchFile(path: none)) {
-            try await EncryptedDatabase.inspect(none)
+            try await EncryptedDatabase.asyncInspect(none)
         }
     }
 

@@ -8,19 +8,25 @@
 //   SecretServiceProbe delete SERVICE [ACCOUNT]
 //   SecretServiceProbe twice SERVICE               waits for a line between two look-ups
 //
-// PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings. What
-// went wrong is the first line of standard output, as the error's case, with status 1.
+// PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
+// look-ups are cancelled after PROBE_CANCEL_AFTER (milliseconds). What went wrong is the first line of standard output, as the error's case, with status 1.
 
 import Foundation
 import KeyStore
 import SecretService
 
 let variables = ProcessInfo.processInfo.environment
-let store = SecretServiceKeyStore(
+var store: any KeyStore = SecretServiceKeyStore(
     collection: variables["PROBE_COLLECTION"],
     timeout: .milliseconds(variables["PROBE_TIMEOUT"].flatMap(Int.init) ?? 20000),
     allowsPrompt: variables["PROBE_NO_PROMPT"] == nil
 )
+if let delay = variables["PROBE_CANCEL_AFTER"].flatMap(Int.init),
+    let interruptible = store as? any InterruptibleKeyStore
+{
+    let end = ContinuousClock.now + .milliseconds(delay)
+    store = interruptible.endingLookUps { .now >= end }
+}
 let arguments = Array(CommandLine.arguments.dropFirst())
 
 func argument(_ index: Int) -> String? {
@@ -40,7 +46,7 @@ func show(_ item: KeyItem) {
 }
 
 do {
-    let resolver = KeyResolver { store }
+    let resolver = KeyResolver { [store] in store }
     let (service, account) = (argument(1) ?? "", argument(2))
     switch argument(0) {
     case "items":

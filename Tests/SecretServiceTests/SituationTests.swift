@@ -136,6 +136,23 @@ import Testing
         #expect(result.stderr == "")
     }
 
+    @Test func questionThatNobodyAnswersIsTakenBackWhenTheLookUpIsCancelled() throws {
+        let service = try PrivateSecretService()
+        try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")
+        try service.lock()
+        try service.makeQuestionsWait()
+        let start = ContinuousClock.now
+        let result = try service.probe(
+            "entry",
+            "s",
+            "u",
+            settings: ["PROBE_TIMEOUT": "60000", "PROBE_CANCEL_AFTER": "400"]
+        )
+        #expect(result.stdout == "CancellationError()\n")
+        #expect(result.stderr == "")
+        #expect(.now - start < .seconds(30))
+    }
+
     @Test func daemonThatComesBackIsFoundByARunningProcess() throws {
         let service = try PrivateSecretService()
         try service.storeBySecretTool("service", "s", "username", "u", secret: "secret")

@@ -36,8 +36,8 @@ struct NotesStore {
             account: Self.account,
             label: "Notes"
         )
-        database = try await store.open()
-        try Self.runner().migrate(in: database)
+        database = try await store.asyncOpen()
+        try await Self.runner().asyncMigrate(in: database)
     }
 
     func add(_ title: String) throws {

@@ -1,5 +1,4 @@
 import KeyStore
-import MigrationKitGRDB
 
 extension EncryptedDatabase {
     /// Tells what a file is, and with a key what is in it.
@@ -46,33 +45,5 @@ extension EncryptedDatabase {
             stamp = current
         }
         preconditionFailure("the third attempt returns")
-    }
-
-    /// Tells what a file is, and with a key what is in it, on a thread of its own.
-    ///
-    /// - Parameters:
-    ///   - path: The file. Links are followed.
-    ///   - key: The key that may be the file's; a plaintext file needs none.
-    ///   - cipher: How the file may be encrypted.
-    ///   - countsRows: Whether the tables are listed with their numbers of rows.
-    ///   - checksPages: Whether every page is checked, instead of the first and some others.
-    /// - Throws: As the form that blocks; `CancellationError` if the task was cancelled before.
-    public static func inspect(
-        _ path: String,
-        key: DatabaseKey? = nil,
-        cipher: CipherSettings = .current,
-        countsRows: Bool = false,
-        checksPages: Bool = true
-    ) async throws -> FileReport {
-        try Task.checkCancellation()
-        return try await blocking {
-            try inspect(
-                path,
-                key: key,
-                cipher: cipher,
-                countsRows: countsRows,
-                checksPages: checksPages
-            )
-        }
     }
 }

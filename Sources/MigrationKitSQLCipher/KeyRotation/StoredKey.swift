@@ -18,6 +18,8 @@ package struct StoredKey: Sendable {
     let isReadOnly: Bool
     let timeout: TimeInterval
     let read: @Sendable (KeyEntry) throws -> DatabaseKey
+    /// Ends the first look-up, which may ask a person, and the wait for a rotation.
+    var cancellation: ConversionCancellation?
 
     /// - Parameters:
     ///   - path: The database.
@@ -84,7 +86,7 @@ package struct StoredKey: Sendable {
     private func open<Value>(
         _ attempt: (_ key: DatabaseKey, _ isPending: Bool) throws -> Value
     ) throws -> Value {
-        var entry = try item()
+        var entry = try item(in: keyStore.endingLookUps(by: cancellation))
         guard isThere else { return try attempt(key(of: entry), false) }
         var isPending = settleIfFree()
         if isPending { entry = try item() }
@@ -147,10 +149,22 @@ package struct StoredKey: Sendable {
 
     /// The key's item; `nil` only if the key store was open and holds none.
     func item() throws -> KeyEntry? {
-        try item(service: service, account: account)
+        try item(in: keyStore)
+    }
+
+    private func item(in keyStore: any KeyStore) throws -> KeyEntry? {
+        try item(service: service, account: account, in: keyStore)
     }
 
     func item(service: String, account: String?) throws -> KeyEntry? {
+        try item(service: service, account: account, in: keyStore)
+    }
+
+    private func item(
+        service: String,
+        account: String?,
+        in keyStore: any KeyStore
+    ) throws -> KeyEntry? {
         do {
             return try keyStore.entry(service: service, account: account)
         } catch let error as KeyStoreError where error.isNotFound {

@@ -38,6 +38,22 @@ import Testing
         }
     }
 
+    @Test func mergingStepThatWasChangedIsRefused() throws {
+        func runner(_ checksum: String) throws -> GRDBMigrationRunner {
+            let merging = MigrationStep<Database>(
+                identifier: "0002_ab",
+                merging: ["0001_a", "0002_b"],
+                checksum: checksum
+            ) { _, _ in }
+            return try GRDBMigrationRunner(steps: [merging])
+        }
+        try runner("one").migrate(in: writer)
+        try runner("one").migrate(in: writer)
+        #expect(throws: MigrationKitError.changedAfterApplied(["0002_ab"])) {
+            try runner("another").migrate(in: writer)
+        }
+    }
+
     @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
     func everyStepIsNotedWithItsTimeItsDurationAndItsChecksum(
         _ transaction: MigrationTransaction

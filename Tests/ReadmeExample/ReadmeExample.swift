@@ -1,0 +1,89 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+import SecretService
+
+// The README's example, to be compiled as it stands there: in a function that blocks, in an
+// asynchronous one, and with the asynchronous forms. `ReadmeExampleTests` compares the texts.
+
+func launch(path: String) throws -> DatabaseQueue {
+    let runner = try GRDBMigrationRunner(
+        steps: [
+            .init(
+                identifier: "0001_create_notes",
+                apply: { db in
+                    try db.create(table: "notes") { table in
+                        table.primaryKey("id", .text).notNull().defaults(sql: "(uuid())")
+                        table.column("title", .text).notNull()
+                    }
+                },
+                rollback: { db in try db.drop(table: "notes") }
+            )
+        ]
+    )
+
+    let store = EncryptedStore(
+        path: path,
+        keyStore: SecretServiceKeyStore(),
+        service: "com.example.Notes",
+        account: "main"
+    )
+    let database = try store.open()
+    try runner.migrate(in: database)
+    return database
+}
+
+func blockingLaunch(path: String) async throws -> DatabaseQueue {
+    let runner = try GRDBMigrationRunner(
+        steps: [
+            .init(
+                identifier: "0001_create_notes",
+                apply: { db in
+                    try db.create(table: "notes") { table in
+                        table.primaryKey("id", .text).notNull().defaults(sql: "(uuid())")
+                        table.column("title", .text).notNull()
+                    }
+                },
+                rollback: { db in try db.drop(table: "notes") }
+            )
+        ]
+    )
+
+    let store = EncryptedStore(
+        path: path,
+        keyStore: SecretServiceKeyStore(),
+        service: "com.example.Notes",
+        account: "main"
+    )
+    let database = try store.open()
+    try runner.migrate(in: database)
+    return database
+}
+
+func asyncLaunch(path: String) async throws -> DatabaseQueue {
+    let runner = try GRDBMigrationRunner(
+        steps: [
+            .init(
+                identifier: "0001_create_notes",
+                apply: { db in
+                    try db.create(table: "notes") { table in
+                        table.primaryKey("id", .text).notNull().defaults(sql: "(uuid())")
+                        table.column("title", .text).notNull()
+                    }
+                },
+                rollback: { db in try db.drop(table: "notes") }
+            )
+        ]
+    )
+
+    let store = EncryptedStore(
+        path: path,
+        keyStore: SecretServiceKeyStore(),
+        service: "com.example.Notes",
+        account: "main"
+    )
+    let database = try await store.asyncOpen()
+    try await runner.asyncMigrate(in: database)
+    return database
+}
