@@ -5,7 +5,8 @@ public struct MigrationReport: Equatable, Sendable {
         /// The step's identifier.
         public let identifier: String
 
-        /// How long the step took, in seconds, its transaction's checks included.
+        /// How long the step's own work took, in seconds, as the journal remembers it: without the
+        /// commit, before which that is written.
         public let seconds: Double
 
         /// How many rows the step inserted, changed and deleted.

@@ -15,7 +15,7 @@ extension CommandContext {
         guard !preview.steps.isEmpty else {
             return output("Nothing to apply.")
         }
-        output("Would apply \(preview.steps.summary)")
+        output("Would apply \(preview.steps.summaryWithRows)")
         for object in preview.objects {
             output("\(object.kind.rawValue.padded(to: 7)) \(object.type) \(object.name)")
         }

@@ -79,6 +79,10 @@ struct Failure {
         // The parser's own messages may have several lines.
         let message = message.split(separator: "\n").map { String($0).printable }
             .joined(separator: "\n")
+        // Somebody who answers no has made no error.
+        guard code != "declined" else {
+            return message.prefix(1).uppercased() + message.dropFirst() + "."
+        }
         return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
     }
 

@@ -158,8 +158,18 @@ public enum MigrationCLI {
         } catch {
             // What was asked for was the help or the version, which is an error of the parser's.
             guard parser.exitCode(for: error) == .success else { throw error }
-            context.output(parser.fullMessage(for: error))
+            context.output(message(for: error, of: parser))
         }
+    }
+
+    /// A help text or the version, for the width of the terminal.
+    private static func message(
+        for error: any Error,
+        of parser: any ParsableCommand.Type
+    ) -> String {
+        let width = Terminal.columns
+        guard width < NarrowHelp.limit else { return parser.fullMessage(for: error) }
+        return NarrowHelp(parser.fullMessage(for: error, columns: 10_000), width: width).text
     }
 
     private static func parser(for host: MigrationCLIHost) -> any ParsableCommand.Type {

@@ -17,7 +17,12 @@ struct RangeOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Apply pending migrations that come before applied ones; default: refuse."
+        help: ArgumentHelp(
+            """
+            Apply pending migrations that come before applied ones, or (with 'no') refuse them, \
+            whatever the settings say; default: refuse.
+            """
+        )
     )
     var allowOutOfOrder: Bool?
 

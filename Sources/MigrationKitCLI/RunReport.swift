@@ -113,11 +113,25 @@ private struct RunDocument: Encodable {
 
 extension [MigrationReport.Step] {
     /// How many, how long, and each with its time.
-    var summary: String {
+    var summary: String { summary { _ in "" } }
+
+    /// The same, with the number of rows that each changed.
+    var summaryWithRows: String {
+        let width = map { "\($0.rowsChanged)".count }.max() ?? 0
+        return summary { step in
+            let count = "\(step.rowsChanged)"
+            let padding = String(repeating: " ", count: width - count.count)
+            return padding + (step.rowsChanged == 1 ? "\(count) row " : "\(count) rows") + "  "
+        }
+    }
+
+    private func summary(_ rows: (MigrationReport.Step) -> String) -> String {
         let total = reduce(0) { $0 + $1.seconds }
         // One long name is no reason to push all times out of sight.
         let width = Swift.min(map(\.identifier.count).max() ?? 0, 60)
-        let lines = map { "  \($0.identifier.padded(to: width))  \(duration($0.seconds))" }
+        let lines = map {
+            "  \($0.identifier.padded(to: width))  \(rows($0))\(duration($0.seconds))"
+        }
         let count = "\(count) \(count == 1 ? "migration" : "migrations")"
         return (["\(count) in \(duration(total)):"] + lines).joined(separator: "\n")
     }

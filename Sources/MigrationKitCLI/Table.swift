@@ -12,12 +12,12 @@ func table(_ heading: [String], _ rows: [[String]]) -> String {
 }
 
 extension Date {
-    /// For people: to the minute, in the time zone of the machine.
+    /// For people: to the minute, in the time zone of the machine, which is named by its offset.
     var localMinute: String {
         var seconds = time_t(timeIntervalSince1970)
         var parts = tm()
         localtime_r(&seconds, &parts)
-        return parts.text("%Y-%m-%d %H:%M")
+        return parts.text("%Y-%m-%d %H:%M %z")
     }
 
     /// For programs: ISO 8601 in UTC, with milliseconds.

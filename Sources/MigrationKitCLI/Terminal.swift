@@ -21,6 +21,12 @@ enum Terminal {
         return isTold ? Int(size.ws_col) : 80
     }
 
+    /// How many columns standard output has. `COLUMNS` wins, as in other tools.
+    static var columns: Int {
+        let named = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
+        return named.flatMap { $0 > 0 ? $0 : nil } ?? width(STDOUT_FILENO)
+    }
+
     /// Whether there is one to ask on.
     static var canAsk: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)

@@ -15,6 +15,7 @@ final class RunMonitor: @unchecked Sendable {
         let start: ContinuousClock.Instant
         let changesBefore: Int
         var changes = 0
+        var seconds = 0.0
         var lastSign: ContinuousClock.Instant
     }
 
@@ -81,13 +82,16 @@ final class RunMonitor: @unchecked Sendable {
         tell(.stepStarted(identifier: identifier, direction: direction, index: index, count: count))
         try watching(db, work)
         let changesAfter = db.totalChangesCount
+        // The journal has this time as well, and is written before the commit.
+        let seconds = (.now - start) / .seconds(1)
         lock.withLock {
             guard var running else { return }
             running.changes = changesAfter - running.changesBefore - ledgerRows
+            running.seconds = seconds
             self.running = running
         }
         try checkCancellation()
-        return (.now - start) / .seconds(1)
+        return seconds
     }
 
     /// The running step, if there is one, is committed.
@@ -96,7 +100,7 @@ final class RunMonitor: @unchecked Sendable {
             guard let running else { return nil }
             let step = MigrationReport.Step(
                 identifier: running.identifier,
-                seconds: (ContinuousClock.now - running.start) / .seconds(1),
+                seconds: running.seconds,
                 rowsChanged: running.changes
             )
             finished.append(step)

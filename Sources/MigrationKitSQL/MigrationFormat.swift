@@ -32,8 +32,20 @@ public enum MigrationFormat: String, Equatable, Sendable, CaseIterable {
         }
     }
 
+    /// The files of a migration, in one line.
+    package var files: String {
+        switch self {
+        case .dbmate: "0001_name.sql with the lines '-- migrate:up' and '-- migrate:down'"
+        case .goose: "0001_name.sql with the lines '-- +goose Up' and '-- +goose Down'"
+        case .pairs: "0001_name.up.sql and 0001_name.down.sql, of golang-migrate and sqlx"
+        case .upOnly: "0001_name.sql without a marker, of sqlx: nothing takes it back"
+        case .diesel: "A folder 0001_name with up.sql and down.sql in it"
+        case .flyway: "V1__name.sql, and U1__name.sql to take it back, of Flyway and refinery"
+        }
+    }
+
     /// How a migration says that it runs outside of a transaction.
-    var wayOutOfTransaction: String {
+    package var wayOutOfTransaction: String {
         switch self {
         case .dbmate: "begins with: -- migrate:up transaction:false"
         case .goose: "has the line: -- +goose NO TRANSACTION"

@@ -22,6 +22,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["migrate"], ["key"], ["key", "list"], ["schema-dump"]], [40, 50])
+    func narrowHelpFitsAndBreaksNoWord(_ command: [String], _ width: Int) throws {
+        var tool = try Tool()
+        let wide = try tool.run(command + ["--help"]).stdout
+        tool.environment["COLUMNS"] = "\(width)"
+        let narrow = try tool.run(command + ["--help"])
+        #expect(narrow.status == 0)
+        for line in narrow.stdout.split(separator: "\n") {
+            #expect(line.count <= width || !line.dropFirst(6).contains(" "), "\(line)")
+        }
+        let words = narrow.stdout.split { $0.isWhitespace }
+        #expect(words == wide.split { $0.isWhitespace })
+    }
+
     @Test func helpNamesEveryCommand() throws {
         let help = try Tool().run("--help").stdout
         for command in Self.commands {

@@ -104,6 +104,35 @@ import Testing
         #expect(try tool.onStore("rollback", "--steps", "2").status == 0)
     }
 
+    @Test func everyCommandTellsTheSameTimeOfAMigration() throws {
+        try tool.write("0009_last", up: "CREATE TABLE last (id);", down: "DROP TABLE last;")
+        let run = try tool.onStore("migrate", "--json").json()
+        let applied = try #require((run["applied"] as? [[String: Any]])?.last)
+        #expect(applied["identifier"] as? String == "0009_last")
+        let seconds = try #require(applied["seconds"] as? Double)
+        let status = try tool.onStore("status", "--json").json()
+        let rows = try #require(status["migrations"] as? [[String: Any]])
+        #expect(rows.last?["seconds"] as? Double == seconds)
+        let entries = try tool.run(["history"] + tool.opening + ["--json"]).json()
+        let history = try #require(entries["history"] as? [[String: Any]])
+        #expect(history.last?["seconds"] as? Double == seconds)
+    }
+
+    @Test func timesForPeopleHaveTheirZone() throws {
+        var tool = tool
+        for (zone, offset) in [("UTC", "+0000"), ("NST-5:45", "+0545"), ("XST+3", "-0300")] {
+            tool.environment["TZ"] = zone
+            for output in [
+                try tool.onStore("status").stdout,
+                try tool.run(["history"] + tool.opening).stdout,
+            ] {
+                let times = output.matches(of: /\d{4}-\d\d-\d\d \d\d:\d\d ([+-]\d{4})/)
+                #expect(!times.isEmpty)
+                #expect(times.allSatisfy { $0.1 == offset }, "\(output)")
+            }
+        }
+    }
+
     @Test func statusMarksWhatWasChanged() throws {
         try changeRow()
         let status = try tool.onStore("status")
@@ -144,7 +173,11 @@ import Testing
             )
             #expect(terminal.wait(for: "[y/N]"))
             terminal.type("\(answer)\n".utf8)
-            #expect(terminal.finish().status == status)
+            let end = terminal.finish()
+            #expect(end.status == status)
+            // Whoever says no has made no error.
+            #expect(!end.stdout.contains("error"), "\(end)")
+            #expect(end.stdout.contains("Nothing was changed.") == (answer == "n"), "\(end)")
         }
         #expect(try tool.onStore("migrate").status == 0)
     }

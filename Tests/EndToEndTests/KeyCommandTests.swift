@@ -310,6 +310,24 @@ import Testing
 
     // MARK: - list
 
+    @Test func listCutsNothingForWhichThereIsRoom() throws {
+        let long = "\(service).the-service-of-a-program"
+        let item = ["--keychain-service", long, "--keychain-account", "someone@example.org"]
+        let stored = try tool.run(["key", "set", "--password-file", "-"] + item, input: "secret")
+        #expect(stored.status == 0, "\(stored)")
+        var wide = tool
+        wide.environment["COLUMNS"] = "200"
+        let list = try wide.run("key", "list", "--all").stdout
+        #expect(list.contains("\n\(long)  someone@example.org  "))
+        #expect(!list.contains("…"))
+        let narrow = try tool.run("key", "list", "--all").stdout
+        let row = try #require(narrow.split(separator: "\n").dropFirst().first)
+        #expect(row.contains("…"))
+        // Eighty columns are used up.
+        #expect(row.count == 80, "\(narrow)")
+        #expect(narrow.contains("service=\"\(long)\""))
+    }
+
     @Test func listTellsEverythingButTheKeys() throws {
         let empty = try tool.run("key", "list")
         #expect(empty.status == 0)

@@ -56,6 +56,8 @@ import Testing
         let human = try tool.onStore("migrate", "--dry-run")
         #expect(human.status == 0)
         #expect(human.stdout.contains("Would apply 2 migrations"))
+        #expect(human.stdout.contains(/0002_row +1 row +\d/))
+        #expect(human.stdout.contains(/0003_tags +0 rows +\d/))
         #expect(human.stdout.contains("created table tag"))
         #expect(human.stdout.contains("+ CREATE TABLE tag (id INTEGER);"))
         let document = try tool.onStore("migrate", "--dry-run", "--json").json()

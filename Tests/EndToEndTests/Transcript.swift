@@ -177,8 +177,8 @@ struct Transcript {
                 with: "main YYYY-MM-DDThh:mm:ssZ"
             )
             .replacing(
-                /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}/,
-                with: "YYYY-MM-DD hh:mm"
+                /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} [+-][0-9]{4}/,
+                with: "YYYY-MM-DD hh:mm +zzzz"
             )
             .replacing(/\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b/, with: "YYYY-MM-DD")
             .replacing(/\b20[0-9]{12}/, with: "YYYYMMDDhhmmss")

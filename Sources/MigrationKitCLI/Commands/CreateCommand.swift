@@ -75,5 +75,6 @@ extension MigrationFormat: ExpressibleByArgument {
         self = format
     }
 
-    private var argument: String { self == .upOnly ? "up-only" : rawValue }
+    /// What it is called on the command line.
+    var argument: String { self == .upOnly ? "up-only" : rawValue }
 }

@@ -1,27 +1,32 @@
 import ArgumentParser
 
-/// How long a command waits that copies a database's file.
+/// How long a command waits for others who use the database.
 struct LockTimeoutOptions: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
         // So that a negative number is told as that.
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for others who are in the way; default: 30.",
+            "How long to wait for other processes that use the database; default: 30.",
             valueName: "seconds"
         )
     )
     var givenLockTimeout: Double?
 
+    static let defaultLockTimeout = 30.0
+
     func validate() throws {
-        if let givenLockTimeout, !(givenLockTimeout >= 0) {
-            throw ValidationError("The lock timeout is negative: \(givenLockTimeout.formatted()).")
+        // Capped at 24 h to avoid overflow.
+        guard givenLockTimeout.map({ $0 >= 0 && $0 <= 86400 }) ?? true else {
+            throw ValidationError(
+                "The value for '--lock-timeout' must be at least 0 and at most 86400 seconds."
+            )
         }
     }
 
     /// How long to wait, in seconds, by the option or the settings file.
     func lockTimeout(in context: CommandContext) throws -> Double {
         try givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
-            ?? RunOptions.defaultLockTimeout
+            ?? Self.defaultLockTimeout
     }
 }

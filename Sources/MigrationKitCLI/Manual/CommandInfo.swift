@@ -14,7 +14,7 @@ struct CommandInfo: Decodable {
         let sectionTitle: String?
         let isOptional: Bool
         let isRepeating: Bool
-        let names: [Name]?
+        var names: [Name]?
         let preferredName: Name?
         let valueName: String?
         let defaultValue: String?
@@ -45,9 +45,15 @@ extension CommandInfo {
         return subcommands.flatMap(\.leaves)
     }
 
-    /// The options and arguments that people are to see.
+    /// The options and arguments that people are to see. A flag and what takes it back are one.
     var shown: [Argument] {
-        (arguments ?? []).filter(\.shouldDisplay)
+        (arguments ?? []).filter(\.shouldDisplay).reduce(into: []) { all, argument in
+            if let last = all.last?.longName, argument.longName == "no-\(last)" {
+                all[all.endIndex - 1].names? += argument.names ?? []
+            } else {
+                all.append(argument)
+            }
+        }
     }
 }
 

@@ -9,7 +9,10 @@ struct ManualPage {
     /// - Parameter program: The root of all commands.
     init(of program: CommandInfo) {
         self.program = program
-        sections = ManualSections(program: program.commandName)
+        sections = ManualSections(
+            program: program.commandName,
+            hasFolder: program.leaves.contains { $0.commandName == "create" }
+        )
     }
 
     /// The page in mdoc, a line feed at its end.

@@ -1,10 +1,15 @@
+import MigrationKitSQL
+
 /// The sections of the manual page that no command tells of itself.
 struct ManualSections {
     /// The program's name.
     let program: String
+    /// Whether the migrations are SQL files, and not the program's own.
+    let hasFolder: Bool
 
     var lines: [String] {
-        [".Sh ENVIRONMENT"] + list(Self.environment, macro: "Ev")
+        (hasFolder ? migrationFiles : []) + settings
+            + [".Sh ENVIRONMENT"] + list(Self.environment, macro: "Ev")
             + [".Sh FILES"] + list(Self.files, macro: "Pa")
             + [".Sh EXIT STATUS", ".Bl -tag -width Ds"]
             + ExitStatus.meanings.flatMap { [".It \($0.code)"] + Mdoc.paragraph($0.meaning) }
@@ -15,6 +20,62 @@ struct ManualSections {
                 ".Xr sqlite3 1 ,",
                 ".Xr systemd.exec 5",
             ]
+    }
+
+    private var migrationFiles: [String] {
+        [".Sh MIGRATION FILES"]
+            + Mdoc.paragraph(
+                """
+                A folder has one form, that of the tool whose files they are. Numbers give the \
+                order. In dbmate's form, which 'create' begins a folder with, a marker stands \
+                alone in its line, and what follows it is the SQL that applies the migration, or \
+                takes it back:
+                """
+            )
+            + Mdoc.literalBlock([
+                "-- migrate:up", "CREATE TABLE notes (id INTEGER PRIMARY KEY);", "",
+                "-- migrate:down", "DROP TABLE notes;",
+            ])
+            + [".Pp"]
+            + Mdoc.paragraph(
+                """
+                The part that takes it back may be missing. A migration runs in a transaction, \
+                unless it says otherwise: VACUUM and the like need that.
+                """
+            )
+            + [".Bl -tag -width Ds"]
+            + MigrationFormat.allCases.flatMap { format in
+                [".It \(Mdoc.argument(format.argument))"]
+                    + Mdoc.paragraph("\(format.files).")
+                    + Mdoc.paragraph(
+                        format == .flyway
+                            ? "Every migration runs in a transaction."
+                            : "One outside of a transaction \(format.wayOutOfTransaction)"
+                    )
+            }
+            + [".El"]
+    }
+
+    private var settings: [String] {
+        let keys = SettingsKey.allCases.filter { hasFolder || $0 != .migrations }
+        return [".Sh SETTINGS"]
+            + Mdoc.paragraph(
+                """
+                The settings file is TOML. It has a line for each setting, all of them optional. \
+                Options and the environment win over it, and relative paths are seen from its \
+                folder:
+                """
+            )
+            + Mdoc.literalBlock([
+                "db-path = \"notes.db\"", "keychain-service = \"com.example.Notes\"",
+                "require-index = [\"notes.notes_title\"]", "lock-timeout = 60",
+            ])
+            + [".Bl -tag -width Ds"]
+            + keys.flatMap { key in
+                [".It \(Mdoc.argument(key.rawValue))"]
+                    + Mdoc.paragraph("\(key.meaning). It is \(key.expected).")
+            }
+            + [".El"]
     }
 
     private func list(_ items: KeyValuePairs<String, String>, macro: String) -> [String] {

@@ -59,7 +59,7 @@ enum Mdoc {
         let escaped = escaped(String(word))
         let isCode =
             word.contains("--") || word.hasPrefix("'-") || word.hasPrefix("(-")
-            || word.contains("_")
+            || word.contains("_") || word.dropLast().contains(":")
         return isCode ? "\\%" + escaped.replacing("-", with: "\\-") : escaped
     }
 

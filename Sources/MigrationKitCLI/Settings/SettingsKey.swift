@@ -27,6 +27,25 @@ enum SettingsKey: String, CaseIterable, Sendable {
         }
     }
 
+    /// What it sets.
+    var meaning: String {
+        switch self {
+        case .dbPath: "The database"
+        case .migrations: "The folder of SQL files; without it 'migrations'"
+        case .keychainService: "The service of the key in the secret store"
+        case .keychainAccount: "The account under that service"
+        case .keychainCollection: "The collection to look and store in; without it all of them"
+        case .keychainTimeout:
+            "How long to wait for the secret store and for who unlocks it; without it 30"
+        case .passwordFile: "The file with the key; not beside 'keychain-service'"
+        case .lockTimeout:
+            "How long to wait for other processes that use the database; without it 30"
+        case .requireIndex: "Indexes that a fully migrated database must have"
+        case .allowOutOfOrder:
+            "Whether pending migrations that come before applied ones are applied; without it false"
+        }
+    }
+
     /// What a file must give, as it reads after "must be".
     var expected: String {
         switch self {

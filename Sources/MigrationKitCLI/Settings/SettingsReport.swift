@@ -129,7 +129,7 @@ private struct SettingsReport: Encodable {
         switch key {
         case .migrations: .text(FolderMigrations.defaultFolder)
         case .keychainTimeout: .seconds(KeychainOptions.defaultTimeout)
-        case .lockTimeout: .seconds(RunOptions.defaultLockTimeout)
+        case .lockTimeout: .seconds(LockTimeoutOptions.defaultLockTimeout)
         case .allowOutOfOrder: .flag(false)
         case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile,
             .requireIndex:

@@ -57,11 +57,22 @@ import Testing
             }
         let result = try tool.run([command] + tool.opening + options + ["--lock-timeout", "-1"])
         #expect(result.status == 64, "\(result)")
-        let message =
-            command == "migrate"
-            ? "the value for '--lock-timeout' must be at least 0"
-            : "the lock timeout is negative: -1."
+        let message = "the value for '--lock-timeout' must be at least 0 and at most 86400 seconds"
         #expect(result.stderr.hasPrefix("error: \(message)"), "\(result)")
+    }
+
+    @Test(arguments: ["rekey", "backup", "restore", "migrate"])
+    func aTimeOfMoreThanADayIsRefusedByAll(_ command: String) throws {
+        let options =
+            switch command {
+            case "rekey": newKey
+            case "backup": ["--output", tool.folder.path("copy.db")]
+            case "restore": ["--from", tool.folder.path("copy.db")]
+            default: ["--migrations", tool.migrations]
+            }
+        let result = try tool.run([command] + tool.opening + options + ["--lock-timeout", "1e9"])
+        #expect(result.status == 64, "\(result)")
+        #expect(result.stderr.contains("at most 86400 seconds"), "\(result)")
     }
 
     // MARK: - Keys

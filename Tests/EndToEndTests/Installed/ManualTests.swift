@@ -38,9 +38,9 @@ import Testing
         let sections = text.split(separator: "\n").filter { $0.first?.isLetter == true }
             .map(String.init).dropFirst()
         #expect(
-            sections.prefix(10) == [
-                "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "ENVIRONMENT", "FILES",
-                "EXIT STATUS", "EXAMPLES", "SEE ALSO",
+            sections.prefix(12) == [
+                "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "MIGRATION FILES",
+                "SETTINGS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO",
             ]
         )
     }
@@ -94,6 +94,34 @@ import Testing
         for code in codes {
             #expect(text.contains(try Regex("\\n     \(code) ")), "\(code)")
         }
+    }
+
+    @Test func itHasEverySettingAndTheMarkersOfEveryForm() throws {
+        let text = try shown(width: 400)
+        let settings = try #require(
+            text.components(separatedBy: "\nSETTINGS\n").last?
+                .components(separatedBy: "\nENVIRONMENT\n").first
+        )
+        let shown = try Tool().run("status", "--show-settings", "--db-path", "x", "--json").json()
+        let keys = try #require(shown["settings"] as? [[String: Any]])
+            .compactMap { $0["name"] as? String }.filter { $0 != "config" }
+        #expect(keys.count >= 10)
+        for key in keys {
+            #expect(settings.contains("\n     \(key)\n"), "\(key)")
+        }
+        for marker in [
+            "-- migrate:up", "-- migrate:down", "transaction:false", "-- +goose Up", ".up.sql",
+            "V1__name.sql",
+        ] {
+            #expect(text.contains(marker), "\(marker)")
+        }
+    }
+
+    /// A flag and the one that takes it back have one description, which says which is which.
+    @Test func whatTakesAFlagBackIsNotDescribedAsTheFlag() throws {
+        let text = try shown(width: 400)
+        #expect(text.contains(/--allow-out-of-order ?, --no-allow-out-of-order\n/))
+        #expect(!text.contains(/\n +--no-allow-out-of-order\n/))
     }
 
     @Test func everythingIsInstalledWhereItIsLookedFor() throws {

@@ -35,6 +35,8 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
         if json {
             return try context.printJSON(KeyListDocument(items: items.map(KeyDescription.init)))
         }
-        context.output(items.isEmpty ? "No keys." : KeyTable.text(of: items))
+        context.output(
+            items.isEmpty ? "No keys." : KeyTable(width: Terminal.columns).text(of: items)
+        )
     }
 }

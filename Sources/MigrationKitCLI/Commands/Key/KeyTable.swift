@@ -2,11 +2,12 @@ import Foundation
 import KeyStore
 
 /// Items for people: a line each with what tells them apart, and what else is known below it.
-enum KeyTable {
-    private static let width = 80
-    private static let widest = (service: 26, account: 14)
+struct KeyTable {
+    /// How many columns there are.
+    let width: Int
 
-    static func text(of items: [KeyItem]) -> String {
+    func text(of items: [KeyItem]) -> String {
+        let widest = widths(of: items)
         let services = items.map { $0.service.printable.cut(to: widest.service) }
         let accounts = items.map { ($0.account ?? "-").printable.cut(to: widest.account) }
         let serviceWidth = max(7, services.map(\.count).max() ?? 0)
@@ -24,25 +25,40 @@ enum KeyTable {
                     services[index],
                     accounts[index],
                     item.isLocked ? "locked" : item.form?.rawValue ?? "-",
-                    day(item.created),
-                    day(item.modified)
+                    Self.day(item.created),
+                    Self.day(item.modified)
                 )
             )
-            lines += details(of: item).wrapped(to: width - 2).map { "  \($0)" }
+            lines += Self.details(of: item, widest).wrapped(to: width - 2).map { "  \($0)" }
         }
         return lines.joined(separator: "\n")
     }
 
+    /// How wide the first two columns may be: as wide as what is in them if there is room, otherwise
+    /// the account's keeps what it needs up to a third of it.
+    private func widths(of items: [KeyItem]) -> (service: Int, account: Int) {
+        let service = items.map(\.service.printable.count).max() ?? 0
+        let account = items.map { ($0.account ?? "-").printable.count }.max() ?? 0
+        // FORM, CREATED and CHANGED have ten characters each, and two before them.
+        let room = max(width, 60) - 3 * 10 - 4 * 2
+        guard service + account > room else { return (service, account) }
+        let cutAccount = min(account, max(room / 3, room - service))
+        return (room - cutAccount, cutAccount)
+    }
+
     /// Label, collection, and the attributes that the columns don't show whole.
-    private static func details(of item: KeyItem) -> [String] {
+    private static func details(
+        of item: KeyItem,
+        _ widest: (service: Int, account: Int)
+    ) -> [String] {
         var attributes = item.attributes
         attributes["migrationkit:form"] = nil
         // What nearly every item has tells none from another.
         if attributes["xdg:schema"] == "org.freedesktop.Secret.Generic" {
             attributes["xdg:schema"] = nil
         }
-        if item.service.count <= widest.service { attributes["service"] = nil }
-        if (item.account ?? "").count <= widest.account {
+        if item.service.printable.count <= widest.service { attributes["service"] = nil }
+        if (item.account ?? "").printable.count <= widest.account {
             for name in ["username", "account"] where attributes[name] == item.account {
                 attributes[name] = nil
             }

@@ -1,0 +1,53 @@
+/// A help text for terminals that are too narrow for its two columns: each description below what it
+/// describes, and no word broken that fits a line.
+struct NarrowHelp {
+    /// Below this, the longest words don't fit the second column.
+    static let limit = 60
+
+    /// The column in which ArgumentParser begins descriptions.
+    private static let column = 26
+
+    /// The text in lines of at most `width` columns.
+    let text: String
+
+    /// - Parameters:
+    ///   - wide: The text as ArgumentParser writes it where every description fits a line.
+    ///   - width: How many columns there are.
+    init(_ wide: String, width: Int) {
+        text = wide.split(separator: "\n", omittingEmptySubsequences: false)
+            .flatMap { Self.lines(of: $0, width: width) }
+            .joined(separator: "\n")
+    }
+
+    private static func lines(of line: Substring, width: Int) -> [String] {
+        let indent = line.prefix { $0 == " " }.count
+        guard indent > 0 else { return wrapped(line, "", "  ", width) }
+        if indent == column { return wrapped(line, "      ", "      ", width) }
+        // A label of an option or a command, and behind it the description.
+        let start = line.index(line.startIndex, offsetBy: column, limitedBy: line.endIndex)
+        if indent == 2, let start, start < line.endIndex, line[..<start].hasSuffix(" ") {
+            return wrapped(line[..<start], "  ", "    ", width)
+                + wrapped(line[start...], "      ", "      ", width)
+        }
+        let same = String(repeating: " ", count: indent)
+        return wrapped(line, same, same + "  ", width)
+    }
+
+    /// The words of a line in lines of their own.
+    private static func wrapped(
+        _ line: some StringProtocol,
+        _ first: String,
+        _ rest: String,
+        _ width: Int
+    ) -> [String] {
+        var lines: [String] = []
+        for word in line.split(separator: " ") {
+            if let last = lines.last, last.count + 1 + word.count <= width {
+                lines[lines.endIndex - 1] = "\(last) \(word)"
+            } else {
+                lines.append((lines.isEmpty ? first : rest) + word)
+            }
+        }
+        return lines.isEmpty ? [""] : lines
+    }
+}
