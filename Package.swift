@@ -16,7 +16,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "MigrationKit"),
-        // A lock between processes, for the rooms that need one.
+        // A lock between processes, and the making of new files, for the rooms that need them.
         .target(name: "FileLock"),
         .target(
             name: "MigrationKitGRDB",
@@ -63,6 +63,7 @@ let package = Package(
             name: "MigrationKitSQL",
             dependencies: [
                 "CLibCrypto",
+                "FileLock",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -13,8 +13,22 @@ package struct FileLock: Sendable {
     package enum Failure: Error, Equatable {
         /// Somebody held it for the whole of the timeout; who, if the file tells.
         case held(processIdentifier: Int32?)
-        /// The file can't be made or locked, with this errno.
+        /// The file can't be made or locked, with this errno. `EMLINK`: another name leads to it as
+        /// well, and `EEXIST`: it is no file. What is written into it would be written there.
         case refused(code: Int32)
+
+        /// What keeps the lock from being made, in words.
+        package static func reason(for code: Int32) -> String {
+            switch code {
+            case ENAMETOOLONG:
+                let limit = Int(NAME_MAX) - FileLock.migrationSuffix.utf8.count
+                return "the database's file name is too long: at most \(limit) bytes"
+            case ELOOP: return "a symbolic link has its name; remove that"
+            case EMLINK: return "another file has this name as well (a hard link); remove the name"
+            case EEXIST: return "what has its name is no file; remove it"
+            default: return String(cString: strerror(code)).lowercased()
+            }
+        }
     }
 
     /// What the file is called of the lock under which a database is migrated, or written anew.
@@ -113,6 +127,10 @@ package struct FileLock: Sendable {
             let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
             let descriptor = open(path, flags, 0o600)
             guard descriptor >= 0 else { throw .refused(code: errno) }
+            if let code = Self.fault(of: descriptor) {
+                close(descriptor)
+                throw .refused(code: code)
+            }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let code = errno
                 close(descriptor)
@@ -129,6 +147,16 @@ package struct FileLock: Sendable {
             // The last holder removed the file between the opening and the locking of it.
             close(descriptor)
         }
+    }
+
+    /// Why nothing can be written into what was opened, as an errno: somebody else may have put it
+    /// there, so that it is written over.
+    private static func fault(of descriptor: Int32) -> Int32? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return errno }
+        guard status.st_mode & S_IFMT == S_IFREG else { return EEXIST }
+        // None, if the last holder has just removed it.
+        return status.st_nlink > 1 ? EMLINK : nil
     }
 
     private func isStillThere(_ descriptor: Int32) -> Bool {

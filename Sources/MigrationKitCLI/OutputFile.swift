@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// A file that a command writes.
@@ -71,20 +72,8 @@ struct OutputFile {
     }
 
     private func replace(_ path: String, mode: mode_t?, with text: String) throws {
-        let draft = "\(path)-writing-\(String(UInt32.random(in: .min ... .max), radix: 16))"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw failure(errno) }
-        do {
-            defer { close(descriptor) }
-            if let mode, fchmod(descriptor, mode) != 0 { throw failure(errno) }
-            try send(text, to: descriptor)
-            // Or a crash could leave the name with nothing behind it.
-            guard fsync(descriptor) == 0 else { throw failure(errno) }
-            guard rename(draft, path) == 0 else { throw failure(errno) }
-        } catch {
-            unlink(draft)
-            throw error
-        }
+        let code = WholeFile.write(text.utf8, to: path, mode: mode, replaces: true)
+        guard code == 0 else { throw failure(code) }
     }
 
     private func send(_ text: String, to descriptor: Int32) throws {

@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// The standard error stream, by lines.

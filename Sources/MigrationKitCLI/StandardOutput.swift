@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 import KeyStore
 
@@ -78,29 +79,4 @@ extension StandardOutputError: LocalizedError {
 
 extension StandardOutputError: Classified {
     var classification: (code: String, exitCode: Int32) { ("outputNotWritten", 74) }
-}
-
-/// Writes all bytes to a descriptor.
-///
-/// - Returns: `nil`, or the errno of what went wrong.
-func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32? {
-    var rest = bytes
-    while !rest.isEmpty {
-        let count = write(descriptor, rest.baseAddress, rest.count)
-        if count >= 0 {
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            continue
-        }
-        switch errno {
-        case EINTR:
-            continue
-        case EAGAIN:
-            // Somebody who shares the descriptor doesn't want to wait; a result has to.
-            var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            _ = poll(&room, 1, -1)
-        case let code:
-            return code
-        }
-    }
-    return nil
 }

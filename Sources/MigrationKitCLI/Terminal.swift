@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// The terminal that the process was started from.

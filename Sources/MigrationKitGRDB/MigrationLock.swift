@@ -44,12 +44,9 @@ enum MigrationLock {
                 seconds: options.lockTimeout
             )
         } catch FileLock.Failure.refused(let code) {
-            let limit = Int(NAME_MAX) - FileLock.migrationSuffix.utf8.count
             throw MigrationKitError.cannotLock(
                 path: lock.path,
-                reason: code == ENAMETOOLONG
-                    ? "the database's file name is too long: at most \(limit) bytes"
-                    : String(cString: strerror(code)).lowercased()
+                reason: FileLock.Failure.reason(for: code)
             )
         }
     }

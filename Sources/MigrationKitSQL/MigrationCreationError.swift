@@ -13,9 +13,9 @@ public enum MigrationCreationError: Error, Equatable, Sendable {
 }
 
 extension MigrationCreationError {
-    /// An error of Foundation's, in the system's own words.
+    /// An error of Foundation's or of the system's, in the system's own words.
     static func cannotWrite(path: String, _ error: any Error) -> MigrationCreationError {
-        let underlying = (error as? CocoaError)?.underlying as? POSIXError
+        let underlying = error as? POSIXError ?? (error as? CocoaError)?.underlying as? POSIXError
         return .cannotWrite(
             path: path,
             reason: underlying.map { String(cString: strerror($0.code.rawValue)).lowercased() }

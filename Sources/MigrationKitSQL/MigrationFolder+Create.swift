@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// How a new migration is numbered.
@@ -179,7 +180,8 @@ private struct MigrationTemplate {
                     at: url.deletingLastPathComponent(),
                     withIntermediateDirectories: true
                 )
-                try Data(file.text.utf8).write(to: url, options: .withoutOverwriting)
+                let code = WholeFile.write(file.text.utf8, to: url.path, replaces: false)
+                guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
                 written.append(url)
             } catch {
                 // One of a pair alone would be in the way of the next try.

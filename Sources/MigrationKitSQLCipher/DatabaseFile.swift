@@ -1,11 +1,10 @@
+import FileLock
 import Foundation
 import Glibc
 
 /// A database's file as the operating system sees it. It is never opened here, except to create it.
 struct DatabaseFile {
-    /// What SQLite appends to a database's name for the files beside it.
-    /// <https://www.sqlite.org/tempfiles.html>
-    static let journalSuffixes = ["-wal", "-shm", "-journal"]
+    static let journalSuffixes = TemporaryFiles.journalSuffixes
 
     /// The path as the caller gave it, for messages.
     let path: String

@@ -89,4 +89,20 @@ import Testing
         #expect(throws: FileLock.Failure.refused(code: ELOOP)) { try lock.withLock(timeout: 0) {} }
         #expect(try folder.names == ["notes.db.lock"])
     }
+
+    /// Another user of the folder may have made it there, to have the other file written over.
+    @Test func aHardLinkToAnotherFileIsLeftAsItIs() throws {
+        let victim = try folder.write("victim", "somebody's words".utf8, mode: 0o644)
+        #expect(link(victim, lock.path) == 0)
+        #expect(throws: FileLock.Failure.refused(code: EMLINK)) { try lock.withLock(timeout: 0) {} }
+        #expect(try folder.data("victim") == Data("somebody's words".utf8))
+        #expect(folder.mode("victim") == 0o644)
+        #expect(try folder.names == ["notes.db.lock", "victim"])
+    }
+
+    @Test func aNamedPipeIsNoLock() throws {
+        #expect(mkfifo(lock.path, 0o600) == 0)
+        #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.withLock(timeout: 0) {} }
+        #expect(try folder.names == ["notes.db.lock"])
+    }
 }

@@ -7,9 +7,7 @@ import Glibc
 /// They are named after a file, `.NAME-converting-` and random digits, so that those of a killed run
 /// are found: whoever holds the lock of that file knows that none of them is in use.
 struct ConversionFolder {
-    /// The folder's absolute path.
-    let path: String
-    private let prefix: String
+    private let files: TemporaryFiles
     /// The file that the others are named after.
     private let database: String
 
@@ -17,10 +15,12 @@ struct ConversionFolder {
     ///   - path: A file in the folder.
     ///   - database: The path of a file whose lock is held, and whose name the files have in theirs.
     init(of path: String, for database: String) {
-        self.path = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        prefix = Self.prefix(for: database)
+        files = TemporaryFiles(beside: path, for: database)
         self.database = database
     }
+
+    /// The folder's absolute path.
+    var path: String { files.folder }
 
     /// The folder that a copy of the old file goes to. In another folder a database may be that has
     /// the same name, and is being converted: there the copy's own name is taken, and its own lock.
@@ -75,18 +75,12 @@ struct ConversionFolder {
         let url = URL(fileURLWithPath: path)
         let count = url.lastPathComponent.utf8.count
         let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
-        let added = prefix(for: path).utf8.count - count + digitCount + "-journal".utf8.count
+        let prefix = TemporaryFiles.prefix(for: path).utf8.count
+        let added = prefix - count + TemporaryFiles.digitCount + "-journal".utf8.count
         let limit = (most > 0 ? most : Int(NAME_MAX)) - added
         guard count <= limit else {
             throw DatabaseConversionError.nameTooLong(path: path, limit: limit)
         }
-    }
-
-    /// How many hexadecimal digits a file has in its name at most.
-    private static let digitCount = UInt64.bitWidth / 4
-
-    private static func prefix(for database: String) -> String {
-        ".\(URL(fileURLWithPath: database).lastPathComponent)-converting-"
     }
 
     /// A path at which nothing is, whatever may be beside it.
@@ -108,21 +102,14 @@ struct ConversionFolder {
 
     /// Creates an empty file for its owner alone.
     func makeFile() throws -> String {
-        var generator = SystemRandomNumberGenerator()
-        let number = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-        let file = "\(path)/\(prefix)\(number)"
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.cannotWrite(file, errno) }
-        // The umask may have taken bits away that SQLite needs.
-        fchmod(descriptor, 0o600)
-        close(descriptor)
+        let (file, code) = files.make()
+        guard code == 0 else { throw Self.cannotWrite(file, code) }
         return file
     }
 
     /// Removes a file, and what SQLite may have put beside it.
     func remove(_ file: String) {
-        unlink(file)
-        removeJournals(of: file)
+        files.remove(file)
     }
 
     /// Removes what SQLite may have put beside a file.
@@ -132,7 +119,7 @@ struct ConversionFolder {
 
     /// Removes the files of runs that were killed.
     func removeLeftovers() {
-        for name in leftovers { unlink("\(path)/\(name)") }
+        files.removeLeftovers()
     }
 
     /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
@@ -145,18 +132,7 @@ struct ConversionFolder {
     }
 
     /// The names of the files of runs that were killed.
-    var leftovers: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { name in
-            guard name.hasPrefix(prefix) else { return false }
-            let rest = name.dropFirst(prefix.count)
-            let digits = rest.prefix { $0.isHexDigit }
-            return !digits.isEmpty
-                && ([""] + DatabaseFile.journalSuffixes).contains {
-                    $0 == rest.dropFirst(digits.count)
-                }
-        }
-    }
+    var leftovers: [String] { files.leftovers }
 
     /// Has a file's content, mode and owner reach the disk. No connection may be open to it.
     ///

@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't
@@ -75,7 +76,7 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) is being migrated or converted by "
                 + (processIdentifier.map { "process \($0)" } ?? "another process")
         case .cannotLock(let path, let code):
-            "\(path) can't be locked: \(Self.reason(code))"
+            "\(path) can't be locked: \(FileLock.Failure.reason(for: code))"
         case .otherOwner(let path, let owner):
             "\(path) belongs to another user (\(owner))"
         case .replacedMeanwhile(let path):

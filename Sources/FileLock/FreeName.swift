@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 
 /// A file's final name, at which nothing may be.
 package enum FreeName {
