@@ -1,6 +1,8 @@
+import FileLock
 import Foundation
 import GRDB
 import GRDBSQLite
+import MigrationKit
 
 /// A copy of a database before it is migrated, made by the connection that migrates it. Others may go
 /// on writing meanwhile.
@@ -11,24 +13,60 @@ public enum MigrationBackup {
     /// copying began and nothing that was not. It is encrypted with the same key, and readable for
     /// its owner alone. <https://www.sqlite.org/backup.html>
     ///
+    /// It gets its name once it is whole, checked, and on the disk. Until then it is made beside its
+    /// place, under a hidden name; what a killed run has left of one, the next one for the same path
+    /// removes.
+    ///
     /// - Parameters:
     ///   - source: The database. It is only read.
     ///   - path: The new file. What stands there already is never replaced.
-    /// - Throws: ``MigrationBackupError``, with nothing left at the path.
+    /// - Throws: ``MigrationBackupError``, with nothing left at the path;
+    ///   `MigrationKitError.locked(path:holder:seconds:)` if another process is making this file.
     public static func copy(_ source: any DatabaseReader, to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else {
-            throw MigrationBackupError.cannotCreate(path: path, code: errno)
-        }
-        close(descriptor)
+        try checkIsFree(path)
+        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
+        let timeout = 5.0
         do {
-            try fill(path, from: source)
-            try check(path, as: source)
-            try synchronize(path)
-        } catch {
-            for suffix in ["", "-journal", "-wal", "-shm"] { unlink(path + suffix) }
-            guard let error = error as? DatabaseError else { throw error }
+            try lock.withLock(timeout: timeout) { try make(path, of: source) }
+        } catch FileLock.Failure.held(let holder) {
+            throw MigrationKitError.locked(path: path, holder: holder, seconds: timeout)
+        } catch FileLock.Failure.refused(let code) {
+            throw MigrationBackupError.cannotCreate(path: path, code: code)
+        }
+    }
+
+    /// Neither the file nor one that SQLite would take for its journal may be there.
+    private static func checkIsFree(_ path: String) throws {
+        var status = stat()
+        for suffix in [""] + TemporaryFiles.journalSuffixes
+        where lstat(path + suffix, &status) == 0 {
+            throw MigrationBackupError.cannotCreate(path: path + suffix, code: EEXIST)
+        }
+    }
+
+    private static func make(_ path: String, of source: any DatabaseReader) throws {
+        // The lock is held: nobody uses those of a killed run.
+        let files = TemporaryFiles(beside: path, for: path)
+        files.removeLeftovers()
+        let (temporary, code) = files.make()
+        guard code == 0 else { throw MigrationBackupError.cannotCreate(path: path, code: code) }
+        defer { files.remove(temporary) }
+        do {
+            try fill(temporary, from: source)
+            try check(temporary, of: path, as: source)
+            try synchronize(temporary, for: path)
+        } catch let error as DatabaseError {
             throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
+        }
+        let placed = FreeName.give(path, to: temporary)
+        guard placed == 0 else {
+            throw MigrationBackupError.cannotCreate(path: path, code: placed)
+        }
+        do {
+            try synchronize(files.folder, for: path)
+        } catch {
+            unlink(path)
+            throw error
         }
     }
 
@@ -54,11 +92,18 @@ public enum MigrationBackup {
     /// although nothing is written, since a connection that only reads a database in WAL mode can't
     /// take away the files that it has to make beside it.
     /// <https://www.sqlite.org/wal.html#read_only_databases>
-    private static func check(_ path: String, as source: any DatabaseReader) throws {
-        let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
+    private static func check(
+        _ file: String,
+        of path: String,
+        as source: any DatabaseReader
+    ) throws {
+        let copy = try DatabaseQueue(path: file, configuration: configuration(like: source))
         let finding = try copy.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
         try copy.close()
         guard finding == "ok" else {
+            guard finding?.saysReadError != true else {
+                throw MigrationBackupError.cannotCopy(path: path, resultCode: .SQLITE_IOERR_READ)
+            }
             throw MigrationBackupError.copyIsDamaged(path: path, finding: finding ?? "no answer")
         }
     }
@@ -72,18 +117,15 @@ public enum MigrationBackup {
         return configuration
     }
 
-    /// Has the copy, and its name in the folder, reach the disk.
-    private static func synchronize(_ path: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        for name in [path, folder] {
-            let descriptor = open(name, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else {
-                throw MigrationBackupError.cannotCreate(path: path, code: errno)
-            }
-            defer { close(descriptor) }
-            guard fsync(descriptor) == 0 else {
-                throw MigrationBackupError.cannotCreate(path: path, code: errno)
-            }
+    /// Has the copy, or its name in the folder, reach the disk.
+    private static func synchronize(_ name: String, for path: String) throws {
+        let descriptor = open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw MigrationBackupError.cannotCreate(path: path, code: errno)
+        }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw MigrationBackupError.cannotCreate(path: path, code: errno)
         }
     }
 }

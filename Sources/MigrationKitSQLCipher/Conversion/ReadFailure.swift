@@ -1,5 +1,6 @@
 import CSQLCipher
 import GRDB
+import MigrationKitGRDB
 
 /// Runs `body`, and where it fails for damage looks whether that is because the disk doesn't give
 /// the bytes: SQLCipher has no other words for a read error than for a page that isn't as it was
@@ -18,6 +19,11 @@ func explainingReadFailures<Value>(
 ) throws -> Value {
     do {
         return try body()
+    } catch DatabaseConversionError.copyIsDamaged(_, let finding) where finding.saysReadError {
+        throw EncryptedDatabaseError.inputOutput(
+            path: place.path,
+            detail: "the new file for it can't be read back from the disk"
+        )
     } catch  where mayBeReadFailure(error) {
         if let copy, let code = DatabaseFile(copy).readFailure {
             throw EncryptedDatabaseError.inputOutput(

@@ -123,6 +123,46 @@ import Testing
         #expect(none > points.count / 4)
     }
 
+    // MARK: - The Backup before a Migration
+
+    @Test func backupOfMigrateIsWholeOrNotThere() throws {
+        try make("start.db", key: spelled, nil, rowCount: 300)
+        try tool.write("0001_more", up: "CREATE TABLE more (id INTEGER);")
+        let arguments =
+            ["migrate", "--migrations", tool.migrations, "--backup", backup] + tool.opening
+        let runs = try KilledRuns(tool, arguments) {
+            unlink(backup)
+            try reset()
+        }
+        let points = try runs.points(Self.pointCount / 4, around: "link")
+        var (whole, none) = (0, 0)
+        for point in points {
+            _ = try runs.kill(at: point)
+            #expect(try markedNames() == [])
+            if access(backup, F_OK) == 0 {
+                whole += 1
+                #expect(try content(backup, key: spelled) == expected(rowCount: 300))
+                #expect(unlink(backup) == 0)
+            } else {
+                none += 1
+            }
+            try reset()
+            let next = try tool.run(arguments)
+            #expect(next.status == 0, "\(next)")
+            #expect(
+                try tool.folder.names
+                    == ["backup.db", "migrations", "other", "password", "start.db", "store.db"]
+            )
+        }
+        report(
+            """
+            migrate --backup: \(points.count) kills among \(runs.callCount) calls; \(whole) left a \
+            whole backup, \(none) none
+            """
+        )
+        #expect(none > points.count / 4)
+    }
+
     // MARK: - Files
 
     /// Makes a database.
