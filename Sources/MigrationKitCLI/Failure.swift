@@ -393,6 +393,7 @@ extension EncryptedDatabaseError: Classified {
         case .empty: ("empty", 66)
         case .isDirectory: ("isDirectory", 66)
         case .notADatabase: ("notADatabase", 66)
+        case .journalIsNoFile: ("journalIsNoFile", 66)
         case .plaintext: ("plaintext", 77)
         case .encrypted: ("encrypted", 77)
         case .wrongKey: ("wrongKey", 77)

@@ -61,9 +61,32 @@ struct DatabaseFile {
             }
         }
         switch status.st_mode & S_IFMT {
-        case S_IFREG: return Int(status.st_size)
+        case S_IFREG:
+            try checkJournals()
+            return Int(status.st_size)
         case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
         default: throw EncryptedDatabaseError.notADatabase(path: path)
+        }
+    }
+
+    /// Throws if something that is no file has the name of a journal: SQLite opens what is there, and
+    /// of a named pipe it never comes back.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``.
+    private func checkJournals() throws {
+        for suffix in Self.journalSuffixes {
+            let journal = resolvedPath + suffix
+            var status = stat()
+            guard stat(journal, &status) == 0 else { continue }
+            let kind: String
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: continue
+            case S_IFDIR: kind = "folder"
+            case S_IFIFO: kind = "named pipe"
+            case S_IFSOCK: kind = "socket"
+            default: kind = "device"
+            }
+            throw EncryptedDatabaseError.journalIsNoFile(path: journal, kind: kind)
         }
     }
 
@@ -117,6 +140,7 @@ struct DatabaseFile {
         guard isNamed else {
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
         }
+        try checkJournals()
         let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
         let descriptor = open(absolutePath, flags, 0o600)
         guard descriptor >= 0 else {
@@ -148,7 +172,10 @@ struct DatabaseFile {
 
     /// Takes back a creation, unless something was written to the file.
     func removeIfEmpty() {
-        guard (try? size()) == 0 else { return }
+        var status = stat()
+        guard lstat(absolutePath, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size == 0
+        else { return }
         unlink(absolutePath)
     }
 

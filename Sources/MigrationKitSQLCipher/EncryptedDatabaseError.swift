@@ -17,6 +17,10 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// no regular file.
     case notADatabase(path: String)
 
+    /// Beside the database, something has a journal's name that is no file: a folder, a named pipe,
+    /// a socket, a device.
+    case journalIsNoFile(path: String, kind: String)
+
     /// A key was given for a database that is not encrypted.
     case plaintext(path: String)
 
@@ -86,6 +90,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is a folder, not a database"
         case .notADatabase(let path):
             "\(path) is not a database"
+        case .journalIsNoFile(let path, let kind):
+            "\(path) is a \(kind), not a file"
         case .plaintext(let path):
             "\(path) is not encrypted"
         case .encrypted(let path):
@@ -132,6 +138,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "Give the path of the database file in it."
         case .notADatabase:
             "Check the path. If it was a database, it was cut short or overwritten: restore it from a backup."
+        case .journalIsNoFile:
+            "SQLite keeps its journal under that name, and would open what is there. Find out what put it there, and remove it."
         case .plaintext:
             "Open it without encryption, or encrypt it first. Check that no program expects it to be encrypted."
         case .encrypted:
