@@ -63,7 +63,7 @@ struct BackwardRun {
         // Another process may have changed the schema since this connection has looked, and steps
         // may ask GRDB for it.
         db.clearSchemaCache()
-        let applied = try MigrationLedger.read(db)
+        let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
         try runner.registry.checkKnows(applied)
         let chosen = try choose(applied)
         // One that goes anyway may have been edited: that is what a redo is for.

@@ -89,15 +89,17 @@ struct ForwardRun {
         // Another process may have changed the schema since this connection has looked, and steps
         // may ask GRDB for it.
         db.clearSchemaCache()
-        let applied = try MigrationLedger.read(db)
-        let plan = try MigrationPlan(
-            applied: applied,
-            registry: runner.registry,
-            through: end,
-            limit: limit - monitor.steps.count
-        )
-        try runner.registry.checkUnchanged(applied, db)
-        return plan
+        return try monitor.watching(db) {
+            let applied = try MigrationLedger.read(db)
+            let plan = try MigrationPlan(
+                applied: applied,
+                registry: runner.registry,
+                through: end,
+                limit: limit - monitor.steps.count
+            )
+            try runner.registry.checkUnchanged(applied, db)
+            return plan
+        }
     }
 
     /// - Returns: Whether the host created anything.

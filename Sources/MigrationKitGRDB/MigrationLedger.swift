@@ -156,13 +156,22 @@ extension Database {
         }
     }
 
-    /// Whether a table is there. GRDB's own answer comes from a cache, which knows neither what
-    /// another process has done to the schema nor what was rolled back.
+    /// Whether a table of ours is there. GRDB's own answer comes from a cache, which knows neither
+    /// what another process has done to the schema nor what was rolled back.
+    ///
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has the name: reading a
+    ///   view runs what its author wrote, which need not come to an end, and a virtual table what
+    ///   its module does.
     func hasTable(_ name: String) throws -> Bool {
-        try Bool.fetchOne(
+        let isTable = try Bool.fetchAll(
             self,
-            sql: "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?)",
+            sql: """
+                SELECT type = 'table' AND rootpage > 0 FROM main.sqlite_master
+                WHERE type <> 'trigger' AND name = ? COLLATE NOCASE
+                """,
             arguments: [name]
-        ) ?? false
+        )
+        guard isTable.allSatisfy({ $0 }) else { throw MigrationKitError.unusableTable(name) }
+        return !isTable.isEmpty
     }
 }

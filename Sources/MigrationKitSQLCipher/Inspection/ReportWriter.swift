@@ -227,9 +227,18 @@ extension DatabaseContent {
     }
 
     fileprivate mutating func readLedger(from connection: borrowing CipherConnection) {
-        guard let count = connection.number("SELECT count(*) FROM grdb_migrations") else { return }
+        // A view of that name need not come to an end.
+        let isTable = connection.number(
+            """
+            SELECT count(*) FROM main.sqlite_schema
+            WHERE type = 'table' AND rootpage > 0 AND name = 'grdb_migrations' COLLATE NOCASE
+            """
+        )
+        guard isTable == 1,
+            let count = connection.number("SELECT count(*) FROM main.grdb_migrations")
+        else { return }
         let latest = connection.column(
-            "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC",
+            "SELECT identifier FROM main.grdb_migrations ORDER BY rowid DESC",
             limit: 1
         )
         ledger = Ledger(appliedCount: count, latest: latest.values.first)

@@ -156,4 +156,38 @@ import Testing
             }
         }
     }
+
+    /// Reading a view runs what its author wrote: this one never ends.
+    @Test(arguments: ["grdb_migrations", "GRDB_Migrations", "grdb_migrationkit_journal"])
+    func whatIsNoTableIsNotRead(_ name: String) throws {
+        try writer.write { db in
+            try db.execute(
+                sql: """
+                    CREATE VIEW \(name) AS
+                    WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)
+                    SELECT x AS identifier, x AS event, x AS time FROM c WHERE x < 0
+                    """
+            )
+        }
+        let before = try Everything(of: writer)
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        let table = name.lowercased()
+        let error = MigrationKitError.unusableTable(table)
+        for transaction in [MigrationTransaction.perStep, .allOrNothing] {
+            #expect(throws: error) {
+                try runner.migrate(in: writer, options: .init(transaction: transaction))
+            }
+        }
+        #expect(throws: error) { try runner.overview(of: writer) }
+        if table == "grdb_migrations" {
+            #expect(throws: error) { try runner.dryRun(in: writer) }
+            #expect(throws: error) { try runner.rollbackMigrations(in: writer, steps: 1) }
+            #expect(throws: error) { try runner.baseline(in: writer, upTo: "0001_items") }
+        } else {
+            #expect(throws: error) { try GRDBMigrationRunner.history(in: writer) }
+        }
+        let checks = try runner.verificationChecks(in: writer, isFull: true)
+        #expect(checks.filter { !$0.ok }.map(\.name) == ["ledger"])
+        #expect(try Everything(of: writer) == before)
+    }
 }
