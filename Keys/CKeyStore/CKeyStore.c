@@ -44,9 +44,22 @@ int ckeystore_forbid_dumps(void) {
 static struct sigaction earlier[NSIG];
 static sigset_t caught;
 static atomic_int destination = -1;
+static atomic_int only_first;
+
+static void put_back(void) {
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(&caught, number) == 1) {
+            sigaction(number, &earlier[number], NULL);
+        }
+    }
+}
 
 static void note(int signal) {
     int code = errno;
+    // Here, and not where the signal is read from the pipe: that thread may never come to it.
+    if (atomic_load(&only_first)) {
+        put_back();
+    }
     unsigned char byte = (unsigned char)signal;
     int descriptor = atomic_load(&destination);
     if (descriptor >= 0 && write(descriptor, &byte, 1) < 0) {
@@ -55,11 +68,12 @@ static void note(int signal) {
     errno = code;
 }
 
-int ckeystore_catch_signals(int descriptor, const int *signals, size_t count) {
+static int catch_signals(int descriptor, const int *signals, size_t count, int is_once) {
     int nobody = -1;
     if (!atomic_compare_exchange_strong(&destination, &nobody, descriptor)) {
         return EBUSY;
     }
+    atomic_store(&only_first, is_once);
     struct sigaction action = {0};
     action.sa_handler = note;
     action.sa_flags = SA_RESTART;
@@ -69,18 +83,27 @@ int ckeystore_catch_signals(int descriptor, const int *signals, size_t count) {
         int number = signals[index];
         sigaction(number, NULL, &earlier[number]);
         if (earlier[number].sa_handler != SIG_IGN) {
-            sigaction(number, &action, NULL);
             sigaddset(&caught, number);
+        }
+    }
+    // What a handler puts back has to be whole before the first one can run.
+    for (size_t index = 0; index < count; index++) {
+        if (sigismember(&caught, signals[index]) == 1) {
+            sigaction(signals[index], &action, NULL);
         }
     }
     return 0;
 }
 
+int ckeystore_catch_signals(int descriptor, const int *signals, size_t count) {
+    return catch_signals(descriptor, signals, count, 0);
+}
+
+int ckeystore_catch_first_signal(int descriptor, const int *signals, size_t count) {
+    return catch_signals(descriptor, signals, count, 1);
+}
+
 void ckeystore_release_signals(void) {
-    for (int number = 1; number < NSIG; number++) {
-        if (sigismember(&caught, number) == 1) {
-            sigaction(number, &earlier[number], NULL);
-        }
-    }
+    put_back();
     atomic_store(&destination, -1);
 }

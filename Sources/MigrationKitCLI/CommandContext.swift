@@ -39,6 +39,9 @@ struct CommandContext: Sendable {
     /// Whether Ctrl-C ends a run in good order. It is for whoever owns the process to say.
     let endsOnSignals: Bool
 
+    /// Whether notes may stand beside an error on standard error, which JSON doesn't allow.
+    var writesNotes = true
+
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 

@@ -5,9 +5,10 @@ import Foundation
 /// Ctrl-C, and the other signals that ask a program to end, during a run: what isn't committed is
 /// undone first.
 final class EndingSignals: @unchecked Sendable {
-    // `@unchecked`: every access to `first` holds the lock.
+    // `@unchecked`: every access to `first` and `isOver` holds the lock.
     private let lock = NSLock()
     private var first: Int32?
+    private var isOver = false
     private var source: (any DispatchSourceRead)?
 
     /// The signal that came, if one did.
@@ -15,13 +16,21 @@ final class EndingSignals: @unchecked Sendable {
         lock.withLock { first }
     }
 
+    /// How long a run that was asked to end may go on before more is said about it.
+    private static let patience = DispatchTimeInterval.seconds(1)
+
     /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
-    /// this: a step that isn't SQL can't be interrupted.
+    /// this: neither a step that isn't SQL nor a single long function of SQLite's can be interrupted.
     ///
     /// A signal's handler writes into a pipe, so that none is lost before Dispatch reads from it.
     ///
-    /// - Parameter cancel: Asks for the end, at the first signal.
-    init(_ cancel: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - cancel: Asks for the end, at the first signal.
+    ///   - stillRunning: Is called with the signal if the run goes on for a second after that.
+    init(
+        _ cancel: @escaping @Sendable () -> Void,
+        stillRunning: @escaping @Sendable (_ signal: Int32) -> Void
+    ) {
         // Ignored is someone else's wish, such as nohup's, and so is a handler.
         let signals = [SIGINT, SIGTERM, SIGHUP].filter { number in
             var action = sigaction()
@@ -31,7 +40,7 @@ final class EndingSignals: @unchecked Sendable {
         var pipe: [Int32] = [-1, -1]
         guard !signals.isEmpty, ckeystore_pipe(&pipe) == 0 else { return }
         let (output, input) = (pipe[0], pipe[1])
-        guard ckeystore_catch_signals(input, signals, signals.count) == 0 else {
+        guard ckeystore_catch_first_signal(input, signals, signals.count) == 0 else {
             close(output)
             close(input)
             return
@@ -42,7 +51,12 @@ final class EndingSignals: @unchecked Sendable {
             guard read(output, &number, 1) == 1 else { return }
             lock.withLock { first = first ?? Int32(number) }
             cancel()
-            signal(Int32(number), SIG_DFL)
+            DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
+                [self, number] in
+                lock.withLock {
+                    if !isOver { stillRunning(Int32(number)) }
+                }
+            }
         }
         source.setCancelHandler {
             close(output)
@@ -53,6 +67,8 @@ final class EndingSignals: @unchecked Sendable {
     }
 
     func stop() {
+        // Waits for what is just being said.
+        lock.withLock { isOver = true }
         guard let source else { return }
         ckeystore_release_signals()
         source.cancel()

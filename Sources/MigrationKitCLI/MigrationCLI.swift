@@ -97,7 +97,8 @@ public enum MigrationCLI {
             style: Style(on: STDOUT_FILENO),
             reveal: { output.reveal($0) },
             showsProgress: StandardError.isTerminal,
-            endsOnSignals: true
+            endsOnSignals: true,
+            writesNotes: !words.contains("--json")
         )
         do {
             do {

@@ -31,7 +31,8 @@ final class RunProgress: Sendable {
     ) throws -> Result {
         try context.endingOnSignals(
             by: cancellation.cancel,
-            leaving: "What was not committed is undone. The next run goes on from there."
+            leaving: "What was not committed is undone. The next run goes on from there.",
+            atOnce: "What is not committed is undone when the database is opened next."
         ) {
             do {
                 return try run { options in

@@ -118,4 +118,27 @@ import Testing
         try end(process)
         try locker.release()
     }
+
+    /// SQLite asks between two instructions of its machine whether to go on, and a function is one.
+    @Test func aSecondControlCEndsWhatCannotBeInterruptedAndIsExplained() throws {
+        try tool.folder.write(
+            "migrations/0004_endless.sql",
+            """
+            -- migrate:up
+            CREATE TABLE found AS
+            SELECT instr(zeroblob(200000000), zeroblob(1000000) || x'01') AS place;
+            """.utf8
+        )
+        let process = try start()
+        #expect(process.wait(for: "applying 0004_endless (2 of 2)"))
+        process.type([3])
+        #expect(process.wait(for: "Ctrl-C again ends the process at once."))
+        #expect(process.wait(for: "What is not committed is undone"))
+        process.type([3])
+        let result = process.finish()
+        #expect(result.signal == SIGINT, "\(result)")
+        let status = try tool.onStore("status", "--json").json()
+        #expect(status["pending"] as? [String] == ["0004_endless"])
+        #expect(try tool.onStore("verify").status == 0)
+    }
 }

@@ -30,6 +30,10 @@ int ckeystore_forbid_dumps(void);
 /// signals are being caught already.
 int ckeystore_catch_signals(int descriptor, const int *signals, size_t count);
 
+// The same for the first signal that comes. From then on all of them do what they did before, so that
+// a second one ends the process even if nobody reads from the pipe.
+int ckeystore_catch_first_signal(int descriptor, const int *signals, size_t count);
+
 /// Puts the signals' earlier dispositions back.
 void ckeystore_release_signals(void);
 

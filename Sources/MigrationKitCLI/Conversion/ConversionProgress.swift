@@ -38,7 +38,9 @@ final class ConversionProgress: Sendable {
     ) throws -> Result {
         try context.endingOnSignals(
             by: cancellation.cancel,
-            leaving: "The database is as it was, and nothing is left of the new file."
+            leaving: "The database is as it was, and nothing is left of the new file.",
+            atOnce:
+                "The database stays as it is; the next run removes what is left of the new file."
         ) {
             try run(cancellation) { [self] in note($0) }
         }

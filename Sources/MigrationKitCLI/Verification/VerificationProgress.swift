@@ -26,7 +26,8 @@ final class VerificationProgress: Sendable {
     func watch(_ run: (VerificationOptions) throws -> [VerificationCheck]) throws {
         try context.endingOnSignals(
             by: cancellation.cancel,
-            leaving: "The checks up to then have changed nothing."
+            leaving: "The checks up to then have changed nothing.",
+            atOnce: "Nothing is lost by it."
         ) {
             _ = try run(
                 VerificationOptions(cancellation: cancellation, observer: { [self] in note($0) })
