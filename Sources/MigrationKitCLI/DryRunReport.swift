@@ -17,12 +17,12 @@ extension CommandContext {
         }
         output("Would apply \(preview.steps.summaryWithRows)")
         for object in preview.objects {
-            output("\(object.kind.rawValue.padded(to: 7)) \(object.type) \(object.name)")
+            output("\(object.kind.rawValue.padded(to: 7)) \(object.type) \(object.name.printable)")
         }
         let difference = lineDifference(from: preview.schemaBefore, to: preview.schemaAfter)
         if !difference.isEmpty {
             output("\nThe schema would change by:")
-            output(difference.joined(separator: "\n"))
+            output(difference.map(\.printable).joined(separator: "\n"))
         }
         output("\nVerified, and undone: nothing has changed.")
     }

@@ -130,7 +130,7 @@ extension [MigrationReport.Step] {
         // One long name is no reason to push all times out of sight.
         let width = Swift.min(map(\.identifier.count).max() ?? 0, 60)
         let lines = map {
-            "  \($0.identifier.padded(to: width))  \(rows($0))\(duration($0.seconds))"
+            "  \($0.identifier.printable.padded(to: width))  \(rows($0))\(duration($0.seconds))"
         }
         let count = "\(count) \(count == 1 ? "migration" : "migrations")"
         return (["\(count) in \(duration(total)):"] + lines).joined(separator: "\n")
@@ -141,7 +141,7 @@ extension MigrationReport {
     /// Where the database stands now.
     func closing(in runner: GRDBMigrationRunner) -> String {
         let latest = runner.migrationIdentifiers.last { !pending.contains($0) }
-        let state = latest.map { "The database is at \($0)" } ?? "No migration is applied"
+        let state = latest.map { "The database is at \($0.printable)" } ?? "No migration is applied"
         let rest = pending.isEmpty ? "nothing is pending" : "\(pending.count) pending"
         return "\(verified ? "Verified. " : "")\(state); \(rest)."
     }

@@ -40,6 +40,23 @@ import Testing
         }
     }
 
+    /// Escape, bell and carriage return, in the name of a file that somebody else has chosen.
+    @Test(arguments: [
+        "key check", "inspect", "status --migrations migrations", "verify", "history",
+        "backup --output $'c\\e\\a\\r.db'", "decrypt --yes --output $'d\\e\\a\\r.db'",
+    ])
+    func namesDoNothingToATerminal(_ command: String) throws {
+        let result = try run(
+            """
+            cp store.db $'a\\e]0;b\\a\\r.db'
+            tool \(command) --db-path $'a\\e]0;b\\a\\r.db' --raw-key --password-file password
+            """
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(!result.outputBytes.contains { $0 == 0x1b || $0 == 7 || $0 == 13 }, "\(result)")
+        #expect(!result.errorBytes.contains { $0 == 0x1b || $0 == 7 || $0 == 13 }, "\(result)")
+    }
+
     @Test(arguments: ["backup --output new.db", "decrypt --yes"])
     func aFileThatMayNotGrowIsAnErrorAndLeavesNothing(_ command: String) throws {
         _ = try tool.shell("CREATE TABLE blob AS SELECT randomblob(300000) AS a;")

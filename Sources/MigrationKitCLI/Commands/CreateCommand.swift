@@ -46,7 +46,7 @@ struct CreateCommand: ContextCommand {
             )
         }
         for file in created.files {
-            context.output("Created \(file)")
+            context.output("Created \(file.printable)")
         }
         let them = created.files.count == 1 ? "it" : "them"
         context.output("Write the SQL into \(them); 'plan' then shows what would run.")

@@ -54,13 +54,13 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         let applied = try store.runner.appliedMigrationIdentifiers(in: store.writer)
         for identifier in named where !applied.contains(identifier) {
-            context.output("Nothing to accept: \(identifier) is not applied.")
+            context.output("Nothing to accept: \(identifier.printable) is not applied.")
         }
         guard !repaired.isEmpty || !applied.isSuperset(of: named) else {
             return context.output("Nothing to accept: the text is the one that was applied.")
         }
         for identifier in repaired {
-            context.output("Accepted the new text of \(identifier)")
+            context.output("Accepted the new text of \(identifier.printable)")
         }
     }
 

@@ -75,7 +75,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         if json {
             return try context.printJSON(Document(format: format, output: output))
         }
-        context.output("Schema snapshot written to \(output)")
+        context.output("Schema snapshot written to \(output.printable)")
     }
 
     // MARK: - Comparing
@@ -103,7 +103,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
                 )
             )
         } else {
-            context.output(matches ? "\(path) is what the migrations give." : difference)
+            context.output(matches ? "\(path.printable) is what the migrations give." : difference)
         }
         guard matches else {
             throw SchemaCommandError.differs(path: path, command: command)

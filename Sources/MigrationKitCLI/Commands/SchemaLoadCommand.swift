@@ -77,7 +77,10 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
                 RecordedDocument(database: store.path, recorded: recorded, pending: pending)
             )
         }
-        context.output("Made \(store.path ?? "the database") from \(dump.path), and verified it.")
+        context.output(
+            "Made \((store.path ?? "the database").printable) from \(dump.path.printable), "
+                + "and verified it."
+        )
         context.output(recorded.baselineSummary)
         context.output(pending.pendingSummary)
     }

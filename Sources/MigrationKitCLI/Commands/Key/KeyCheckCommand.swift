@@ -40,7 +40,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
             )
             return try context.printJSON(document)
         }
-        context.output("The key opens \(path).")
+        context.output("The key opens \(path.printable).")
         context.output("Settings: SQLCipher \(settings.compatibility).")
         context.output("  \(settings)")
         if settings.compatibility < CipherSettings.current.compatibility {
