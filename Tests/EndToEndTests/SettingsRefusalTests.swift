@@ -199,12 +199,14 @@ import Testing
     }
 
     @Test func fileThatOthersMayWriteCountsOnlyWhereItIsNamed() throws {
-        try here.write("db-path = 'notes.db'", mode: 0o666)
-        try expectRefusal(77, "settingsOfAnother")
-        #expect(
-            try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
-        )
-        try here.write("db-path = 'notes.db'", mode: 0o664)
+        for mode: mode_t in [0o666, 0o664, 0o602] {
+            try here.write("db-path = 'notes.db'", mode: mode)
+            try expectRefusal(77, "settingsOfAnother")
+            #expect(
+                try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
+            )
+        }
+        try here.write("db-path = 'notes.db'", mode: 0o644)
         #expect(try here.setting("db-path").value == "notes.db")
     }
 

@@ -20,8 +20,9 @@ extension SettingsFile {
 
     /// Reads the file of the working folder, if there is one.
     ///
-    /// Nobody has named it, so it must be the user's own, or root's: who unpacks an archive into a
-    /// shared folder doesn't say on which database others run what.
+    /// Nobody has named it, so it must be the user's own, or root's, and nobody else's to write,
+    /// their group's neither: who writes into a shared folder doesn't say on which database others
+    /// run what.
     ///
     /// - Throws: ``SettingsFileError``.
     static func found(home: String?, keys: [SettingsKey]) throws -> SettingsFile? {
@@ -41,7 +42,8 @@ extension SettingsFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw SettingsFileError.notAFile(path: defaultName)
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & S_IWOTH == 0
+        guard status.st_uid == geteuid() || status.st_uid == 0,
+            status.st_mode & (S_IWGRP | S_IWOTH) == 0
         else { throw SettingsFileError.ofAnother(path: defaultName) }
         return try read(descriptor, defaultName, home: home, keys: keys)
     }

@@ -88,7 +88,7 @@ extension SettingsFileError: LocalizedError {
             "Check whether it is the file that you mean."
         case .ofAnother(let path):
             """
-            It belongs to another user, or others may write it (chmod o-w), and it says which \
+            It belongs to another user, or others may write it (chmod go-w), and it says which \
             database is changed. If you trust it, name it: --config \(path). Without any settings: \
             --config /dev/null.
             """
