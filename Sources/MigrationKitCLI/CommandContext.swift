@@ -50,13 +50,16 @@ struct CommandContext: Sendable {
 
     /// Opens the database that the options name.
     ///
-    /// - Parameter relocate: Gives the path that is opened in place of the one that was named.
+    /// - Parameters:
+    ///   - forReading: Whether a database that can't be written will do.
+    ///   - relocate: Gives the path that is opened in place of the one that was named.
     /// - Returns: The database, and the path that was named.
     func open(
         _ options: KeyedDatabaseOptions,
-        createsFile: Bool,
+        createsFile: Bool = false,
         isPlaintext: Bool,
-        lockTimeout: TimeInterval?,
+        lockTimeout: TimeInterval? = nil,
+        forReading: Bool = false,
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?) {
         warn(about: options.secret)
@@ -68,6 +71,7 @@ struct CommandContext: Sendable {
         if let lockTimeout {
             resolved.busyTimeout = lockTimeout
         }
+        resolved.opensForReading = forReading
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath

@@ -273,6 +273,7 @@ extension MigrationCLIError: Classified {
         case .ambiguousMigration: ("ambiguousMigration", 64)
         case .needsConfirmation: ("needsConfirmation", 64)
         case .adoptionWithoutFolder: ("adoptionWithoutFolder", 64)
+        case .cannotTryOut: ("readOnly", 77)
         case .pending: ("pending", 3)
         case .cannotWrite: ("cannotWrite", 73)
         }

@@ -45,6 +45,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// Another tool's table tells of files, and the program has no folder of them.
     case adoptionWithoutFolder
 
+    /// Something is pending in a database that can't be written, and a dry run writes and undoes it.
+    case cannotTryOut(path: String)
+
     /// Migrations are pending, and it was asked for to be told so by the exit code.
     case pending([String])
 
@@ -82,6 +85,8 @@ extension MigrationCLIError: LocalizedError {
             "there is no terminal to ask whether \(deed)"
         case .adoptionWithoutFolder:
             "this program has no folder of migrations that another tool may have applied"
+        case .cannotTryOut(let path):
+            "a dry run can't be made on \(path), which can't be written"
         case .pending(let identifiers):
             "\(identifiers.count) \(identifiers.count == 1 ? "migration is" : "migrations are") pending"
         case .cannotWrite(let path, let reason):
@@ -133,6 +138,11 @@ extension MigrationCLIError: LocalizedError {
             Name it in full, or up to where they differ:
               \(candidates.prefix(5).joined(separator: "\n  "))
             """ + (candidates.count > 5 ? "\n  …" : "")
+        case .cannotTryOut:
+            """
+            It runs what is pending and undoes it. 'plan' shows what that is. To try it out, copy \
+            the database to where it can be written ('backup').
+            """
         case .needsConfirmation:
             "If that is what you want, say --yes."
         case .adoptionWithoutFolder:

@@ -107,12 +107,13 @@ public struct MigrationCLIHost: Sendable {
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        let opening = EncryptedDatabase.Options(
+        var opening = EncryptedDatabase.Options(
             createsFile: options.createsFile,
             cipher: options.cipher,
             busyTimeout: options.busyTimeout
         )
-        return try options.open { key in
+        opening.readsIfUnwritable = options.opensForReading
+        return try options.open { [opening] key in
             guard let key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
             }

@@ -51,6 +51,11 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// How long to wait, in seconds, where another process has locked the database.
     public var busyTimeout: TimeInterval
 
+    /// Whether a database that can't be written, for its mode or its medium, may be opened for
+    /// reading only. The commands that change nothing ask for it; a host that opens its database
+    /// itself may leave it out.
+    public var opensForReading: Bool
+
     /// Creates options.
     ///
     /// - Parameters:
@@ -67,6 +72,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - allowsPrompt: Whether a question may be shown to unlock the Secret Service.
     ///   - cipher: How the file is encrypted.
     ///   - busyTimeout: How long to wait, in seconds, where another process has locked the database.
+    ///   - opensForReading: Whether a database that can't be written may be opened for reading only.
     public init(
         dbPath: String? = nil,
         password: String? = nil,
@@ -80,7 +86,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         keychainTimeout: Duration = .seconds(30),
         allowsPrompt: Bool = true,
         cipher: CipherSettings = .current,
-        busyTimeout: TimeInterval = 5
+        busyTimeout: TimeInterval = 5,
+        opensForReading: Bool = false
     ) {
         self.dbPath = dbPath
         self.password = password
@@ -95,6 +102,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.allowsPrompt = allowsPrompt
         self.cipher = cipher
         self.busyTimeout = busyTimeout
+        self.opensForReading = opensForReading
     }
 
     /// Where the key comes from; `nil` where nothing says it.

@@ -22,6 +22,7 @@ extension StoreCommand {
     ///
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
+    ///   - forReading: Whether a database that can't be written will do.
     ///   - run: The options of a command that runs migrations, which waits longer for another
     ///     process that has the database for itself.
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
@@ -31,6 +32,7 @@ extension StoreCommand {
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
+        forReading: Bool = false,
         run: RunOptions? = nil,
         allowsOutOfOrder: Bool? = nil,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
@@ -43,6 +45,7 @@ extension StoreCommand {
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption,
             lockTimeout: run?.lockTimeout(in: context),
+            forReading: forReading,
             relocate: relocate
         )
         return OpenStore(
@@ -83,7 +86,7 @@ struct OpenStore {
         guard let notes = folder?.notes, !notes.isEmpty else { return }
         let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
         for note in notes where pending.contains(note.identifier) {
-            context.errorOutput("note: \(note)")
+            context.errorOutput("note: \(note)".printable)
         }
     }
 }

@@ -99,6 +99,15 @@ extension ForwardRun {
 
     private func tryOut() throws -> MigrationPreview {
         let before = try writer.writeWithoutTransaction(SchemaObjects.init)
+        // What does nothing needs no lock, which a database on a read-only medium has no room for.
+        guard try runner.integration.bootstrapSchema != nil || !plan().isEmpty else {
+            return MigrationPreview(
+                steps: [],
+                schemaBefore: before.sql,
+                schemaAfter: before.sql,
+                objects: []
+            )
+        }
         var after = before
         var steps: [MigrationReport.Step] = []
         try MigrationLock.hold(for: writer, options: options) {

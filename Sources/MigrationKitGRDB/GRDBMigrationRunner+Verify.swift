@@ -124,11 +124,13 @@ extension GRDBMigrationRunner {
         defer { foreignKeys?.stop() }
         try monitor.check("quick_check") {
             isSound = try isSoundWhileStill(writer, monitor)
-            guard !isSound else { return VerificationOutcome() }
+            guard !isSound else {
+                return VerificationOutcome(note: Self.constraintsNote(of: writer))
+            }
             foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
             return try monitor.reading(writer, withConstraints: true) { db in
                 try GRDBMigrationVerifier.verifyStructure(in: db)
-                return VerificationOutcome()
+                return VerificationOutcome(note: Self.constraintsNote(of: writer))
             }
         }
         try monitor.check("foreign_key_check") {
@@ -141,6 +143,12 @@ extension GRDBMigrationRunner {
             }
             return try monitor.reading(writer, GRDBMigrationVerifier.foreignKeys)
         }
+    }
+
+    /// SQLite doesn't even read the CHECK constraints of a database that it can't write.
+    private static func constraintsNote(of writer: any DatabaseWriter) -> String? {
+        writer.configuration.readonly
+            ? "without CHECK constraints: the database can't be written" : nil
     }
 
     /// Whether a database passes both checks on two further connections, while the writer's own sees

@@ -11,6 +11,8 @@ final class ConnectionSetup: Sendable {
     let options: EncryptedDatabase.Options
     /// Whether the write-ahead log stays as it is when the last connection is closed.
     private let keepsLog: Bool
+    /// The file where it is read as it lies there.
+    private let unwritable: UnwritableFile?
 
     private let hostThrew = Atomic(false)
 
@@ -21,10 +23,16 @@ final class ConnectionSetup: Sendable {
         weak var pages: AuthenticPages?
     }
 
-    init(key: DatabaseKey?, options: EncryptedDatabase.Options, keepsLog: Bool = false) {
+    init(
+        key: DatabaseKey?,
+        options: EncryptedDatabase.Options,
+        keepsLog: Bool = false,
+        unwritable: UnwritableFile? = nil
+    ) {
         self.key = key
         self.options = options
-        self.keepsLog = keepsLog
+        self.keepsLog = keepsLog || unwritable != nil
+        self.unwritable = unwritable
     }
 
     /// Whether the host's own preparation threw, whose errors are not ours to explain.
@@ -48,7 +56,10 @@ final class ConnectionSetup: Sendable {
     func prepare(_ db: Database) throws {
         // A connection that fails to open a damaged file doesn't touch it when it is closed.
         db.setCheckpointOnClose(false)
-        if let key, key.form == .rawKey, let path = db.filePath, StillFile.path == path {
+        let readsLog = unwritable?.usesLog ?? true
+        if let key, key.form == .rawKey, let path = db.filePath,
+            StillFile.path == path || !readsLog
+        {
             let pages = authenticPages.withLock { weak in
                 let pages = weak.pages ?? AuthenticPages()
                 weak.pages = pages
@@ -58,16 +69,20 @@ final class ConnectionSetup: Sendable {
                 db.sqliteConnection,
                 key: key,
                 cipher: options.cipher,
-                authenticPages: pages
+                authenticPages: pages,
+                isUnchanged: unwritable.map { file in { file.isUnchanged } }
             )
-        } else if let key {
-            try db.proveSQLCipher()
-            try db.setKey(key)
-            try db.setCipher(options.cipher)
+        } else {
+            try unwritable?.prepare(db.sqliteConnection)
+            if let key {
+                try db.proveSQLCipher()
+                try db.setKey(key)
+                try db.setCipher(options.cipher)
+            }
         }
         // Temporary tables and sorter data never reach the disk, where they would be in the clear.
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
-        if options.isExclusive {
+        if options.isExclusive || unwritable?.usesLog == true {
             // Before the first read: a write-ahead log is then opened without shared memory, for
             // which SQLite has to be alone. <https://www.sqlite.org/wal.html#noshm>
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")

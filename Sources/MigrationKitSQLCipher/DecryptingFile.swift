@@ -14,6 +14,7 @@ final class DecryptingFile {
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
     private let authenticPages: AuthenticPages
+    private let isUnchanged: (() -> Bool)?
     private var methods: FileMethods?
 
     /// Lets a connection read its file so, before it has read anything. This ends with the
@@ -22,11 +23,13 @@ final class DecryptingFile {
     /// - Parameters:
     ///   - key: A raw key.
     ///   - authenticPages: Those of all connections that have the key.
+    ///   - isUnchanged: Whether nobody has written the file meanwhile; `nil` where nobody can.
     static func decrypt(
         _ connection: OpaquePointer?,
         key: DatabaseKey,
         cipher: CipherSettings,
-        authenticPages: AuthenticPages
+        authenticPages: AuthenticPages,
+        isUnchanged: (() -> Bool)? = nil
     ) throws {
         var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
         try salt.withUnsafeMutableBytes { try MainFile(of: connection).read(into: $0, at: 0) }
@@ -34,7 +37,8 @@ final class DecryptingFile {
             pageSize: cipher.pageSize,
             cipher: try PageCipher(key: key, cipher: cipher),
             authentication: try PageAuthentication(key: key, salt: salt, cipher: cipher),
-            authenticPages: authenticPages
+            authenticPages: authenticPages,
+            isUnchanged: isUnchanged
         )
         // When it opened the file, SQLite took encrypted bytes for the size of a page.
         let pragma = "PRAGMA main.page_size = \(cipher.pageSize)"
@@ -47,8 +51,10 @@ final class DecryptingFile {
         pageSize: Int,
         cipher: PageCipher,
         authentication: PageAuthentication?,
-        authenticPages: AuthenticPages
+        authenticPages: AuthenticPages,
+        isUnchanged: (() -> Bool)?
     ) {
+        self.isUnchanged = isUnchanged
         self.pageSize = pageSize
         self.cipher = cipher
         self.authentication = authentication
@@ -105,6 +111,7 @@ final class DecryptingFile {
     private func readPage(_ number: Int, into page: UnsafeMutableRawBufferPointer) -> Int32 {
         guard let methods else { return SQLITE_MISUSE }
         let code = methods.read(page, at: (number - 1) * pageSize)
+        if isUnchanged?() == false { return SQLITE_BUSY }
         // Nothing is there, which SQLite takes for zeros. What is less than a page proves nothing.
         if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }
         guard code == SQLITE_OK else { return code }

@@ -14,6 +14,10 @@ extension EncryptedDatabase {
         /// when it is closed; the next one that writes does.
         public var isReadOnly: Bool
 
+        /// Whether a file that can't be written, for its mode or its medium, is opened for reading
+        /// instead of refused. Nothing is left beside it then, in WAL mode either.
+        package var readsIfUnwritable = false
+
         /// How the file is encrypted, and a new one is to be. Without meaning for a plaintext one.
         public var cipher: CipherSettings
 

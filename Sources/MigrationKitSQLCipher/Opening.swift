@@ -6,17 +6,28 @@ struct Opening {
     private let file: DatabaseFile
     private let key: DatabaseKey?
     private let options: EncryptedDatabase.Options
+    /// The file where it is read as it lies there.
+    private let unwritable: UnwritableFile?
 
-    init(path: String, key: DatabaseKey?, options: EncryptedDatabase.Options) {
+    init(
+        path: String,
+        key: DatabaseKey?,
+        options: EncryptedDatabase.Options,
+        unwritable: UnwritableFile? = nil
+    ) {
         file = DatabaseFile(path)
         self.key = key
         self.options = options
+        self.unwritable = unwritable
     }
 
     /// Opens the database with `connect`, which gets the absolute path and the configuration.
     func run<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
+        if options.readsIfUnwritable, try (file.size() ?? 0) > 1, file.isUnwritable {
+            return try read(connect)
+        }
         let isNew = try createIfMissing()
         do {
             try file.checkAccess(forWriting: !options.isReadOnly)
@@ -32,6 +43,24 @@ struct Opening {
             }
             throw error
         }
+    }
+
+    /// Opens a file that can't be written for reading, and leaves nothing beside it.
+    private func read<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
+        var options = options
+        (options.isReadOnly, options.readsIfUnwritable) = (true, false)
+        if file.isReadableBesideOthers {
+            do {
+                return try Opening(path: file.path, key: key, options: options).run(connect)
+            } catch EncryptedDatabaseError.readOnlyFolder {
+                // The shared memory can't be read, or is gone.
+            }
+        }
+        let unwritable = try UnwritableFile(file, timeout: options.busyTimeout)
+        return try Opening(path: file.path, key: key, options: options, unwritable: unwritable)
+            .run(connect)
     }
 
     private func createIfMissing() throws -> Bool {
@@ -90,8 +119,9 @@ struct Opening {
             return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
         let derivedKey = try inspection.derive(key, made)
-        // With a journal, opening for writing changes the file before the key is proven.
-        if file.hasJournal && !inspection.opens(with: derivedKey)
+        // With a journal, opening for writing changes the file before the key is proven. What is
+        // read as it lies there takes a wrong key for damage.
+        if (file.hasJournal || unwritable != nil) && !inspection.opens(with: derivedKey)
             || !inspection.hasHeader(with: derivedKey)
         {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
@@ -111,7 +141,8 @@ struct Opening {
         let setup = ConnectionSetup(
             key: key,
             options: options,
-            keepsLog: (try? file.checkLog()) == nil
+            keepsLog: (try? file.checkLog()) == nil,
+            unwritable: unwritable
         )
         let writer: Writer
         do {

@@ -28,9 +28,8 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
         context.settingsSource.use(migrations.config)
         let (writer, path) = try context.open(
             database,
-            createsFile: false,
             isPlaintext: encryption.noEncryption,
-            lockTimeout: nil
+            forReading: true
         )
         let entries = try GRDBMigrationRunner.history(in: writer)
         if json {

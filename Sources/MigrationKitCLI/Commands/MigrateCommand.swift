@@ -80,6 +80,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         let store = try openStore(
             in: context,
             createsFile: !dryRun && adopt == nil,
+            forReading: dryRun,
             run: run,
             allowsOutOfOrder: range.allowOutOfOrder
         ) { target = try range.target(in: $0) }
@@ -102,6 +103,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }
         if !json { try store.tellNotes(to: context) }
         if dryRun {
+            if writer.configuration.readonly, let path = store.path,
+                try hasWork(on: store, upTo: target)
+            {
+                throw MigrationCLIError.cannotTryOut(path: path)
+            }
             return try context.reportDryRun(on: store, json: json) { watched in
                 try runner.dryRun(
                     in: writer,

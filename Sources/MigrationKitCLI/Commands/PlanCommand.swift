@@ -33,7 +33,11 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         var target: String?
-        let store = try openStore(in: context, allowsOutOfOrder: range.allowOutOfOrder) {
+        let store = try openStore(
+            in: context,
+            forReading: true,
+            allowsOutOfOrder: range.allowOutOfOrder
+        ) {
             target = try range.target(in: $0)
         }
         let steps = try store.runner.plannedSteps(

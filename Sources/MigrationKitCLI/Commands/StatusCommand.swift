@@ -32,7 +32,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         if showSettings { return try context.showSettings(of: self, json: json) }
-        let store = try openStore(in: context)
+        let store = try openStore(in: context, forReading: true)
         let report = try StatusReport(of: store)
         if json {
             try context.printJSON(report.document)

@@ -64,7 +64,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     return try verification.run()
                 }
             } else {
-                let opened = try openStore(in: context)
+                let opened = try openStore(in: context, forReading: true)
                 try progress.watch { options in
                     try opened.runner.verificationChecks(
                         in: opened.writer,
@@ -113,19 +113,22 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
         let loaded = try loadedMigrations(in: context)
         context.warn(about: database.secret)
-        let options = try database.resolved(in: context, isPlaintext: encryption.noEncryption)
+        var options = try database.resolved(in: context, isPlaintext: encryption.noEncryption)
+        options.opensForReading = true
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
         if case .folder = context.host.migrations {
             defer { context.release(options.keySource) }
             let key = try options.key()
             let required = try context.settings()?.requiredIndexes ?? []
+            var opening = EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
+            opening.readsIfUnwritable = true
             var verification = DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
                 runner: loaded?.runner,
                 requiredIndexes: (loaded == nil ? required : []) + requiredIndexes,
-                opening: EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
+                opening: opening
             )
             verification.ledgerNote =
                 "not compared with migrations: none are named, and there is no folder "
@@ -139,7 +142,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             form: options.isPlaintext ? .plaintext() : nil,
             runner: loaded?.runner,
             requiredIndexes: requiredIndexes,
-            open: {
+            open: { [options] in
                 defer { context.release(options.keySource) }
                 return try openWriter(options)
             }

@@ -28,6 +28,9 @@ import MigrationKitGRDB
 /// Nothing is changed, but for the log that is moved into the database, as closing it does anyway;
 /// a damaged log stays as it is, and nothing is left beside it. Where nobody else has a database
 /// with such a log open, it is kept from others meanwhile.
+///
+/// Of a database that can't be written, for its mode or its medium, the tool checks what can be
+/// checked by reading.
 public struct DatabaseVerification: Sendable {
     let path: String
     let form: DatabaseForm?

@@ -37,7 +37,13 @@ struct VerificationRun {
             if !log.ok {
                 writer.writeWithoutTransaction { $0.setCheckpointOnClose(false) }
             }
-            if report.kind != .plaintext { try checkPages(of: writer, keepsLog: !log.ok) }
+            if report.kind == .plaintext {
+                // There are no HMACs.
+            } else if writer.configuration.readonly {
+                try checkPagesOfUnwritable()
+            } else {
+                try checkPages(of: writer, keepsLog: !log.ok)
+            }
             let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
             try runner.runChecks(
                 in: writer,
@@ -208,12 +214,30 @@ struct VerificationRun {
                     break
                 }
             }
-            if outcome.count > 0 {
-                outcome.detail =
-                    "\(outcome.count) \(outcome.count == 1 ? "page is" : "pages are") damaged"
-            }
+            note(pages: outcome.count, in: &outcome)
             return outcome
         }
+    }
+
+    /// Checks the pages of a file that is read as it lies there, on a connection of its own.
+    private func checkPagesOfUnwritable() throws {
+        try monitor.check("cipher_integrity_check") {
+            guard verification.form?.key != nil else {
+                return VerificationOutcome(note: "not checked: the database can't be written")
+            }
+            var outcome = VerificationOutcome(
+                note: "of the file alone: the database can't be written"
+            )
+            let report = try inspect(checksPages: true)
+            for page in report.damage?.pages ?? [] { outcome.add(.damagedPage(page)) }
+            note(pages: outcome.count, in: &outcome)
+            return outcome
+        }
+    }
+
+    private func note(pages count: Int, in outcome: inout VerificationOutcome) {
+        guard count > 0 else { return }
+        outcome.detail = "\(count) \(count == 1 ? "page is" : "pages are") damaged"
     }
 
     /// Moves the log into the database, as far as others let it.
