@@ -7,6 +7,9 @@ extension Database {
     ///
     /// - Parameters:
     ///   - count: How many instructions of SQLite's virtual machine are between two calls.
+    ///   - atStatements: Whether there is a call at every statement that changes something, too.
+    ///     SQLite counts the instructions of each statement anew, so thousands of short ones may
+    ///     never reach `count`.
     ///   - continues: Is called on the thread of the database, and must not use it. Whether the
     ///     statement is to go on.
     ///   - body: Runs the SQL.
@@ -15,35 +18,75 @@ extension Database {
     ///   why it was.
     package func withProgressHandler<Value>(
         every count: Int32,
+        atStatements: Bool = false,
         _ continues: () -> Bool,
         _ body: () throws -> Value
     ) throws -> Value {
         try withoutActuallyEscaping(continues) { escaping in
-            let handler = ProgressHandler(escaping)
-            sqlite3_progress_handler(
-                sqliteConnection,
-                count,
-                { context in
-                    guard let context else { return 0 }
-                    let handler = Unmanaged<ProgressHandler>.fromOpaque(context)
-                        .takeUnretainedValue()
-                    return handler.continues() ? 0 : 1
-                },
-                Unmanaged.passUnretained(handler).toOpaque()
-            )
+            let handler = ProgressHandler(on: self, every: count, escaping)
+            handler.start(every: count)
+            if atStatements { add(transactionObserver: handler) }
             defer {
+                if atStatements { remove(transactionObserver: handler) }
                 sqlite3_progress_handler(sqliteConnection, 0, nil, nil)
-                withExtendedLifetime(handler) {}
             }
             return try body()
         }
     }
 }
 
-private final class ProgressHandler {
-    let continues: () -> Bool
+/// GRDB asks its observers before every statement that changes a table.
+private final class ProgressHandler: TransactionObserver {
+    private unowned let db: Database
+    private let count: Int32
+    private let continues: () -> Bool
+    private var interruptsNext = false
+    private var instructions: Int32?
 
-    init(_ continues: @escaping () -> Bool) {
+    init(on db: Database, every count: Int32, _ continues: @escaping () -> Bool) {
+        self.db = db
+        self.count = count
         self.continues = continues
     }
+
+    func start(every count: Int32) {
+        sqlite3_progress_handler(
+            db.sqliteConnection,
+            count,
+            { context in
+                guard let context else { return 0 }
+                let handler = Unmanaged<ProgressHandler>.fromOpaque(context).takeUnretainedValue()
+                return handler.isInterrupted() ? 1 : 0
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        // This can't throw, but SQLite can interrupt the statement at its first instruction.
+        if !continues(), !interruptsNext {
+            interruptsNext = true
+            instructions = 0
+            start(every: 1)
+        }
+        return false
+    }
+
+    private func isInterrupted() -> Bool {
+        if interruptsNext {
+            // That statement only: what cleans up after it must run.
+            interruptsNext = false
+            return true
+        }
+        // SQLite doesn't let its handler be changed from within.
+        if let counted = instructions {
+            instructions = (counted + 1) % count
+            guard counted + 1 == count else { return false }
+        }
+        return !continues()
+    }
+
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) {}
+    func databaseDidRollback(_ db: Database) {}
 }

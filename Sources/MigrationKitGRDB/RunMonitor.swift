@@ -26,6 +26,9 @@ final class RunMonitor: @unchecked Sendable {
     private var running: Running?
     private var finished: [MigrationReport.Step] = []
 
+    /// Only the thread of the database uses it.
+    private var ticks = 0
+
     init(direction: MigrationEvent.Direction, options: MigrationOptions) {
         self.direction = direction
         self.options = options
@@ -136,18 +139,26 @@ final class RunMonitor: @unchecked Sendable {
         }
     }
 
-    // MARK: - In the Middle of a Statement
+    // MARK: - At and Within Statements
 
-    /// Runs a block that gives signs of life, and can be interrupted, in the middle of a statement.
+    /// Runs a block that gives signs of life, and can be interrupted, at every statement and in the
+    /// middle of a long one.
     func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
         guard options.observer != nil || options.cancellation != nil else { return try block() }
         do {
-            return try db.withProgressHandler(every: 20_000, continues, block)
+            return try db.withProgressHandler(every: 1_000, atStatements: true, tick, block)
         } catch {
             // What the interrupted statement throws says nothing about why it was.
             try checkCancellation()
             throw error
         }
+    }
+
+    /// A statement begins, or a long one has made a thousand steps. The clock and the cancellation
+    /// are looked at now and then, so that short statements cost nothing more.
+    private func tick() -> Bool {
+        ticks &+= 1
+        return ticks % 16 != 0 || continues()
     }
 
     private func continues() -> Bool {

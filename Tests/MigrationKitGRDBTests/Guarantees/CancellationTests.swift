@@ -205,6 +205,116 @@ import Testing
         )
     }
 
+    // MARK: - Short Statements
+
+    /// A step of many statements, each far too short for SQLite's progress handler, which asks for
+    /// its own end early on.
+    private func shortStatements(
+        _ cancellation: MigrationCancellation,
+        _ executed: Recorder<Int>,
+        usesTransaction: Bool
+    ) -> MigrationStep<Database> {
+        MigrationStep(
+            identifier: "0004_short",
+            sourceFile: "",
+            usesTransaction: usesTransaction,
+            apply: { try Self.insertRows(in: $0, cancellation, executed) },
+            rollback: { try Self.insertRows(in: $0, cancellation, executed) }
+        )
+    }
+
+    private static func insertRows(
+        in db: Database,
+        _ cancellation: MigrationCancellation,
+        _ executed: Recorder<Int>
+    ) throws {
+        for number in 1...5_000 {
+            try db.execute(sql: "INSERT INTO item (name) VALUES ('\(number)')")
+            if number == 100 { cancellation.cancel() }
+            executed.append(number)
+        }
+    }
+
+    @Test(arguments: [true, false], [MigrationTransaction.perStep, .allOrNothing])
+    func shortStatementsAreInterruptedAsWell(
+        usesTransaction: Bool,
+        _ transaction: MigrationTransaction
+    ) throws {
+        guard usesTransaction || transaction == .perStep else { return }
+        let writer = try prepared(.queue)
+        let before = try Everything(of: writer)
+        let cancellation = MigrationCancellation()
+        let executed = Recorder<Int>()
+        let step = shortStatements(cancellation, executed, usesTransaction: usesTransaction)
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [step])
+        let options = MigrationOptions(transaction: transaction, cancellation: cancellation)
+        #expect(throws: CancellationError.self) {
+            try runner.migrate(in: writer, options: options)
+        }
+        #expect(executed.values.count < 150)
+        if usesTransaction { #expect(try Everything(of: writer) == before) }
+        // Nothing is interrupted any more.
+        try writer.write { db in
+            for _ in 0..<100 { try db.execute(sql: "INSERT INTO item (name) VALUES ('x')") }
+        }
+    }
+
+    @Test func shortStatementsOfARollbackAreInterruptedAsWell() throws {
+        let writer = try prepared(.queue)
+        let cancellation = MigrationCancellation()
+        let executed = Recorder<Int>()
+        let step = shortStatements(cancellation, executed, usesTransaction: true)
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [step])
+        try runner.baselineAlready(step, in: writer)
+        #expect(throws: CancellationError.self) {
+            try runner.rollbackLastMigration(in: writer, options: .init(cancellation: cancellation))
+        }
+        #expect(executed.values.count < 150)
+        #expect(try runner.pendingMigrationIdentifiers(in: writer).isEmpty)
+    }
+
+    @Test func aStepThatGoesOnAfterItsErrorsIsEndedAllTheSame() throws {
+        let writer = try prepared(.queue)
+        let before = try Everything(of: writer)
+        let cancellation = MigrationCancellation()
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [
+                MigrationStep(identifier: "0004_stubborn", sourceFile: "") { db in
+                    cancellation.cancel()
+                    for number in 1...1000 {
+                        try? db.execute(sql: "INSERT INTO item (name) VALUES ('\(number)')")
+                    }
+                }
+            ]
+        )
+        #expect(throws: CancellationError.self) {
+            try runner.migrate(in: writer, options: .init(cancellation: cancellation))
+        }
+        #expect(try Everything(of: writer) == before)
+    }
+
+    @Test func shortStatementsGiveSignsOfLife() throws {
+        let writer = try prepared(.queue)
+        let signs = Recorder<MigrationEvent>()
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [
+                MigrationStep(identifier: "0004_short", sourceFile: "") { db in
+                    let start = ContinuousClock.now
+                    while signs.values.isEmpty, .now - start < .seconds(20) {
+                        try db.execute(sql: "INSERT INTO item (name) VALUES ('a')")
+                    }
+                }
+            ]
+        )
+        try runner.migrate(
+            in: writer,
+            options: .init(observer: { event in
+                if case .stepContinues = event { signs.append(event) }
+            })
+        )
+        #expect(!signs.values.isEmpty)
+    }
+
     @Test func runThatWaitsForAnotherProcessIsEnded() async throws {
         let writer = try prepared(.queue)
         let runner = try GRDBMigrationRunner(
@@ -266,6 +376,21 @@ import Testing
         )
         await #expect(throws: MigrationKitError.unknownMigrationTarget("x")) {
             try await runner.asyncMigrate(in: writer, upTo: "x")
+        }
+    }
+}
+
+extension GRDBMigrationRunner {
+    /// Records a step as applied that never ran.
+    fileprivate func baselineAlready(
+        _ step: MigrationStep<Database>,
+        in writer: any DatabaseWriter
+    ) throws {
+        try writer.write { db in
+            try db.execute(
+                sql: "INSERT INTO grdb_migrations VALUES (?)",
+                arguments: [step.identifier]
+            )
         }
     }
 }
