@@ -16,6 +16,9 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// A `PRAGMA` that changes where temporary data goes.
     case temporaryStoragePragma
 
+    /// A `PRAGMA` that takes the journal away, or keeps commits from reaching the disk.
+    case durabilityPragma
+
     /// What it is called in a message.
     var name: String {
         switch self {
@@ -24,6 +27,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .vacuum: "VACUUM"
         case .encryptionPragma: "a PRAGMA about the key or the encryption"
         case .temporaryStoragePragma: "a PRAGMA about temporary storage"
+        case .durabilityPragma: "a PRAGMA that gives up the journal or its synchronization"
         }
     }
 
@@ -40,6 +44,8 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
             "how a database is encrypted is for whoever opens it to say"
         case .temporaryStoragePragma:
             "temporary data of an encrypted database stays in memory"
+        case .durabilityPragma:
+            "a migration that fails or is cut off could not be undone"
         }
     }
 
@@ -57,6 +63,9 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
             "Remove it. A key written in a file is no secret any more: change it if it was real."
         case .temporaryStoragePragma:
             "Remove it."
+        case .durabilityPragma:
+            "Remove it. WAL, DELETE, TRUNCATE and PERSIST are safe journal modes; NORMAL, FULL and "
+                + "EXTRA are safe levels of synchronization."
         }
     }
 
@@ -88,14 +97,17 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
             self = .encryptionPragma
         case "TEMP_STORE" where pragma.isChange, "TEMP_STORE_DIRECTORY" where pragma.isChange:
             self = .temporaryStoragePragma
+        case "JOURNAL_MODE" where pragma.isChange && !pragma.keepsJournal,
+            "SYNCHRONOUS" where pragma.isChange && !pragma.keepsSynchronizing:
+            self = .durabilityPragma
         default:
             return nil
         }
     }
 
     /// How many tokens of a statement it takes to judge it:
-    /// `EXPLAIN QUERY PLAN PRAGMA schema . name =`.
-    static let length = 8
+    /// `EXPLAIN QUERY PLAN PRAGMA schema . name = value`.
+    static let length = 9
 
     /// Some pragmas act while they are compiled, so EXPLAIN doesn't make them harmless:
     /// <https://www.sqlite.org/pragma.html>
@@ -112,6 +124,8 @@ struct Pragma {
     let name: String
     /// Whether it is given a value.
     let isChange: Bool
+    /// The value's first token in upper case, if it is given one.
+    private let value: String
 
     /// - Parameter words: The statement's first tokens in upper case and without quotes.
     init?(words: some Sequence<String>) {
@@ -121,5 +135,17 @@ struct Pragma {
         guard let name = words.popFirst() else { return nil }
         self.name = name
         isChange = ["=", "("].contains(words.first)
+        value = words.dropFirst().first ?? ""
+    }
+
+    /// SQLite takes the beginning of a mode's name for the mode, and ignores a mode that it doesn't
+    /// know.
+    fileprivate var keepsJournal: Bool {
+        value.isEmpty || !["OFF", "MEMORY"].contains { $0.hasPrefix(value) }
+    }
+
+    /// SQLite takes several other numbers and words for `OFF`.
+    fileprivate var keepsSynchronizing: Bool {
+        ["1", "2", "3", "NORMAL", "FULL", "EXTRA"].contains(value)
     }
 }

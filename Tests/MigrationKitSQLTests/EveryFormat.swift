@@ -236,6 +236,9 @@ extension EveryFormat.Asked {
                 refused = .encryptionPragma
             case "temp_store" where second != nil, "temp_store_directory" where second != nil:
                 refused = .temporaryStoragePragma
+            case "journal_mode" where second.map(Self.givesUpTheJournal) == true,
+                "synchronous" where second.map(Self.keepsSynchronizing) == false:
+                refused = .durabilityPragma
             default:
                 break
             }
@@ -243,5 +246,14 @@ extension EveryFormat.Asked {
             return SQLITE_OK
         }
         return SQLITE_DENY
+    }
+
+    private static func givesUpTheJournal(_ mode: UnsafePointer<CChar>) -> Bool {
+        let mode = String(cString: mode).lowercased()
+        return !mode.isEmpty && ("off".hasPrefix(mode) || "memory".hasPrefix(mode))
+    }
+
+    private static func keepsSynchronizing(_ level: UnsafePointer<CChar>) -> Bool {
+        ["1", "2", "3", "normal", "full", "extra"].contains(String(cString: level).lowercased())
     }
 }

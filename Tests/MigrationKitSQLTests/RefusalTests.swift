@@ -248,6 +248,17 @@ import Testing
                 Remove it.
                 """
             ),
+            (
+                .durabilityPragma, "PRAGMA journal_mode = OFF;",
+                """
+                1_a.sql:2:3: a migration can't contain a PRAGMA that gives up the journal or its \
+                synchronization: a migration that fails or is cut off could not be undone
+                2 |   PRAGMA journal_mode …
+                  |   ^
+                Remove it. WAL, DELETE, TRUNCATE and PERSIST are safe journal modes; NORMAL, FULL \
+                and EXTRA are safe levels of synchronization.
+                """
+            ),
         ] as [(RefusedStatement, String, String)]
     )
     func whatReachesBeyondTheTransactionIsRefused(

@@ -91,6 +91,14 @@ import Testing
             ("PRAGMA temp_store = FILE", .temporaryStoragePragma),
             ("pragma main.temp_store(1)", .temporaryStoragePragma),
             ("PRAGMA temp_store_directory = '/tmp'", .temporaryStoragePragma),
+            ("PRAGMA journal_mode = OFF", .durabilityPragma),
+            // SQLite takes the beginning for the whole.
+            ("PRAGMA journal_mode=m", .durabilityPragma),
+            ("EXPLAIN QUERY PLAN PRAGMA main.journal_mode('memory')", .durabilityPragma),
+            ("PRAGMA synchronous = off", .durabilityPragma),
+            ("PRAGMA synchronous(0)", .durabilityPragma),
+            ("PRAGMA synchronous = 256", .durabilityPragma),
+            ("EXPLAIN QUERY PLAN PRAGMA main.synchronous = +0", .durabilityPragma),
         ] as [(String, RefusedStatement)]
     )
     func whatReachesBeyondTheTransactionIsRefused(
@@ -116,7 +124,8 @@ import Testing
         "INSERT INTO a VALUES (';BEGIN;', \";COMMIT;\") -- ;END;\n /* ;ROLLBACK; */",
         "PRAGMA temp_store", "PRAGMA cipher_version", "PRAGMA foreign_keys = OFF",
         "PRAGMA defer_foreign_keys = 1", "PRAGMA user_version = 3", "PRAGMA", "EXPLAIN",
-        "WITH begin AS",
+        "WITH begin AS", "PRAGMA journal_mode", "PRAGMA journal_mode = WAL",
+        "PRAGMA main.journal_mode(delete)", "PRAGMA synchronous", "PRAGMA synchronous = NORMAL",
     ])
     func whatOnlyLooksLikeItIsNot(statement: String) throws {
         #expect(try refusal(of: ["1_a.up.sql": statement + ";\nSELECT 2;"]) == nil)
