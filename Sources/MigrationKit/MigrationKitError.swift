@@ -45,7 +45,7 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     case appliedMigrationsMissing([String])
 
     /// A table in which the applied steps are remembered has other columns or rows than it should
-    /// have. Its name.
+    /// have, or doesn't take the row that is written to it. Its name.
     case unusableTable(String)
 
     /// The step changes the ledger. What it did is undone.
@@ -176,9 +176,9 @@ extension MigrationKitError: LocalizedError {
             """
         case .unusableTable(let name):
             """
-            Something else has made it, or has written into it: look at '\(name)'. A column \
-            'identifier' with the names of the applied migrations is what matters; a table that \
-            remembers times and checksums can be dropped.
+            Something else has made it or has written into it, or a trigger keeps rows from being \
+            recorded: look at '\(name)'. A column 'identifier' with the names of the applied \
+            migrations is what matters; a table that remembers times and checksums can be dropped.
             """
         case .stepChangedLedger:
             "Take out of it what makes or changes 'grdb_migrations': the runner does the recording."

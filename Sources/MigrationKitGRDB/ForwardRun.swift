@@ -203,6 +203,7 @@ struct ForwardRun {
                 ledger.identifiers.subtract(merged)
                 ledger.identifiers.insert(step.identifier)
             }
+                LedgerWitness.watch(db, removed: merged.count)
         }
         do {
             try migrator.migrate(writer)

@@ -67,6 +67,8 @@ enum MigrationJournal {
                 seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
             ]
         )
+        // A trigger can keep the row out.
+        guard db.changesCount == 1 else { throw MigrationKitError.unusableTable(table) }
     }
 
     /// Everything that was noted, oldest first.

@@ -9,10 +9,19 @@ import MigrationKit
 enum MigrationLedger {
     static let table = "grdb_migrations"
 
+    /// Whether this is the table's name, as SQLite compares names. Every statement of a step is asked
+    /// about.
+    static func isTable(_ name: String) -> Bool {
+        name.utf8.count == table.utf8.count && name.lowercased() == table
+    }
+
     /// Makes the table, as GRDB does, if it is not there.
     static func create(_ db: Database) throws {
         try db.execute(
-            sql: "CREATE TABLE IF NOT EXISTS grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"
+            sql: """
+                CREATE TABLE IF NOT EXISTS main.grdb_migrations \
+                (identifier TEXT NOT NULL PRIMARY KEY)
+                """
         )
     }
 
@@ -39,24 +48,32 @@ enum MigrationLedger {
     }
 
     static func contains(_ identifier: String, _ db: Database) throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: "SELECT EXISTS (SELECT 1 FROM grdb_migrations WHERE identifier = ?)",
-            arguments: [identifier]
-        ) ?? false
+        let statement = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM main.grdb_migrations WHERE identifier = ?)"
+        )
+        return try Bool.fetchOne(statement, arguments: [identifier]) ?? false
     }
 
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if the row isn't there afterwards: a trigger
+    ///   can keep it out.
     static func insert(_ identifier: String, _ db: Database) throws {
-        try db.cachedStatement(sql: "INSERT INTO grdb_migrations (identifier) VALUES (?)")
+        try db.cachedStatement(sql: "INSERT INTO main.grdb_migrations (identifier) VALUES (?)")
             .execute(arguments: [identifier])
+        guard try db.changesCount == 1 && contains(identifier, db) else {
+            throw MigrationKitError.unusableTable(table)
+        }
     }
 
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if a row isn't gone afterwards.
     static func remove(_ identifiers: some Sequence<String>, _ db: Database) throws {
         for identifier in identifiers {
             try db.execute(
-                sql: "DELETE FROM grdb_migrations WHERE identifier = ?",
+                sql: "DELETE FROM main.grdb_migrations WHERE identifier = ?",
                 arguments: [identifier]
             )
+            guard try db.changesCount == 1 && !contains(identifier, db) else {
+                throw MigrationKitError.unusableTable(table)
+            }
         }
     }
 }
