@@ -145,6 +145,7 @@ public enum MigrationForeignKeyChecks: Equatable, Sendable {
     /// that rebuild a table.
     case immediate
 
-    /// Not at all. For very large databases, whose step is known to break none.
+    /// Not at all, neither by the step nor at the end of its run. For very large databases, whose
+    /// step is known to break none.
     case off
 }

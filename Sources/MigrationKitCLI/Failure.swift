@@ -190,7 +190,11 @@ struct Failure {
                 hint: "Check the permissions of the database and of its folder."
             )
         default:
-            self.init("databaseError", 1, message, hint: nil)
+            let hint = """
+                All rows are checked, also those that were there before: once the migration is \
+                undone, 'verify' lists these.
+                """
+            self.init("databaseError", 1, message, hint: error.isOfCheck ? hint : nil)
         }
     }
 
@@ -230,6 +234,12 @@ extension DatabaseError {
             let row = message.range(of: ", in [")
         else { return message }
         return String(message[..<row.lowerBound])
+    }
+
+    /// Whether foreign keys were checked as a whole, and not by a statement.
+    fileprivate var isOfCheck: Bool {
+        extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
+            && message?.hasPrefix("FOREIGN KEY constraint violation") == true
     }
 }
 
@@ -358,6 +368,10 @@ extension MigrationBackupError: Classified {
         default: ("backupFailed", 74)
         }
     }
+}
+
+extension GRDBMigrationSchemaError: Classified {
+    var classification: (code: String, exitCode: Int32) { ("verificationFailed", 2) }
 }
 
 extension GRDBMigrationVerificationError: Classified {

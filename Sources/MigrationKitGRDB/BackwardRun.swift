@@ -34,14 +34,15 @@ struct BackwardRun {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 try writer.barrierWriteWithoutTransaction { db in
-                    // GRDB keeps in mind what it has seen of a schema that is rolled back.
-                    defer { db.clearSchemaCache() }
+                    // What is kept in mind may be of a schema that is rolled back.
+                    defer { db.forgetSchema() }
                     switch options.transaction {
                     case .perStep: try rollBackStepByStep(db)
                     case .allOrNothing: try rollBackAllOrNothing(db)
                     }
                 }
             }
+            try writer.readSchemaAnew()
             try runner.integration.verifyPostMigration?(writer)
         }
         let steps = monitor.steps
@@ -109,11 +110,11 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         let wantsForeignKeysOff = step.foreignKeyChecks != .immediate
-        try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+        try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
             try db.inTransaction(.immediate) {
                 try checkIsLatest(step, db)
                 let seconds = try monitor.step(step.identifier, in: db, ledgerRows: 1) {
-                    try undo(step, in: db, checksForeignKeys: checks, rollback)
+                    try undo(step, in: db, rollback)
                     if isLast { try verify(db) }
                 }
                 try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
@@ -132,6 +133,7 @@ struct BackwardRun {
         try checkIsLatest(step, db)
         let seconds = try monitor.step(step.identifier, in: db) {
             try StepTransaction.runWithout(step.identifier, in: db, rollback)
+            try ForeignKeyCheck.run(after: step, in: db)
             if isLast { try verify(db) }
         }
         try db.inTransaction(.immediate) {
@@ -146,7 +148,7 @@ struct BackwardRun {
     private func rollBackAllOrNothing(_ db: Database) throws {
         do {
             let wantsForeignKeysOff = try StepTransaction.checkAllOrNothing(plan(db).map(\.step))
-            try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+            try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                 try db.inTransaction(.immediate) {
                     // The plan again, now under the lock.
                     let plan = try plan(db)
@@ -157,7 +159,7 @@ struct BackwardRun {
                             in: db,
                             ledgerRows: 1
                         ) {
-                            try undo(step, in: db, checksForeignKeys: checks, rollback)
+                            try undo(step, in: db, rollback)
                         }
                         try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                         monitor.finishStep()
@@ -178,20 +180,17 @@ struct BackwardRun {
     private func undo(
         _ step: MigrationStep<Database>,
         in db: Database,
-        checksForeignKeys: Bool,
         _ rollback: Rollback
     ) throws {
         runner.log?("↩️ Rolling back \(step.identifier)")
         try StepTransaction(on: db).run(step.identifier, rollback)
         try MigrationLedger.remove([step.identifier], db)
-        if checksForeignKeys, step.foreignKeyChecks == .deferred {
-            try db.checkForeignKeys()
-        }
+        try ForeignKeyCheck.run(after: step, in: db)
     }
 
     private func verify(_ db: Database) throws {
         monitor.tell(.verifying)
-        try runner.verify(db, isComplete: false)
+        try runner.verify(db, isComplete: false, checksForeignKeys: false)
     }
 
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {

@@ -62,9 +62,12 @@ struct ForwardRun {
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
             monitor.tell(.verifying)
             try writer.readingWithConstraints { db in
-                try monitor.watching(db) { try runner.verify(db, isComplete: pending.isEmpty) }
+                try monitor.watching(db) {
+                    try runner.verify(db, isComplete: pending.isEmpty, checksForeignKeys: true)
+                }
             }
         }
+        if !steps.isEmpty { try writer.readSchemaAnew() }
         let verifies = !steps.isEmpty || bootstrapped || options.verifiesUnchanged
         if verifies, pending.isEmpty {
             try runner.integration.verifyPostMigration?(writer)
@@ -130,11 +133,7 @@ struct ForwardRun {
                 var rest = plan.pending[...]
                 while let first = rest.first {
                     if first.usesTransaction {
-                        // A migrator of GRDB's either does deferred checks or it doesn't.
-                        let group = rest.prefix {
-                            $0.usesTransaction
-                                && ($0.foreignKeyChecks == .off) == (first.foreignKeyChecks == .off)
-                        }
+                        let group = rest.prefix(while: \.usesTransaction)
                         rest = rest.dropFirst(group.count)
                         try apply(group, of: plan, to: expected)
                     } else {
@@ -181,10 +180,8 @@ struct ForwardRun {
     ) throws {
         let lastOfRun = plan.pending.last?.identifier
 
-        var migrator = DatabaseMigrator()
-        if group.last?.foreignKeyChecks == .off {
-            migrator = migrator.disablingDeferredForeignKeyChecks()
-        }
+        // The migrator's own checks name neither the step nor more than one row.
+        var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
         for step in group {
             migrator.register(step) { db, merged in
                 // GRDB reads the ledger before it takes the lock. Under the lock it may have
@@ -196,19 +193,23 @@ struct ForwardRun {
                     try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
                         monitor.tell(.verifying)
-                        try runner.verify(db, isComplete: plan.completes)
+                        try runner.verify(
+                            db,
+                            isComplete: plan.completes,
+                            checksForeignKeys: false
+                        )
                     }
                 }
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
+                LedgerWitness.watch(db, removed: merged.count)
                 ledger.identifiers.subtract(merged)
                 ledger.identifiers.insert(step.identifier)
             }
-                LedgerWitness.watch(db, removed: merged.count)
         }
         do {
             try migrator.migrate(writer)
         } catch {
-            writer.writeWithoutTransaction { $0.clearSchemaCache() }
+            writer.writeWithoutTransaction { $0.forgetSchema() }
             throw error
         }
         monitor.finishStep()
@@ -221,6 +222,7 @@ struct ForwardRun {
     ) throws {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
         try transaction.run(step.identifier) { try step.applyMerging($0, merged) }
+        try ForeignKeyCheck.run(after: step, in: transaction.db)
     }
 
     /// Runs a step that can't be in a transaction, and records it once it has succeeded.
@@ -234,8 +236,9 @@ struct ForwardRun {
             let seconds = try monitor.step(step.identifier, in: db) {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
+                try ForeignKeyCheck.run(after: step, in: db)
                 monitor.tell(.verifying)
-                try runner.verify(db, isComplete: completes)
+                try runner.verify(db, isComplete: completes, checksForeignKeys: false)
             }
             try db.inTransaction(.immediate) {
                 guard try !MigrationLedger.contains(step.identifier, db) else {
@@ -262,16 +265,16 @@ struct ForwardRun {
     ) throws {
         do {
             try writer.barrierWriteWithoutTransaction { db in
-                // GRDB keeps in mind what it has seen of a schema that is rolled back.
-                defer { db.clearSchemaCache() }
+                // What is kept in mind may be of a schema that is rolled back.
+                defer { db.forgetSchema() }
                 let wantsForeignKeysOff =
                     try StepTransaction.checkAllOrNothing(plan(db).pending)
-                try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) { checks in
+                try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                     try db.inTransaction(.immediate) {
                         let bootstrapped = try bootstrap(db)
                         // The plan again, now under the lock.
                         let plan = try plan(db)
-                        try applyAll(plan, in: db, checksForeignKeys: checks)
+                        if !plan.isEmpty { try applyAll(plan, in: db) }
                         if bootstrapped || !plan.pending.isEmpty {
                             try verifyAll(plan, in: db)
                         }
@@ -286,11 +289,7 @@ struct ForwardRun {
         }
     }
 
-    private func applyAll(
-        _ plan: MigrationPlan,
-        in db: Database,
-        checksForeignKeys: Bool
-    ) throws {
+    private func applyAll(_ plan: MigrationPlan, in db: Database) throws {
         try MigrationLedger.create(db)
         try MigrationLedger.remove(plan.obsolete, db)
         var applied = try MigrationLedger.read(db)
@@ -300,9 +299,6 @@ struct ForwardRun {
             let merged = step.mergedIdentifiers.intersection(applied)
             let seconds = try monitor.step(step.identifier, in: db) {
                 try apply(step, in: transaction, merged: merged)
-                if checksForeignKeys, step.foreignKeyChecks == .deferred {
-                    try db.checkForeignKeys()
-                }
             }
             try MigrationLedger.remove(merged, db)
             try MigrationLedger.insert(step.identifier, db)
@@ -315,7 +311,13 @@ struct ForwardRun {
 
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
         monitor.tell(.verifying)
-        try monitor.watching(db) { try runner.verify(db, isComplete: plan.completes) }
+        try monitor.watching(db) {
+            try runner.verify(
+                db,
+                isComplete: plan.completes,
+                checksForeignKeys: plan.pending.isEmpty
+            )
+        }
         try monitor.checkCancellation()
     }
 }

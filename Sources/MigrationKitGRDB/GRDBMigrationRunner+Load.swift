@@ -23,12 +23,13 @@ extension GRDBMigrationRunner {
     ) throws -> [String] {
         let identifiers = try MigrationLock.hold(for: writer, options: options) {
             try writer.barrierWriteWithoutTransaction { db in
-                defer { db.clearSchemaCache() }
+                defer { db.forgetSchema() }
                 return try loadAlone(in: db, options: options, dump: dump)
             }
         }
         guard let last = identifiers.last else { throw SchemaLoadError.noLedger }
         try baseline(in: writer, upTo: last, options: options)
+        try writer.readSchemaAnew()
         if identifiers.count == migrationIdentifiers.count {
             try integration.verifyPostMigration?(writer)
         }
@@ -42,7 +43,7 @@ extension GRDBMigrationRunner {
     ) throws -> [String] {
         let monitor = RunMonitor(direction: .forward, options: options)
         var identifiers: [String] = []
-        try StepTransaction.withForeignKeysOff(db, if: true) { _ in
+        try StepTransaction.withForeignKeysOff(db, if: true) {
             try db.inTransaction(.immediate) {
                 guard try isEmpty(db) else { throw SchemaLoadError.notEmpty }
                 try monitor.watching(db) {
@@ -50,7 +51,11 @@ extension GRDBMigrationRunner {
                     identifiers = try self.identifiers(recordedIn: db)
                     // Recorded anew afterwards, with all that belongs to it.
                     try db.execute(sql: "DROP TABLE grdb_migrations")
-                    try verify(db, isComplete: identifiers.count == migrationIdentifiers.count)
+                    try verify(
+                        db,
+                        isComplete: identifiers.count == migrationIdentifiers.count,
+                        checksForeignKeys: true
+                    )
                 }
                 try monitor.checkCancellation()
                 return .commit

@@ -97,7 +97,7 @@ extension GRDBMigrationRunner {
 
         /// GRDB's own `erase()` copies an empty database over this one, which SQLCipher refuses.
         private static func erase(_ db: Database) throws {
-            try StepTransaction.withForeignKeysOff(db, if: true) { _ in
+            try StepTransaction.withForeignKeysOff(db, if: true) {
                 try db.inTransaction(.immediate) {
                     // Virtual tables first: they take their shadow tables with them.
                     for type in ["trigger", "view", "table"] {

@@ -28,7 +28,9 @@ extension GRDBMigrationRunner {
         }
         let monitor = RunMonitor(direction: .forward, options: options)
         try writer.readingWithConstraints { db in
-            try monitor.watching(db) { try verify(db, isComplete: true) }
+            try monitor.watching(db) {
+                try verify(db, isComplete: true, checksForeignKeys: true)
+            }
         }
     }
 
@@ -194,17 +196,20 @@ extension GRDBMigrationRunner {
 
     /// The checks that can run inside a transaction, and so before a commit.
     ///
-    /// - Parameter isComplete: Whether no step is pending. As long as one is, the index that is
-    ///   required may be what it creates.
-    func verify(_ db: Database, isComplete: Bool) throws {
-        // For the host's checks: another process may have changed the schema since this connection
-        // has looked.
-        db.clearSchemaCache()
+    /// - Parameters:
+    ///   - isComplete: Whether no step is pending. As long as one is, the index that is required may
+    ///     be what it creates.
+    ///   - checksForeignKeys: Whether foreign keys are checked. A run has checked them after each
+    ///     step that wants it.
+    func verify(_ db: Database, isComplete: Bool, checksForeignKeys: Bool) throws {
+        // What SQLite has in mind of the schema isn't what a step may have written into its table.
+        try GRDBMigrationVerifier.readSchemaAnew(in: db)
         let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
         if let verifyIntegrity = integration.verifyIntegrity {
             try verifyIntegrity(db)
         } else if !hostVerifiesAfterwards {
-            try GRDBMigrationVerifier.verifyIntegrity(in: db)
+            try GRDBMigrationVerifier.verifyStructure(in: db)
+            if checksForeignKeys { try GRDBMigrationVerifier.verifyForeignKeys(in: db) }
         }
         if isComplete, !hostVerifiesAfterwards {
             try GRDBMigrationVerifier.verifyRequiredIndexes(

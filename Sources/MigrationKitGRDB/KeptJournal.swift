@@ -16,20 +16,20 @@ enum KeptJournal {
         _ body: () throws -> Value
     ) throws -> Value {
         let isKept = try writer.writeWithoutTransaction { db in
-            try journalMode(db) == "delete" && journalMode(db, "= PERSIST") == "persist"
+            try db.journalMode == "delete" && change(to: "PERSIST", db) == "persist"
         }
         guard isKept else { return try body() }
         defer {
             writer.writeWithoutTransaction { db in
                 // A step may have asked for another one. A journal that can't be removed is empty,
                 // and the next transaction removes it.
-                if (try? journalMode(db)) == "persist" { _ = try? journalMode(db, "= DELETE") }
+                if (try? db.journalMode) == "persist" { _ = try? change(to: "DELETE", db) }
             }
         }
         return try body()
     }
 
-    private static func journalMode(_ db: Database, _ change: String = "") throws -> String? {
-        try String.fetchOne(db, sql: "PRAGMA main.journal_mode \(change)")
+    private static func change(to mode: String, _ db: Database) throws -> String? {
+        try String.fetchOne(db, sql: "PRAGMA main.journal_mode = \(mode)")
     }
 }

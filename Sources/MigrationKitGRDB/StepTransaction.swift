@@ -4,8 +4,9 @@ import MigrationKit
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
 /// end, and temporary storage that it can't move to the disk.
 struct StepTransaction {
-    private let db: Database
+    let db: Database
     private let temporaryObjects: Statement
+    private let settings: ConnectionSettings
 
     /// - Parameter db: A connection with an open transaction, in which one step runs, or several.
     init(on db: Database) throws {
@@ -14,6 +15,8 @@ struct StepTransaction {
         // a transaction is active: a step that sets `temp_store` fails, and no sorter writes a row
         // to the disk in the clear. <https://www.sqlite.org/pragma.html#pragma_temp_store>
         temporaryObjects = try db.makeStatement(sql: "SELECT 1 FROM sqlite_temp_schema")
+        try db.holdJournalMode()
+        settings = try ConnectionSettings.withinTransaction(of: db)
     }
 
     /// Runs a step's closure.
@@ -26,12 +29,14 @@ struct StepTransaction {
         mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
     ) throws {
-        let guardian = CommitGuard(identifier: identifier)
+        let guardian = CommitGuard(identifier: identifier, on: db)
         db.add(transactionObserver: guardian)
         defer { db.remove(transactionObserver: guardian) }
 
+        let result = Result { try db.withSchemaSource(nil) { try body(db) } }
+        let changed = settings.putBack(on: db)
         do {
-            try db.withSchemaSource(nil) { try body(db) }
+            try result.get()
         } catch {
             // SQLite itself ends the transaction where the disk is full, for example, and then its
             // error is the one to throw. Where the step did it, the error of the next statement
@@ -50,6 +55,10 @@ struct StepTransaction {
         let hasTemporary = try Row.fetchOne(temporaryObjects) != nil
         guard isUntouched, try !(hasTemporary && hasTemporaryLedger()) else {
             throw MigrationKitError.stepChangedLedger(identifier)
+        }
+        if guardian.sawSchemaWrite || changed.contains("writable_schema") {
+            try GRDBMigrationVerifier.readSchemaAnew(in: db)
+            try GRDBMigrationVerifier.verifyStructure(in: db)
         }
     }
 
@@ -75,14 +84,11 @@ struct StepTransaction {
         in db: Database,
         _ body: (Database) throws -> Void
     ) throws {
-        // Outside of a transaction SQLite lets a step change these.
-        let temporaryStorage = try Int.fetchOne(db, sql: "PRAGMA temp_store") ?? 2
-        let foreignKeys = try Int.fetchOne(db, sql: "PRAGMA foreign_keys") ?? 0
+        let settings = try ConnectionSettings.outsideTransaction(of: db)
         let result = Result { try db.withSchemaSource(nil) { try body(db) } }
         let leftOpen = db.isInsideTransaction
         if leftOpen { try db.rollback() }
-        try db.execute(sql: "PRAGMA temp_store = \(temporaryStorage)")
-        try db.execute(sql: "PRAGMA foreign_keys = \(foreignKeys)")
+        settings.putBack(on: db)
         try result.get()
         if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
     }
@@ -109,36 +115,45 @@ struct StepTransaction {
     ///
     /// - Parameters:
     ///   - wanted: Whether they are to be off at all.
-    ///   - body: Gets whether they were turned off, and so must be checked.
+    ///   - body: What runs.
     static func withForeignKeysOff(
         _ db: Database,
         if wanted: Bool,
-        _ body: (_ checksForeignKeys: Bool) throws -> Void
+        _ body: () throws -> Void
     ) throws {
         guard wanted, try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false else {
-            return try body(false)
+            return try body()
         }
         try db.execute(sql: "PRAGMA foreign_keys = OFF")
-        let result = Result { try body(true) }
+        let result = Result { try body() }
         try db.execute(sql: "PRAGMA foreign_keys = ON")
         try result.get()
     }
 }
 
-/// Turns a `COMMIT` of the step's own into a rollback, and looks out for changes of the ledger.
+/// Turns a `COMMIT` of the step's own into a rollback, and looks out for changes of the ledger and of
+/// the schema's own table.
 private final class CommitGuard: TransactionObserver {
     private let identifier: String
+    private unowned let db: Database
     private(set) var refusedCommit = false
     private(set) var sawLedgerChange = false
 
-    init(identifier: String) {
+    /// `CREATE` and `ALTER` change that table, too. What writes its rows directly needs
+    /// `writable_schema`.
+    private(set) var sawSchemaWrite = false
+
+    init(identifier: String, on db: Database) {
         self.identifier = identifier
+        self.db = db
     }
 
     /// GRDB asks before every statement that changes a table. What it changes isn't waited for:
     /// inside a savepoint, that is told too late.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
-        if eventKind.tableName.lowercased() == MigrationLedger.table { sawLedgerChange = true }
+        let table = eventKind.tableName
+        if MigrationLedger.isTable(table) { sawLedgerChange = true }
+        if table == "sqlite_master", !sawSchemaWrite { sawSchemaWrite = db.hasWritableSchema }
         return false
     }
 

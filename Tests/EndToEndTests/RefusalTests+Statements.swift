@@ -3,6 +3,14 @@ import TestSupport
 extension RefusalTests {
     private static let up = "-- migrate:up\nCREATE TABLE note (id INTEGER);\n"
 
+    private static let orphan = """
+        -- migrate:up
+        CREATE TABLE folder (id INTEGER PRIMARY KEY);
+        CREATE TABLE note (id INTEGER PRIMARY KEY, folder INTEGER REFERENCES folder (id));
+        INSERT INTO note VALUES (1, NULL), (2, 7), (3, 8);
+
+        """
+
     /// Statements that a migration must not have.
     static let refusedStatements =
         ["BEGIN IMMEDIATE", "COMMIT", "END", "ROLLBACK", "SAVEPOINT a", "RELEASE a"].map {
@@ -24,6 +32,14 @@ extension RefusalTests {
                 up + "PRAGMA temp_store_directory = '/tmp';\n"
             ),
             RefusalCase(
+                "pragma-journal-mode",
+                "-- migrate:up transaction:false\nPRAGMA journal_mode = OFF;\n"
+            ),
+            RefusalCase(
+                "pragma-synchronous",
+                "-- migrate:up transaction:false\nPRAGMA synchronous = OFF;\n"
+            ),
+            RefusalCase(
                 "statement-in-down-part",
                 up + "-- migrate:down\nDROP TABLE note;\nCOMMIT;\n"
             ),
@@ -38,6 +54,25 @@ extension RefusalTests {
         RefusalCase(
             "constraint",
             "-- migrate:up\nCREATE TABLE note (id UNIQUE);\nINSERT INTO note VALUES (1), (1);\n"
+        ),
+        RefusalCase("foreign-key", orphan).running(
+            ["migrate"],
+            ["migrate", "--json"],
+            ["migrate", "--all-or-nothing"],
+            ["migrate", "--dry-run"]
+        ),
+        RefusalCase(
+            "foreign-key-of-an-earlier-migration",
+            ["0001_notes.sql": orphan, "0002_tags.sql": "-- migrate:up\nCREATE TABLE tag (id);\n"]
+        ),
+        RefusalCase(
+            "schema-garbage",
+            up + """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = 'garbage' WHERE name = 'note';
+                PRAGMA writable_schema = OFF;
+
+                """
         ),
         RefusalCase("parameters", up + "INSERT INTO note VALUES (:id);\n"),
     ]

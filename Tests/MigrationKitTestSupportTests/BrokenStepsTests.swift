@@ -64,7 +64,11 @@ import Testing
             Issue.record("expected the orphan to be found")
             return
         }
-        #expect(reason == "1 row refers to a parent that doesn't exist")
+        #expect(
+            reason.hasSuffix(
+                "from tag(itemId) to item(id), constraint 0, in rowid 1 (0006_orphan.sql)"
+            )
+        )
     }
 
     // MARK: - Every Upgrade

@@ -1,0 +1,85 @@
+import GRDB
+import GRDBSQLite
+
+/// The settings of a connection that a run's promises rest on. What a step changes is put back.
+struct ConnectionSettings {
+    private let values: [(name: String, value: Int32)]
+    private let journalMode: String?
+
+    /// What a step can change within a transaction.
+    static func withinTransaction(of db: Database) throws -> ConnectionSettings {
+        try ConnectionSettings(["ignore_check_constraints", "writable_schema"], of: db)
+    }
+
+    /// What a step can change outside of one: how commits reach the disk, too.
+    static func outsideTransaction(of db: Database) throws -> ConnectionSettings {
+        try ConnectionSettings(
+            [
+                "ignore_check_constraints", "writable_schema", "foreign_keys", "synchronous",
+                "temp_store",
+            ],
+            of: db,
+            journalMode: db.journalMode
+        )
+    }
+
+    private init(_ names: [String], of db: Database, journalMode: String? = nil) throws {
+        values = try names.map { ($0, try db.number("PRAGMA \($0)")) }
+        self.journalMode = journalMode
+    }
+
+    /// Puts back what has changed.
+    ///
+    /// A journal mode stays, since a step may choose one for the file, unless it is one that leaves
+    /// nothing to undo a failed transaction with.
+    /// <https://www.sqlite.org/pragma.html#pragma_journal_mode>
+    ///
+    /// - Returns: The names of the settings that the step had changed.
+    @discardableResult
+    func putBack(on db: Database) -> Set<String> {
+        var changed: Set<String> = []
+        for (name, value) in values where (try? db.number("PRAGMA \(name)")) != value {
+            db.set("PRAGMA \(name) = \(value)")
+            changed.insert(name)
+        }
+        if let journalMode, let mode = try? db.journalMode, mode != journalMode,
+            ["off", "memory"].contains(mode)
+        {
+            db.set("PRAGMA main.journal_mode = \(journalMode)")
+            changed.insert("journal_mode")
+        }
+        return changed
+    }
+}
+
+extension Database {
+    var journalMode: String? {
+        get throws { try String.fetchOne(self, sql: "PRAGMA main.journal_mode") }
+    }
+
+    /// Whether SQL may write the rows of `sqlite_schema`.
+    var hasWritableSchema: Bool { (try? number("PRAGMA writable_schema")) != 0 }
+
+    /// Keeps the journal mode until the transaction ends, which SQLite does once a page has changed.
+    /// Before that, a step could turn the journal off, and with it the way back.
+    ///
+    /// What changes is the first page, as in every commit.
+    func holdJournalMode() throws {
+        set("PRAGMA main.user_version = \(try number("PRAGMA main.user_version"))")
+    }
+
+    /// GRDB runs nothing more where a step's transaction was aborted.
+    fileprivate func set(_ pragma: String) {
+        sqlite3_exec(sqliteConnection, pragma, nil, nil, nil)
+    }
+
+    /// The number that a PRAGMA answers. Every step asks for several, so this takes the short way.
+    fileprivate func number(_ sql: String) throws -> Int32 {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(sqliteConnection, sql, -1, &statement, nil) == SQLITE_OK,
+            sqlite3_step(statement) == SQLITE_ROW
+        else { throw DatabaseError(resultCode: lastErrorCode, message: lastErrorMessage, sql: sql) }
+        return sqlite3_column_int(statement, 0)
+    }
+}

@@ -1,0 +1,74 @@
+import GRDB
+import GRDBSQLite
+import MigrationKit
+
+/// Checks foreign keys once a step is done, as the step wants it.
+enum ForeignKeyCheck {
+    private static let listed = 10
+
+    /// - Throws: A `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that names the tables,
+    ///   the constraint and some of the rows, but none of their values.
+    static func run(after step: MigrationStep<Database>, in db: Database) throws {
+        switch step.foreignKeyChecks {
+        case .off: return
+        case .immediate where try db.enforcesForeignKeys && !db.hasOpenForeignKeys: return
+        case .immediate, .deferred: break
+        }
+        let violations = try db.foreignKeyViolations()
+        guard let first = try violations.next() else { return }
+        var rowIDs = [first.originRowID]
+        var hasMore = false
+        while let next = try violations.next() {
+            guard rowIDs.count < listed, next.originTable == first.originTable,
+                next.foreignKeyId == first.foreignKeyId
+            else {
+                hasMore = true
+                break
+            }
+            rowIDs.append(next.originRowID)
+        }
+        throw DatabaseError(
+            resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY,
+            message: """
+                FOREIGN KEY constraint violation - \(constraint(of: first, db)), \
+                in \(rows(rowIDs, hasMore: hasMore))\
+                \(step.sourceFile.isEmpty ? "" : " (\(step.sourceFile))")
+                """
+        )
+    }
+
+    private static func constraint(of violation: ForeignKeyViolation, _ db: Database) -> String {
+        let key = try? db.foreignKeys(on: violation.originTable)
+            .first { $0.id == violation.foreignKeyId }
+        func columns(_ names: [String]?) -> String {
+            names.map { "(\($0.joined(separator: ", ")))" } ?? ""
+        }
+        return """
+            from \(violation.originTable)\(columns(key?.originColumns)) \
+            to \(violation.destinationTable)\(columns(key?.destinationColumns)), \
+            constraint \(violation.foreignKeyId)
+            """
+    }
+
+    private static func rows(_ rowIDs: [Int64?], hasMore: Bool) -> String {
+        // The rows of a table WITHOUT ROWID have no number.
+        let numbers = rowIDs.compactMap { $0 }
+        guard !numbers.isEmpty else { return "at least \(rowIDs.count) rows" }
+        let list = numbers.map(String.init).joined(separator: ", ")
+        return "rowid \(list)\(hasMore ? " and more" : "")"
+    }
+}
+
+extension Database {
+    fileprivate var enforcesForeignKeys: Bool {
+        get throws { try Bool.fetchOne(self, sql: "PRAGMA foreign_keys") ?? false }
+    }
+
+    /// Whether the transaction has violations of constraints that are checked at the commit.
+    /// <https://www.sqlite.org/c3ref/c_dbstatus_options.html>
+    fileprivate var hasOpenForeignKeys: Bool {
+        var (current, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
+        return current != 0
+    }
+}

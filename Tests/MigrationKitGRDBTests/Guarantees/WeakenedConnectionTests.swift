@@ -1,0 +1,232 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import Testing
+
+/// Steps that take away what a run's promises rest on.
+@Suite struct WeakenedConnectionTests {
+    private let store: EncryptedStore
+    private let writer: DatabaseQueue
+
+    init() throws {
+        store = try EncryptedStore()
+        writer = try store.open()
+        try GRDBMigrationRunner(steps: itemSteps()).migrate(in: writer)
+        try writer.write { db in
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 2000)
+                    INSERT INTO item SELECT i, hex(randomblob(100)) FROM c
+                    """
+            )
+        }
+    }
+
+    private func weakening(_ pragma: String, usesTransaction: Bool) -> MigrationStep<Database> {
+        MigrationStep(
+            identifier: "0004_weak",
+            sourceFile: "",
+            usesTransaction: usesTransaction
+        ) { try $0.execute(sql: pragma) }
+    }
+
+    private let failing = MigrationStep<Database>(identifier: "0005_failing", sourceFile: "") {
+        try $0.execute(sql: "UPDATE item SET name = 'x'; PRAGMA cache_size = 10")
+        try $0.execute(sql: "UPDATE item SET name = hex(randomblob(200))")
+        throw PlannedFailure()
+    }
+
+    @Test(arguments: ["OFF", "MEMORY"], ["delete", "wal", "truncate"])
+    func journalComesBackAfterAStepWithoutTransaction(_ mode: String, _ before: String) throws {
+        try writer.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA journal_mode = \(before)")
+        }
+        let rows = try Everything(of: writer).rows["item"]
+        let weak = weakening("PRAGMA journal_mode = \(mode)", usesTransaction: false)
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [weak, failing])
+        #expect(throws: PlannedFailure()) { try runner.migrate(in: writer) }
+        #expect(try writer.strings("PRAGMA journal_mode") == [before])
+        #expect(try Everything(of: writer).rows["item"] == rows)
+        #expect(try writer.strings("PRAGMA quick_check") == ["ok"])
+    }
+
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func journalStaysWithinATransaction(_ transaction: MigrationTransaction) throws {
+        let before = try Everything(of: writer)
+        let failing = failing
+        let weak = MigrationStep<Database>(identifier: "0004_weak", sourceFile: "") { db in
+            try db.execute(sql: "PRAGMA journal_mode = OFF")
+            try failing.apply(db)
+        }
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [weak])
+        #expect(throws: PlannedFailure()) {
+            try runner.migrate(in: writer, options: .init(transaction: transaction))
+        }
+        #expect(try Everything(of: writer) == before)
+        #expect(try writer.strings("PRAGMA quick_check") == ["ok"])
+        #expect(try writer.strings("PRAGMA journal_mode") == ["delete"])
+    }
+
+    @Test(arguments: [
+        ("synchronous", "OFF"), ("ignore_check_constraints", "ON"), ("writable_schema", "ON"),
+        ("foreign_keys", "OFF"),
+    ])
+    func settingsComeBackAfterAStepWithoutTransaction(_ name: String, _ value: String) throws {
+        let before = try writer.number("PRAGMA \(name)")
+        let seen = Recorder<Int?>()
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [
+                weakening("PRAGMA \(name) = \(value)", usesTransaction: false),
+                MigrationStep(identifier: "0005", sourceFile: "", usesTransaction: false) { db in
+                    seen.append(try Int.fetchOne(db, sql: "PRAGMA \(name)"))
+                },
+            ]
+        )
+        try runner.migrate(in: writer)
+        // A run's commits are synchronized more than the connection's are.
+        #expect(seen.values == [name == "synchronous" ? 3 : before])
+        #expect(try writer.number("PRAGMA \(name)") == before)
+    }
+
+    @Test(arguments: ["ignore_check_constraints", "writable_schema"])
+    func settingsComeBackAfterAStep(_ name: String) throws {
+        let seen = Recorder<Int?>()
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [
+                weakening("PRAGMA \(name) = ON", usesTransaction: true),
+                MigrationStep(identifier: "0005", sourceFile: "") { db in
+                    seen.append(try Int.fetchOne(db, sql: "PRAGMA \(name)"))
+                },
+            ]
+        )
+        try runner.migrate(in: writer)
+        #expect(seen.values == [0])
+        #expect(try writer.number("PRAGMA \(name)") == 0)
+    }
+
+    @Test func rowsThatIgnoreTheirConstraintsAreFound() throws {
+        let step = step(
+            "0004",
+            """
+            CREATE TABLE positive (n INTEGER CHECK (n > 0));
+            PRAGMA ignore_check_constraints = ON;
+            INSERT INTO positive VALUES (-1)
+            """
+        )
+        #expect(throws: GRDBMigrationVerificationError.self) {
+            try GRDBMigrationRunner(steps: itemSteps() + [step]).migrate(in: writer)
+        }
+        #expect(try writer.tables() == ["item", "tag"])
+    }
+
+    // MARK: - The Schema's Own Table
+
+    private static let garbage = [
+        "UPDATE sqlite_schema SET sql = 'garbage' WHERE name = 'item'",
+        "UPDATE sqlite_schema SET rootpage = 10000 WHERE name = 'item'",
+        """
+        UPDATE sqlite_schema SET rootpage = \
+        (SELECT rootpage FROM sqlite_schema WHERE name = 'tag') WHERE name = 'item'
+        """,
+        """
+        INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) \
+        VALUES ('table', 'odd', 'odd', 2, 'CREATE TABL odd (a)')
+        """,
+    ]
+
+    @Test(arguments: garbage, [MigrationTransaction.perStep, .allOrNothing])
+    func garbageInTheSchemaIsUndone(_ sql: String, _ transaction: MigrationTransaction) throws {
+        let before = try Everything(of: writer)
+        for further in [[], [step("0005", "CREATE TABLE later (id)")]] {
+            let garbage = step(
+                "0004",
+                "PRAGMA writable_schema = ON; \(sql); PRAGMA writable_schema = OFF"
+            )
+            let runner = try GRDBMigrationRunner(steps: itemSteps() + [garbage] + further)
+            let error = #expect(throws: (any Error).self) {
+                try runner.migrate(in: writer, options: .init(transaction: transaction))
+            }
+            #expect(error is GRDBMigrationSchemaError || error is GRDBMigrationVerificationError)
+            #expect(try Everything(of: writer) == before)
+            #expect(try Everything(of: store.open()) == before)
+        }
+    }
+
+    @Test func garbageInTheSchemaIsUndoneInARollback() throws {
+        let garbage = step(
+            "0004",
+            "CREATE TABLE a (id)",
+            down: "PRAGMA writable_schema = ON; \(Self.garbage[0])"
+        )
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [garbage])
+        try runner.migrate(in: writer)
+        let before = try Everything(of: writer)
+        #expect(throws: GRDBMigrationSchemaError.self) {
+            try runner.rollbackLastMigration(in: writer)
+        }
+        #expect(try Everything(of: store.open()) == before)
+    }
+
+    @Test func rowsThatAreTakenOutOfTheSchemaAreNoticed() throws {
+        let orphan = step(
+            "0004",
+            """
+            PRAGMA writable_schema = ON;
+            DELETE FROM sqlite_schema WHERE name = 'tag';
+            PRAGMA writable_schema = OFF
+            """
+        )
+        let before = try Everything(of: writer)
+        #expect(throws: GRDBMigrationSchemaError.self) {
+            try GRDBMigrationRunner(steps: itemSteps() + [orphan]).migrate(in: writer)
+        }
+        #expect(try Everything(of: store.open()) == before)
+    }
+
+    @Test func garbageInTheSchemaIsReportedWithoutATransaction() throws {
+        let garbage = MigrationStep<Database>(
+            identifier: "0004",
+            sourceFile: "",
+            usesTransaction: false
+        ) { try $0.execute(sql: "PRAGMA writable_schema = ON; \(Self.garbage[0])") }
+        #expect(throws: GRDBMigrationSchemaError.self) {
+            try GRDBMigrationRunner(steps: itemSteps() + [garbage]).migrate(in: writer)
+        }
+    }
+
+    /// The last check before the commit is a host's, and so is this change.
+    @Test func connectionThatHasNeverSeenTheSchemaReadsItInTheEnd() throws {
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004", "CREATE TABLE a (id)")],
+            integration: .init(verifyBeforeCommit: { db in
+                try db.execute(sql: "PRAGMA writable_schema = ON; \(Self.garbage[0])")
+            })
+        )
+        #expect(throws: GRDBMigrationSchemaError.self) { try runner.migrate(in: writer) }
+    }
+
+    /// <https://www.sqlite.org/lang_altertable.html#otheralter>, the shorter procedure.
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func schemaThatIsWrittenAsSQLiteDocumentsItIsThere(
+        _ transaction: MigrationTransaction
+    ) throws {
+        let steps = [
+            step(
+                "0004",
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema
+                SET sql = 'CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT NOT NULL)'
+                WHERE type = 'table' AND name = 'item';
+                PRAGMA writable_schema = OFF
+                """
+            ),
+            step("0005", "INSERT INTO item (name) VALUES ('b')"),
+        ]
+        try GRDBMigrationRunner(steps: itemSteps() + steps)
+            .migrate(in: writer, options: .init(transaction: transaction))
+        #expect(throws: DatabaseError.self) {
+            try writer.write { try $0.execute(sql: "INSERT INTO item (name) VALUES (NULL)") }
+        }
+    }
+}
