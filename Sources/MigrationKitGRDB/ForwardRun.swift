@@ -29,7 +29,9 @@ struct ForwardRun {
     }
 
     func run() throws -> MigrationReport {
-        try BusyWaiting.during(options, on: writer, carryOut)
+        try BusyWaiting.during(options, on: writer) {
+            try DurableCommits.during(on: writer, carryOut)
+        }
     }
 
     private func carryOut() throws -> MigrationReport {

@@ -83,19 +83,19 @@ extension GRDBMigrationRunner {
         if let unknown = identifiers.first(where: { !migrationIdentifiers.contains($0) }) {
             throw MigrationKitError.unknownMigrationIdentifier(unknown)
         }
-        var repaired: [String] = []
-        try MigrationLock.hold(for: writer, options: options) {
-            try writer.write { db in
-                let changed = try registry.changed(among: MigrationLedger.read(db), db)
-                let steps = registry.steps.filter {
-                    identifiers.contains($0.identifier) && changed.contains($0.identifier)
+        return try MigrationLock.hold(for: writer, options: options) {
+            try DurableCommits.during(on: writer) {
+                try writer.write { db in
+                    let changed = try registry.changed(among: MigrationLedger.read(db), db)
+                    let steps = registry.steps.filter {
+                        identifiers.contains($0.identifier) && changed.contains($0.identifier)
+                    }
+                    for step in steps {
+                        try MigrationJournal.add(.repaired, step, db)
+                    }
+                    return steps.map(\.identifier)
                 }
-                for step in steps {
-                    try MigrationJournal.add(.repaired, step, db)
-                }
-                repaired = steps.map(\.identifier)
             }
         }
-        return repaired
     }
 }

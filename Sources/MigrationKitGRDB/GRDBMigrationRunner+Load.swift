@@ -22,9 +22,11 @@ extension GRDBMigrationRunner {
         dump: (Database) throws -> Void
     ) throws -> [String] {
         let identifiers = try MigrationLock.hold(for: writer, options: options) {
-            try writer.barrierWriteWithoutTransaction { db in
-                defer { db.forgetSchema() }
-                return try loadAlone(in: db, options: options, dump: dump)
+            try DurableCommits.during(on: writer) {
+                try writer.barrierWriteWithoutTransaction { db in
+                    defer { db.forgetSchema() }
+                    return try loadAlone(in: db, options: options, dump: dump)
+                }
             }
         }
         guard let last = identifiers.last else { throw SchemaLoadError.noLedger }

@@ -6,6 +6,8 @@ extension GRDBMigrationRunner {
     ///
     /// The steps run in order, each in a transaction of its own unless
     /// ``MigrationOptions/transaction`` says otherwise. The last one is verified before its commit.
+    /// Foreign keys are checked once, after each step that wants it. The schema is read anew before
+    /// the last commit, and in the end by a further connection with the writer's configuration.
     /// Whatever fails is undone before the error is thrown. A run that finds nothing pending
     /// changes nothing.
     ///
@@ -15,9 +17,12 @@ extension GRDBMigrationRunner {
     /// - Returns: What was applied, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
     ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
-    ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`; a step's
-    ///   own error after its rollback; a ``GRDBMigrationVerificationError`` if a check fails; what a
-    ///   hook of the host throws; a `CancellationError`.
+    ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`;
+    ///   `MigrationKitError.unusableTable(_:)` if a step can't be recorded; a step's own error after
+    ///   its rollback; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that names the
+    ///   rows without a parent; a ``GRDBMigrationVerificationError`` if a check fails; a
+    ///   ``GRDBMigrationSchemaError`` if the schema can't be read anew; what a hook of the host
+    ///   throws; a `CancellationError`.
     @discardableResult
     public func migrate(
         in writer: any DatabaseWriter,
@@ -108,27 +113,34 @@ extension GRDBMigrationRunner {
         choosing choose: (Database) throws -> [String]
     ) throws -> [String] {
         try MigrationLock.hold(for: writer, options: options) {
-            try writer.write { db in
-                let applied = try MigrationLedger.read(db)
-                try registry.checkKnows(applied)
-                // Where only steps are applied that others stand for by now, the last of them.
-                let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
-                if let latest {
-                    throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
-                }
-                let chosen = try choose(db)
-                if let unknown = chosen.first(where: { !migrationIdentifiers.contains($0) }) {
-                    throw MigrationKitError.unknownMigrationIdentifier(unknown)
-                }
-                let steps = registry.steps.filter { chosen.contains($0.identifier) }
-                try MigrationLedger.create(db)
-                for step in steps {
-                    try MigrationLedger.insert(step.identifier, db)
-                    try MigrationJournal.add(.recorded, step, db)
-                }
-                return steps.map(\.identifier)
+            try DurableCommits.during(on: writer) {
+                try writer.write { db in try record(choose, db) }
             }
         }
+    }
+
+    private func record(
+        _ choose: (Database) throws -> [String],
+        _ db: Database
+    ) throws -> [String] {
+        let applied = try MigrationLedger.read(db)
+        try registry.checkKnows(applied)
+        // Where only steps are applied that others stand for by now, the last of them.
+        let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
+        if let latest {
+            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
+        }
+        let chosen = try choose(db)
+        if let unknown = chosen.first(where: { !migrationIdentifiers.contains($0) }) {
+            throw MigrationKitError.unknownMigrationIdentifier(unknown)
+        }
+        let steps = registry.steps.filter { chosen.contains($0.identifier) }
+        try MigrationLedger.create(db)
+        for step in steps {
+            try MigrationLedger.insert(step.identifier, db)
+            try MigrationJournal.add(.recorded, step, db)
+        }
+        return steps.map(\.identifier)
     }
 
     func forwardRun(
