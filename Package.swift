@@ -212,6 +212,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]

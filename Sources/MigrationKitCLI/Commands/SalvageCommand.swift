@@ -42,7 +42,10 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     var files: [(option: String, path: String?)] { [("--output", output)] }
 
     func run(in context: CommandContext) throws {
-        let (path, report) = try copy(in: context) { path, form, newKey, options in
+        let (path, report) = try copy(
+            in: context,
+            phases: [.reading, .copying, .verifying]
+        ) { path, form, newKey, options in
             try DatabaseSalvage(
                 path,
                 to: output,

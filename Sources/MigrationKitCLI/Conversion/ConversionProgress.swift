@@ -1,19 +1,26 @@
+import Dispatch
 import MigrationKitSQLCipher
 import Synchronization
 
 /// Shows on a terminal how far a conversion is, and ends it by Ctrl-C.
 final class ConversionProgress: Sendable {
     private struct State {
-        var phase: ConversionEvent.Phase?
-        var start = ContinuousClock.now
+        var estimate: RunEstimate
+        var start: ContinuousClock.Instant?
+        var isWaiting = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let context: CommandContext
     private let cancellation = ConversionCancellation()
 
-    init(context: CommandContext) {
+    /// - Parameter phases: What is done, one after the other, as far as is known before.
+    init(
+        context: CommandContext,
+        phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying]
+    ) {
         self.context = context
+        state = Mutex(State(estimate: RunEstimate(phases)))
     }
 
     /// Runs a conversion.
@@ -42,38 +49,55 @@ final class ConversionProgress: Sendable {
             atOnce:
                 "The database stays as it is; the next run removes what is left of the new file."
         ) {
-            try run(cancellation) { [self] in note($0) }
+            try showingTime { try run(cancellation) { [self] in note($0) } }
         }
+    }
+
+    /// Shows the estimate anew while there is no sign of life, as in the check of all HMACs.
+    private func showingTime<Result>(_ body: () throws -> Result) throws -> Result {
+        guard context.showsProgress else { return try body() }
+        let queue = DispatchQueue(label: "MigrationKit.progress")
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.schedule(deadline: .now() + 0.5, repeating: 0.5)
+        timer.setEventHandler { [self] in show() }
+        timer.resume()
+        defer {
+            timer.cancel()
+            // Nothing is shown after the end.
+            queue.sync {}
+        }
+        return try body()
     }
 
     private func note(_ event: ConversionEvent) {
         switch event {
         case .waiting(let processes):
+            state.withLock { $0.isWaiting = true }
             let names = processes.map(\.description).joined(separator: ", ")
             context.showProgress("waiting for \(names.isEmpty ? "another process" : names)")
         case .progress(let phase, let done, let total):
-            let seconds = state.withLock { state in
-                if state.phase != phase { state = State(phase: phase) }
-                return (ContinuousClock.now - state.start) / .seconds(1)
+            state.withLock { state in
+                let now = ContinuousClock.now
+                let start = state.start ?? now
+                state.start = start
+                state.isWaiting = false
+                state.estimate.note(
+                    phase,
+                    done: done,
+                    total: total,
+                    at: (now - start) / .seconds(1)
+                )
             }
-            context.showProgress(Self.line(phase, done: done, total: total, seconds: seconds))
+            show()
         }
     }
 
-    /// `copying: 123.4 of 512.0 MB, 85.1 MB/s, 5 s left`
-    static func line(
-        _ phase: ConversionEvent.Phase,
-        done: Int,
-        total: Int,
-        seconds: Double
-    ) -> String {
-        // Its numbers are attempts.
-        guard phase != .searchingSalt else { return "looking for the salt: \(done) of \(total)" }
-        let parts = "\(phase.rawValue): \(done.megabytes) of \(total.megabytes) MB"
-        guard seconds >= 0.5, done > 0 else { return parts }
-        let rate = Double(done) / seconds
-        let left = Double(max(0, total - done)) / rate
-        return parts + ", \(Int(rate).megabytes) MB/s, \(Int(left.rounded(.up))) s left"
+    private func show() {
+        let line = state.withLock { state -> String? in
+            guard let start = state.start, !state.isWaiting else { return nil }
+            return state.estimate.line(at: (.now - start) / .seconds(1))
+        }
+        if let line { context.showProgress(line) }
     }
 }
 

@@ -22,12 +22,14 @@ extension CopyCommand {
     /// Gets the keys, copies, and shows how far it is.
     ///
     /// - Parameters:
+    ///   - phases: What is done, one after the other.
     ///   - confirm: Asks, or throws, before anything is done.
     ///   - copy: Gets the database that is named, the form and the new key of what is copied, and
     ///     the options.
     /// - Returns: The database that is named, and what was done.
     func copy<Report>(
         in context: CommandContext,
+        phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],
         confirm: (_ path: String) throws -> Void = { _ in },
         _ copy: (String, DatabaseForm, DatabaseKey?, DatabaseBackup.Options) throws -> Report
     ) throws -> (path: String, report: Report) {
@@ -42,7 +44,9 @@ extension CopyCommand {
         let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
         var options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
         try confirm(path)
-        let report = try ConversionProgress(context: context).watch { cancellation, observer in
+        let report = try ConversionProgress(context: context, phases: phases).watch {
+            cancellation,
+            observer in
             options.cancellation = cancellation
             options.observer = observer
             return try copy(path, form, new, options)

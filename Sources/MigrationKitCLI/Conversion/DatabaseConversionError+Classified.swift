@@ -17,6 +17,7 @@ extension DatabaseConversionError: Classified {
         case .reservedName: ("reservedName", 73)
         case .nameTooLong: ("nameTooLong", 73)
         case .cannotWrite: ("cannotWrite", 73)
+        case .notEnoughRoom: ("diskFull", 74)
         case .notSynced: ("notSynced", 74)
         case .copyDiffers: ("copyDiffers", 2)
         case .copyIsDamaged: ("copyIsDamaged", 2)

@@ -18,6 +18,7 @@ extension ConversionCopy {
     /// that all pages are of one moment: <https://www.sqlite.org/c3ref/backup_finish.html> begins
     /// again where others write between two steps that are not in one.
     func fillPages(from source: OpaquePointer?, byteCount: Int) throws {
+        try checkRoom(for: byteCount, about: byteCount)
         monitor.begin(.copying, total: byteCount)
         // A salt of its own, also with the key of the source: the key that authenticates pages is
         // derived over it, so that those of one file are no good in the other.

@@ -17,7 +17,11 @@ struct ConversionCopy {
 
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: ConversionSource) throws {
-        monitor.begin(.copying, total: source.byteCount)
+        let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
+        // Written row by row, pages are filled better than they were: two thirds are what SQLite
+        // leaves of a page that it splits.
+        try checkRoom(for: byteCount / 3 * 2, about: byteCount)
+        monitor.begin(.copying, total: byteCount)
         try source.queue.inDatabase { db in
             try db.execute(sql: "PRAGMA cipher_log_level = NONE")
             // An empty text means no encryption; none at all would mean the source's own key.
@@ -40,6 +44,27 @@ struct ConversionCopy {
             }
         }
         monitor.finish()
+    }
+
+    /// Throws if the file system of the new file has less room than the file needs in any case, so
+    /// that nothing is begun that can't be finished. What a file system doesn't tell, such as a
+    /// quota, is found out while the file is written.
+    ///
+    /// - Parameters:
+    ///   - byteCount: What the file needs at least.
+    ///   - estimate: What it needs as far as is known, for the message.
+    func checkRoom(for byteCount: Int, about estimate: Int) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        var status = statvfs()
+        // One that has no blocks at all counts none.
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        let free = Int(
+            clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+                .partialValue
+        )
+        guard free < byteCount else { return }
+        throw DatabaseConversionError.notEnoughRoom(folder: folder, needed: estimate, free: free)
     }
 
     func randomSalt() -> [UInt8] {
@@ -279,6 +304,14 @@ extension DatabaseError {
 }
 
 extension Database {
+    /// The bytes of the pages that hold something.
+    fileprivate func byteCountInUse() throws -> Int {
+        func value(_ name: String) throws -> Int {
+            try Int.fetchOne(self, sql: "PRAGMA main.\(name)") ?? 0
+        }
+        return try (value("page_count") - value("freelist_count")) * value("page_size")
+    }
+
     /// How many pages the connection has read from its files so far.
     /// <https://www.sqlite.org/c3ref/c_dbstatus_options.html>
     fileprivate var pagesRead: Int {

@@ -49,6 +49,10 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// A file can't be created, written or put in its place, with this errno.
     case cannotWrite(path: String, code: Int32)
 
+    /// The file system of a folder has less room than the new file needs, both in bytes. Nothing was
+    /// written.
+    case notEnoughRoom(folder: String, needed: Int, free: Int)
+
     /// The new file is in its place, and the folder's entry of it could not be made to reach the
     /// disk, with this errno. After a loss of power the place may be as it was before.
     case notSynced(path: String, code: Int32)
@@ -93,6 +97,8 @@ extension DatabaseConversionError: LocalizedError {
             "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
             "\(path) can't be written: \(Self.reason(code))"
+        case .notEnoughRoom(let folder, let needed, let free):
+            "the new file needs \(Self.megabytes(needed)) MB in \(folder), and \(Self.megabytes(free)) MB are free"
         case .notSynced(let path, let code):
             "\(path) has been written, but its folder can't be synchronized: \(Self.reason(code))"
         case .copyDiffers(let path, let difference):
@@ -133,6 +139,8 @@ extension DatabaseConversionError: LocalizedError {
             "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
         case .cannotWrite:
             "Choose a path in a folder that exists and can be written, on a disk with room."
+        case .notEnoughRoom:
+            "Nothing was changed. Make room, or write the new file to another disk, and try again."
         case .notSynced:
             """
             The new file is in place; if it was given a new key, that opens it. After a loss of power the old file may be there again, or none.
@@ -141,6 +149,12 @@ extension DatabaseConversionError: LocalizedError {
         case .copyDiffers, .copyIsDamaged:
             "It was thrown away, and nothing was changed. Verify the database and the disk."
         }
+    }
+
+    /// In millions, with one decimal.
+    private static func megabytes(_ count: Int) -> String {
+        let tenths = (count + 50_000) / 100_000
+        return "\(tenths / 10).\(tenths % 10)"
     }
 
     private static func reason(_ code: Int32) -> String {

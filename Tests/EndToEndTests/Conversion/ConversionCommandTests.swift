@@ -329,6 +329,14 @@ import Testing
         )
         #expect(result.status == 74, "\(result)")
         #expect(try result.jsonError()["code"] as? String == "diskFull")
+        // It is said before anything is written, with what is needed and what is there.
+        let message = try #require(try result.jsonError()["message"] as? String)
+        let said = try #require(
+            message.firstMatch(
+                of: /the new file needs ([0-9.]+) MB in .+, and ([0-9.]+) MB are free/
+            )
+        )
+        #expect(try #require(Double(said.1)) > #require(Double(said.2)), "\(message)")
         #expect(try tool.folder.data("store.db") == before)
         #expect(try tool.folder.names == ["migrations", "new", "password", "store.db"])
     }

@@ -56,6 +56,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     func run(in context: CommandContext) throws {
         let (path, report) = try copy(
             in: context,
+            phases: [.copying, .verifying],
             confirm: { try confirm($0, in: context) }
         ) { path, form, newKey, options in
             try DatabaseRestore(
