@@ -8,6 +8,7 @@ final class RunProgress: Sendable {
         var committed = 0
         var direction = MigrationEvent.Direction.forward
         var running = ""
+        var elapsed = 0.0
         var failed: (identifier: String, isRollback: Bool)?
     }
 
@@ -83,7 +84,14 @@ final class RunProgress: Sendable {
             state.withLock { $0.running = line }
             context.showProgress(line)
         case .stepContinues(_, let seconds):
-            context.showProgress("\(state.withLock { $0.running }), \(duration(seconds))")
+            state.withLock { $0.elapsed = seconds }
+        case .stepAdvanced(_, let rows, let statement, let part):
+            let state = state.withLock { $0 }
+            var parts = [state.running, duration(state.elapsed)]
+            if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row" : "rows")") }
+            if let statement { parts.append("statement \(statement)") }
+            if let part { parts.append("\(Int(part * 100)) % of its SQL done") }
+            context.showProgress(parts.joined(separator: ", "))
         case .stepFinished:
             state.withLock { $0.committed += 1 }
         case .stepFailed(let identifier, let direction):

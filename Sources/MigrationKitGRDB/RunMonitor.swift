@@ -16,6 +16,7 @@ final class RunMonitor: @unchecked Sendable {
         let changesBefore: Int
         var changes = 0
         var seconds = 0.0
+        var position: (statement: Int, part: Double)?
         var lastSign: ContinuousClock.Instant
     }
 
@@ -83,7 +84,14 @@ final class RunMonitor: @unchecked Sendable {
             return finished.count + 1
         }
         tell(.stepStarted(identifier: identifier, direction: direction, index: index, count: count))
-        try watching(db, work)
+        if options.observer == nil {
+            try watching(db, work)
+        } else {
+            let report: @Sendable (Int, Double) -> Void = { [self] statement, part in
+                lock.withLock { running?.position = (statement, part) }
+            }
+            try StepPosition.$report.withValue(report) { try watching(db, work) }
+        }
         let changesAfter = db.totalChangesCount
         // The journal has this time as well, and is written before the commit.
         let seconds = (.now - start) / .seconds(1)
@@ -146,7 +154,12 @@ final class RunMonitor: @unchecked Sendable {
     func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
         guard options.observer != nil || options.cancellation != nil else { return try block() }
         do {
-            return try db.withProgressHandler(every: 1_000, atStatements: true, tick, block)
+            return try db.withProgressHandler(
+                every: 1_000,
+                atStatements: true,
+                { tick(db) },
+                block
+            )
         } catch {
             // What the interrupted statement throws says nothing about why it was.
             try checkCancellation()
@@ -156,24 +169,32 @@ final class RunMonitor: @unchecked Sendable {
 
     /// A statement begins, or a long one has made a thousand steps. The clock and the cancellation
     /// are looked at now and then, so that short statements cost nothing more.
-    private func tick() -> Bool {
+    private func tick(_ db: Database) -> Bool {
         ticks &+= 1
-        return ticks % 16 != 0 || continues()
+        return ticks % 16 != 0 || continues(db)
     }
 
-    private func continues() -> Bool {
-        let sign: MigrationEvent? = lock.withLock {
-            guard var running else { return nil }
+    private func continues(_ db: Database) -> Bool {
+        let signs: [MigrationEvent] = lock.withLock {
+            guard var running else { return [] }
             let now = ContinuousClock.now
-            guard now - running.lastSign > .milliseconds(100) else { return nil }
+            guard now - running.lastSign > .milliseconds(100) else { return [] }
             running.lastSign = now
             self.running = running
-            return .stepContinues(
-                identifier: running.identifier,
-                seconds: (now - running.start) / .seconds(1)
-            )
+            return [
+                .stepContinues(
+                    identifier: running.identifier,
+                    seconds: (now - running.start) / .seconds(1)
+                ),
+                .stepAdvanced(
+                    identifier: running.identifier,
+                    rowsChanged: db.totalChangesCount - running.changesBefore,
+                    statement: running.position?.statement,
+                    part: running.position?.part
+                ),
+            ]
         }
-        if let sign { tell(sign) }
+        signs.forEach(tell)
         return options.cancellation?.isCancelled != true
     }
 }

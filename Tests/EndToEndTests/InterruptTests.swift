@@ -48,6 +48,27 @@ import Testing
         return duration
     }
 
+    @Test func stepThatGoesOnTellsItsTimeItsRowsAndItsStatement() throws {
+        try tool.write(
+            "0004_endless",
+            up: """
+                CREATE TABLE many (id INTEGER);
+                INSERT INTO many
+                WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1234)
+                SELECT x FROM c;
+                INSERT INTO many
+                WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)
+                SELECT max(x) FROM c;
+                """
+        )
+        let process = try start()
+        #expect(process.wait(for: ", 1234 rows, statement 3, "))
+        let line = /0004_endless \(2 of 2\), [0-9.]+ m?s, 1234 rows, statement 3, [1-9][0-9] % of/
+        #expect(process.wait(for: "% of its SQL done"))
+        #expect(process.text.contains(line), "\(process.text)")
+        try end(process)
+    }
+
     @Test(arguments: [[], ["--all-or-nothing"]])
     func controlCInAStepUndoesItAndClearsTheLine(_ mode: [String]) throws {
         // The other tests keep the machine busy: within a second, at the third try at the latest.

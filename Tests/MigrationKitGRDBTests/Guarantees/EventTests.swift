@@ -22,6 +22,7 @@ import Testing
         case .stepStarted(let identifier, let direction, let index, let count):
             "start \(identifier) \(direction) \(index)/\(count)"
         case .stepContinues(let identifier, _): "continue \(identifier)"
+        case .stepAdvanced(let identifier, let rows, _, _): "advance \(identifier) \(rows)"
         case .stepFinished(let step, let direction):
             "finish \(step.identifier) \(direction) \(step.rowsChanged)"
         case .stepFailed(let identifier, let direction): "fail \(identifier) \(direction)"
@@ -136,6 +137,7 @@ import Testing
             return seconds
         }
         #expect(seconds.count == 3)
+        #expect(events.values.map(outline).contains("advance 1 0"))
         #expect(zip(seconds, seconds.dropFirst()).allSatisfy { $1 - $0 >= 0.1 })
     }
 
