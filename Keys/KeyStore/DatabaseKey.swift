@@ -22,7 +22,8 @@ public struct DatabaseKey: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// A key from a passphrase. Any bytes will do, UTF-8 or not.
+    /// A key from a passphrase. Any bytes will do, UTF-8 or not; those that a key store can't keep
+    /// have a ``storageFlaw``.
     ///
     /// - Throws: ``DatabaseKeyError/empty``;
     ///   ``DatabaseKeyError/passphraseLooksLikeRawKey`` for what SQLCipher would silently take for

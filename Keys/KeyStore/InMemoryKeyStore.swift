@@ -4,7 +4,8 @@ import Synchronization
 /// A key store that lasts as long as its object, for the tests of those who embed this library.
 ///
 /// It keeps the rules of the real one: several matches are an error, an item is replaced only on
-/// request, and a locked store says so instead of "not found".
+/// request, a locked store says so instead of "not found", and passphrases that the desktop's
+/// stores can't keep are refused.
 public final class InMemoryKeyStore: KeyStore {
     fileprivate struct Contents {
         var entries: [KeyEntry] = []
@@ -48,6 +49,7 @@ public final class InMemoryKeyStore: KeyStore {
         label: String?,
         replacing: Bool
     ) throws {
+        try checkStorable(key)
         let label = label ?? defaultLabel(service: service, account: account)
         try contents.withLock { contents in
             if try !contents.matches(service, account).isEmpty {
@@ -65,6 +67,11 @@ public final class InMemoryKeyStore: KeyStore {
                 form: key.form
             )
         }
+    }
+
+    /// Throws if the desktop's key stores can't keep the key.
+    public func checkStorable(_ key: DatabaseKey) throws {
+        try key.checkStorable()
     }
 
     /// Deletes the one item that matches.

@@ -1,6 +1,6 @@
 /// A place that keeps keys, such as the desktop's Secret Service.
 ///
-/// Four operations; everything else is built on them. An implementation tells "not found" from
+/// Four operations, and what can be told before one; everything else is built on them. An implementation tells "not found" from
 /// "could not look", since a key must never be taken for missing when its store is merely locked.
 /// Each call may block, on a daemon or on a person at a prompt.
 public protocol KeyStore: Sendable {
@@ -28,8 +28,9 @@ public protocol KeyStore: Sendable {
     ///   - account: The account that it is for.
     ///   - label: What a person sees; nil for one made of service and account.
     ///   - replacing: Whether an item of the same service and account may be replaced.
-    /// - Throws: ``KeyStoreError/itemExists(service:account:)`` if there is one and it may not;
-    ///   every other case of ``KeyStoreError`` if the store can't be asked.
+    /// - Throws: ``KeyStoreError/itemExists(service:account:)`` if there is one and it may not; what
+    ///   ``checkStorable(_:)`` throws; every other case of ``KeyStoreError`` if the store can't be
+    ///   asked.
     func store(
         _ key: DatabaseKey,
         service: String,
@@ -44,6 +45,13 @@ public protocol KeyStore: Sendable {
     /// - Throws: As ``entry(service:account:)``; several matches are left alone.
     @discardableResult
     func delete(service: String, account: String?) throws -> KeyItem
+
+    /// Throws if the store can't keep a key for good; asks nobody, and changes nothing.
+    ///
+    /// A store that keeps every key needs no such function: there is a default one.
+    ///
+    /// - Throws: ``KeyStoreError/unstorablePassphrase(_:)``.
+    func checkStorable(_ key: DatabaseKey) throws
 }
 
 extension KeyStore {
@@ -66,6 +74,9 @@ extension KeyStore {
     public func store(_ key: DatabaseKey, service: String, account: String) throws {
         try store(key, service: service, account: account, label: nil, replacing: false)
     }
+
+    /// Takes every key for storable.
+    public func checkStorable(_ key: DatabaseKey) throws {}
 
     /// The label of an item that was given none.
     public func defaultLabel(service: String, account: String) -> String {

@@ -22,6 +22,8 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     case timedOut(seconds: Double)
     /// There is an item of this service and account already.
     case itemExists(service: String, account: String)
+    /// The store would not give the passphrase back as it is, or lose more than that.
+    case unstorablePassphrase(PassphraseFlaw)
     /// Something else; the message is the store's own.
     case failure(message: String)
 }
@@ -52,6 +54,8 @@ extension KeyStoreError: LocalizedError {
             "the Secret Service gave no answer in \(Self.plain(seconds)) seconds"
         case .itemExists(let service, let account):
             "there is an item with \(Self.names(service, account)) already"
+        case .unstorablePassphrase(let flaw):
+            "the passphrase has \(flaw.name), and can't be kept in the Secret Service"
         case .failure(let message):
             "the Secret Service failed: \(message)"
         }
@@ -107,6 +111,11 @@ extension KeyStoreError: LocalizedError {
             """
         case .itemExists:
             "Delete it first, or allow replacing. A replaced key is lost, and its database with it."
+        case .unstorablePassphrase(let flaw):
+            """
+            \(flaw.consequence)
+            Keep this passphrase in a file, choose another, or give the database a raw key.
+            """
         case .failure:
             nil
         }

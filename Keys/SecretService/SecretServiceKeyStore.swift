@@ -71,6 +71,8 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// Stores a key, in the named collection or the default one.
     ///
+    /// A passphrase with a ``PassphraseFlaw`` is refused before the service is asked.
+    ///
     /// What was stored is read back: some services change a text that they take for one with
     /// placeholders. A replacement is made before the old item is deleted: whatever interrupts it, no key is
     /// lost. If the two are left beside each other, the next look-up says so.
@@ -81,6 +83,7 @@ public struct SecretServiceKeyStore: KeyStore {
         label: String?,
         replacing: Bool
     ) throws {
+        try checkStorable(key)
         let label = label ?? defaultLabel(service: service, account: account)
         try perform(service, account) { search in
             let found = try search.found { found in
@@ -105,6 +108,11 @@ public struct SecretServiceKeyStore: KeyStore {
             )
             for old in found.items { try found.connection.delete(old) }
         }
+    }
+
+    /// Throws if a Secret Service can't keep the key for good; none is asked.
+    public func checkStorable(_ key: DatabaseKey) throws {
+        try key.checkStorable()
     }
 
     /// Deletes the one item that matches; of several none.

@@ -477,6 +477,7 @@ extension KeyStoreError: Classified {
         case .ambiguous: ("keyAmbiguous", 69)
         case .timedOut: ("secretServiceTimedOut", 69)
         case .itemExists: ("keyExists", 73)
+        case .unstorablePassphrase: ("unstorablePassphrase", 77)
         case .failure: ("secretServiceFailed", 69)
         }
     }

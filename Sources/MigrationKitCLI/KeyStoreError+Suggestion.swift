@@ -59,6 +59,13 @@ extension KeyStoreError {
             'key generate' never replaces a key, and 'key set' does with --replace only: databases \
             that only the old one opens are lost.
             """
+        case .unstorablePassphrase(let flaw):
+            """
+            \(flaw.consequence)
+            Keep this passphrase in a file (--password-file), or choose another. Best is a raw key: \
+            '\(program) key generate' makes one, and '\(program) rekey --new-keychain-service' gives \
+            it to a database that has this passphrase.
+            """
         case .promptDismissed, .failure:
             recoverySuggestion
         }

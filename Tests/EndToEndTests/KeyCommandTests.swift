@@ -138,6 +138,36 @@ import Testing
         #expect(two.stderr.contains("--password-file, --password-fd"))
     }
 
+    @Test(arguments: [
+        ("zwei\nZeilen", "a line break"), ("ein\tTabulator", "a control character"),
+        ("Rück\\strich", "a backslash"), (" vorne", "a space at its start"),
+    ])
+    func passphraseThatAKeyringWithoutAPasswordCanNotHoldIsRefused(
+        _ passphrase: String,
+        _ flaw: String
+    ) throws {
+        try store("first")
+        let result = try key(
+            "set",
+            "--replace",
+            "--yes",
+            "--password-file",
+            "-",
+            "--json",
+            input: passphrase + "\n"
+        )
+        #expect(result.status == 77, "\(result)")
+        let error = try result.jsonError()
+        #expect(error["code"] as? String == "unstorablePassphrase")
+        #expect((error["message"] as? String)?.contains(flaw) == true)
+        #expect((error["hint"] as? String)?.contains("key generate") == true)
+        #expect(!result.stderr.contains(passphrase))
+        #expect(try lookup() == "first")
+        // The database itself takes it, from a file.
+        try tool.folder.write("password", Array((passphrase + "\n").utf8))
+        #expect(try tool.onStore("migrate").status == 0)
+    }
+
     @Test func setWithoutASourceSaysSo() throws {
         let result = try key("set", "--json")
         #expect(result.status == 64)

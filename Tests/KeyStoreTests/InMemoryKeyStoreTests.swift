@@ -6,7 +6,7 @@ import Testing
 
     @Test func storedKeyComesBackInItsForm() throws {
         let (raw, passphrase) = (
-            try DatabaseKey.generate(), try DatabaseKey.passphrase(Secret(utf8: "two\n"))
+            try DatabaseKey.generate(), try DatabaseKey.passphrase(Secret(utf8: "two "))
         )
         try store.store(raw, service: "s", account: "raw")
         try store.store(passphrase, service: "s", account: "passphrase")
@@ -62,6 +62,25 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("two\nlines", PassphraseFlaw.lineBreak), ("a\rb", .lineBreak), ("a\tb", .controlCharacter),
+        ("a\0", .controlCharacter), ("a\\b", .backslash), (" a", .leadingSpace),
+    ])
+    func passphrasesThatADesktopsStoreCanNotKeepAreRefused(
+        _ text: String,
+        _ flaw: PassphraseFlaw
+    ) throws {
+        let key = try DatabaseKey.passphrase(Secret(utf8: text))
+        #expect(key.storageFlaw == flaw)
+        #expect(throws: KeyStoreError.unstorablePassphrase(flaw)) {
+            try store.store(key, service: "s", account: "u")
+        }
+        #expect(try store.items(service: "s", account: nil).isEmpty)
+        // Whatever bytes a raw key has, its digits are stored.
+        let bytes = Secret(utf8: (text + String(repeating: "\n", count: 32)).prefix(32).description)
+        try store.store(.rawKey(bytes: bytes), service: "s", account: "u")
+    }
+
     @Test func lockedStoreIsNotAnEmptyOne() throws {
         store.fail(with: .locked(collection: "login"))
         #expect(throws: KeyStoreError.locked(collection: "login")) {
@@ -91,13 +110,14 @@ import Testing
     }
 
     @Test func everyErrorIsOneLineWithAWayOut() {
-        let errors: [KeyStoreError] = [
-            .noBus, .noService, .noCollection(name: "default"), .noCollection(name: "x"),
-            .locked(collection: "login"), .promptDismissed(collection: "login"),
-            .itemNotFound(service: "it's", account: nil),
-            .ambiguous(service: "s", matches: ["one", "two"]), .timedOut(seconds: 30),
-            .itemExists(service: "s", account: "u"),
-        ]
+        let errors: [KeyStoreError] =
+            [
+                .noBus, .noService, .noCollection(name: "default"), .noCollection(name: "x"),
+                .locked(collection: "login"), .promptDismissed(collection: "login"),
+                .itemNotFound(service: "it's", account: nil),
+                .ambiguous(service: "s", matches: ["one", "two"]), .timedOut(seconds: 30),
+                .itemExists(service: "s", account: "u"),
+            ] + PassphraseFlaw.allCases.map(KeyStoreError.unstorablePassphrase)
         for error in errors {
             #expect(error.errorDescription?.contains("\n") == false)
             #expect(error.recoverySuggestion?.isEmpty == false)

@@ -24,11 +24,15 @@ import Testing
         #expect(try service.run("secret-tool", ["lookup", "service", "s"]).stdout == digits)
     }
 
-    @Test func newlineThatIsPartOfAStoredPassphraseStays() throws {
+    @Test func newlineThatIsPartOfAPassphraseIsRefused() throws {
         let service = try PrivateSecretService()
-        #expect(try service.probe("store", "s", "u", "passphrase", input: "two\n\n").status == 0)
+        let result = try service.probe("store", "s", "u", "passphrase", input: "two\n\n")
+        #expect(result.stdout.hasPrefix("unstorablePassphrase("))
+        #expect(try service.probe("items", "s").stdout == "")
+        // One at the end is a line's end, and no part of it.
+        #expect(try service.probe("store", "s", "u", "passphrase", input: "one\n").status == 0)
         #expect(
-            try service.probe("entry", "s").stdout.hasPrefix("passphrase \("two\n".hexadecimal)\n")
+            try service.probe("entry", "s").stdout.hasPrefix("passphrase \("one".hexadecimal)\n")
         )
     }
 

@@ -11,6 +11,8 @@ public final class PrivateSecretService: @unchecked Sendable {
     public enum Arrangement: Sendable {
         /// A daemon whose default collection, "login", is unlocked.
         case unlocked
+        /// A daemon whose default collection, "login", has no password, and so is a text file.
+        case withoutPassword
         /// A daemon that has no default collection.
         case noCollection
         /// A bus without any Secret Service.
@@ -87,6 +89,11 @@ public final class PrivateSecretService: @unchecked Sendable {
         }
         switch arrangement {
         case .unlocked: try startDaemon(passwordFile: "password")
+        case .withoutPassword:
+            try folder.makeFolder("data/keyrings")
+            try folder.write("data/keyrings/default", "login".utf8)
+            try folder.write("data/keyrings/login.keyring", "[keyring]\ndisplay-name=login\n".utf8)
+            try startDaemon(passwordFile: nil)
         case .noCollection: try startDaemon(passwordFile: nil)
         case .noDaemon: break
         }
@@ -131,6 +138,12 @@ public final class PrivateSecretService: @unchecked Sendable {
     public func unlock() throws {
         stopDaemon()
         try startDaemon(passwordFile: "password")
+    }
+
+    /// Starts the daemon again without a password, which a collection without one doesn't need.
+    public func restart() throws {
+        stopDaemon()
+        try startDaemon(passwordFile: nil)
     }
 
     /// Starts the daemon again with a wrong password, which leaves the collection locked.

@@ -109,6 +109,7 @@ public struct KeyRotation: Sendable {
             throw KeyRotationError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
+        if keepsOldKey { try stored.checkKeepable(old, account: account) }
         let pending = PendingKey(account: account, path: run.file.path)
         var made: DatabaseKey?
         do {

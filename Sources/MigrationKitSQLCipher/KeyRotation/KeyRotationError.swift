@@ -1,4 +1,5 @@
 import Foundation
+import KeyStore
 
 /// A reason for which a key can't be rotated, or a rotation not be finished, that lies neither in
 /// the file (``EncryptedDatabaseError``, ``DatabaseConversionError``) nor in the key store
@@ -6,6 +7,10 @@ import Foundation
 public enum KeyRotationError: Error, Equatable, Sendable {
     /// The key's item names no account, and items can't be stored without one. Nothing was changed.
     case noAccount(service: String)
+
+    /// The old key is to be kept, and the key store can't keep its passphrase for good. Nothing was
+    /// changed.
+    case oldKeyNotStorable(service: String, account: String, flaw: PassphraseFlaw)
 
     /// The key store took a key and doesn't give it back.
     case keyNotKept(service: String, account: String)
@@ -24,6 +29,8 @@ extension KeyRotationError: LocalizedError {
         switch self {
         case .noAccount(let service):
             "the item with service \"\(service)\" names no account"
+        case .oldKeyNotStorable(let service, let account, let flaw):
+            "the old key of service \"\(service)\" and username \"\(account)\" can't be kept: its passphrase has \(flaw.name)"
         case .keyNotKept(let service, let account):
             "the key with service \"\(service)\" and username \"\(account)\" was not kept"
         case .unfinished(let path, _, _, let reason):
@@ -38,6 +45,11 @@ extension KeyRotationError: LocalizedError {
         switch self {
         case .noAccount:
             "Store the key once more under an account, delete the item that has none, and rotate then."
+        case .oldKeyNotStorable(_, _, let flaw):
+            """
+            \(flaw.consequence)
+            Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation.
+            """
         case .keyNotKept:
             "The database still opens. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
         case .unfinished(_, let service, let account, _):
@@ -48,7 +60,7 @@ extension KeyRotationError: LocalizedError {
         case .neitherOpens(_, let service, _):
             """
             Nothing was deleted. A file of another time or another database may be at this path, or its first page may be damaged.
-            The keys are in the items with the services \"\(service)\", \"\(PendingKey.service(of: service))\", and former ones in \"\(StoredKey.keptService(of: service))\".
+            The keys are in the items with the services \"\(service)\", \"\(PendingKey.service(of: service))\", and former ones in \"\(FormerKey.service(of: service))\".
             """
         }
     }

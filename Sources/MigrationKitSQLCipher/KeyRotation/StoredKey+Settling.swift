@@ -6,11 +6,6 @@ import KeyStore
 // under which keys are rotated. Nothing is deleted but what is known to be in another item, or to
 // open no file.
 extension StoredKey {
-    /// The service of the items that hold the former keys of a service.
-    static func keptService(of service: String) -> String {
-        "migrationkit-previous: \(service)"
-    }
-
     // MARK: - Before an Opening
 
     /// Settles what is pending for the file, once it is nobody's. What fails in that leaves the
@@ -210,30 +205,39 @@ extension StoredKey {
         return entry.item
     }
 
+    /// Throws if an old key can't be kept in an item, before anything depends on that.
+    ///
+    /// - Throws: ``KeyRotationError/oldKeyNotStorable(service:account:flaw:)``.
+    func checkKeepable(_ key: DatabaseKey, account: String) throws {
+        do {
+            try keyStore.checkStorable(key)
+        } catch KeyStoreError.unstorablePassphrase(let flaw) {
+            throw KeyRotationError.oldKeyNotStorable(service: service, account: account, flaw: flaw)
+        }
+    }
+
     /// Keeps a key that may be needed for a file that isn't at hand, such as a backup.
     @discardableResult
     func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {
-        let service = Self.keptService(of: service)
-        let kept = try keyStore.items(service: service, account: nil)
+        let keptService = FormerKey.service(of: service)
+        let kept = try keyStore.items(service: keptService, account: nil)
         for item in kept {
             // A run that was killed may have been here.
-            guard let name = item.account, name.hasPrefix("\(account) "),
-                try self.item(service: service, account: name)?.text == key.stored()
+            guard let name = item.account, name.hasPrefix(FormerKey.beginning(account)),
+                try self.item(service: keptService, account: name)?.text == key.stored()
             else { continue }
             return item
         }
-        let time = "\(account) \(Date.now.formatted(.iso8601))"
-        let taken = Set(kept.compactMap(\.account))
-        var name = time
-        var number = 1
-        while taken.contains(name) {
-            number += 1
-            name = "\(time) (\(number))"
-        }
+        let former = FormerKey(
+            service: service,
+            account: account,
+            at: .now,
+            besides: Set(kept.compactMap(\.account))
+        )
         return try store(
             key,
-            service: service,
-            account: name,
+            service: keptService,
+            account: former.name,
             label: label.flatMap { $0.isEmpty ? nil : "Previous: \($0)" }
         )
     }

@@ -78,6 +78,33 @@ import Testing
         #expect(row == "zettel")
     }
 
+    @Test func oldPassphraseThatCanNotBeKeptIsSaidBeforeAnythingIsDone() throws {
+        let passphrase = "ein\\nGeheimnis \(UInt64.random(in: 1...UInt64.max))"
+        let path = database.tool.folder.path("other.db")
+        _ = try SQLCipherShell.run(path, key: passphrase, "CREATE TABLE t (a);")
+        let stored = try database.secrets.run(
+            "secret-tool",
+            ["store", "--label=Andere", "service", "org.other", "username", "ich"],
+            input: passphrase
+        )
+        #expect(stored.status == 0)
+        let before = try database.tool.folder.data("other.db")
+        let rotate = [
+            "key", "rotate", "--json", "--db-path", path, "--keychain-service", "org.other",
+        ]
+        let refused = try database.tool.run(rotate)
+        #expect(refused.status == 77, "\(refused)")
+        #expect(try refused.jsonError()["code"] as? String == "unstorablePassphrase")
+        #expect(try database.tool.folder.data("other.db") == before)
+        #expect(try database.items(of: "migrationkit-pending: org.other") == [])
+        #expect(try database.key(service: "org.other", username: "ich") == passphrase)
+
+        let rotated = try database.tool.run(rotate + ["--discard-old-key"])
+        #expect(rotated.status == 0, "\(rotated)")
+        let key = try #require(try database.key(service: "org.other", username: "ich"))
+        #expect(try SQLCipherShell.run(path, key: "x'\(key)'", "SELECT count(*) FROM t;") == "0")
+    }
+
     @Test func oldKeyIsDiscardedOnRequest() throws {
         let result = try database.run("key", "rotate", more: ["--discard-old-key"])
         #expect(result.status == 0, "\(result)")

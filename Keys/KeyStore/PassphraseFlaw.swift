@@ -1,0 +1,76 @@
+/// What keeps a passphrase out of a key store whose items must survive a restart.
+///
+/// GNOME Keyring (42.1) keeps a keyring that has no password as a text file. It writes secrets into
+/// it as they are, and reads them as the values of a GKeyFile, with escape sequences and without
+/// leading spaces. <https://docs.gtk.org/glib/struct.KeyFile.html>
+///
+/// While the daemon runs, it gives back what it was given. So reading an item back proves nothing,
+/// and passphrases that the file can't hold are refused before they are stored, whichever program
+/// is the key store. Raw keys are stored as hexadecimal digits, and are never concerned.
+public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
+    /// A line feed or carriage return. The daemon refuses the whole keyring at its next start, with
+    /// the secrets of all other programs.
+    case lineBreak
+    /// Another byte below 32, or 127. Password programs neither show nor copy it.
+    case controlCharacter
+    /// A backslash. It begins an escape sequence in the file: `\n` comes back as a line break.
+    case backslash
+    /// A space at the start, which the file loses.
+    case leadingSpace
+
+    /// What the passphrase has, as it reads after "the passphrase has".
+    package var name: String {
+        switch self {
+        case .lineBreak: "a line break"
+        case .controlCharacter: "a control character"
+        case .backslash: "a backslash"
+        case .leadingSpace: "a space at its start"
+        }
+    }
+
+    /// What comes of it, in a sentence.
+    package var consequence: String {
+        switch self {
+        case .lineBreak:
+            """
+            In a GNOME keyring without a password, a line break makes the whole keyring unreadable \
+            at the next start, with the secrets of all other programs.
+            """
+        case .controlCharacter:
+            "Password programs neither show nor copy control characters."
+        case .backslash:
+            """
+            A GNOME keyring without a password takes a backslash for the start of an escape \
+            sequence: after the next start, the passphrase would be another one.
+            """
+        case .leadingSpace:
+            """
+            A GNOME keyring without a password drops spaces at the start: after the next start, the \
+            passphrase would be another one.
+            """
+        }
+    }
+}
+
+extension DatabaseKey {
+    /// What keeps the key out of the desktop's key stores; nil for a raw key, and for a passphrase
+    /// that they can keep.
+    public var storageFlaw: PassphraseFlaw? {
+        guard form == .passphrase else { return nil }
+        return secret.withUnsafeBytes { bytes in
+            if bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+                return .lineBreak
+            }
+            if bytes.contains(where: { $0 < 32 || $0 == 127 }) { return .controlCharacter }
+            if bytes.contains(UInt8(ascii: "\\")) { return .backslash }
+            return bytes.first == UInt8(ascii: " ") ? .leadingSpace : nil
+        }
+    }
+
+    /// Throws if the desktop's key stores can't keep the key.
+    ///
+    /// - Throws: ``KeyStoreError/unstorablePassphrase(_:)``.
+    package func checkStorable() throws {
+        if let flaw = storageFlaw { throw KeyStoreError.unstorablePassphrase(flaw) }
+    }
+}
