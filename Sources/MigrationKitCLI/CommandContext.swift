@@ -53,7 +53,7 @@ struct CommandContext: Sendable {
     /// - Parameters:
     ///   - forReading: Whether a database that can't be written will do.
     ///   - relocate: Gives the path that is opened in place of the one that was named.
-    /// - Returns: The database, and the path that was named.
+    /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
         _ options: KeyedDatabaseOptions,
         createsFile: Bool = false,
@@ -61,12 +61,13 @@ struct CommandContext: Sendable {
         lockTimeout: TimeInterval? = nil,
         forReading: Bool = false,
         relocate: ((_ path: String?) throws -> String?)? = nil
-    ) throws -> (writer: any DatabaseWriter, path: String?) {
+    ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
         var resolved = try options.resolved(
             in: self,
             createsFile: createsFile,
-            isPlaintext: isPlaintext
+            isPlaintext: isPlaintext,
+            isForOpenWriter: true
         )
         if let lockTimeout {
             resolved.busyTimeout = lockTimeout
@@ -76,7 +77,10 @@ struct CommandContext: Sendable {
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
         if let relocate { resolved.dbPath = try relocate(path) }
-        return (try host.openWriter(resolved), path)
+        let wasNew = resolved.isNew
+        let writer = try host.openWriter(resolved)
+        // A host may have opened another file, or none.
+        return (writer, path, wasNew && !resolved.isNew)
     }
 
     /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the

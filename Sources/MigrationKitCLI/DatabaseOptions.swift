@@ -59,15 +59,28 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
     /// the environment the service manager's credential comes first, then the keychain, then the
     /// password variables. The file's account and collection are of use with its own service only.
     ///
-    /// - Parameter asksForKey: Whether the key is asked for on a terminal where nothing names one.
+    /// A host's own `openWriter` gets what was given, several sources as well: what it makes of them
+    /// is its own business. ``MigrationCLIHost/openDatabase(_:)`` refuses several.
+    ///
+    /// - Parameters:
+    ///   - asksForKey: Whether the key is asked for on a terminal where nothing names one.
+    ///   - isForOpenWriter: Whether nothing but the host's `openWriter` gets the options.
     func resolved(
         in context: CommandContext,
         createsFile: Bool = false,
         isPlaintext: Bool = false,
-        asksForKey: Bool = true
+        asksForKey: Bool = true,
+        isForOpenWriter: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
+        var isHosts = false
+        if case .runner = context.host.migrations { isHosts = true }
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
-        guard options.count <= 1 else { throw MigrationCLIError.severalKeySources(options) }
+        // What a host gets has a place each for the password and for the keychain, and one for all
+        // the others.
+        let rivals =
+            isHosts && isForOpenWriter
+            ? options.filter { $0 != "--password" && $0 != "--keychain-service" } : options
+        guard rivals.count <= 1 else { throw MigrationCLIError.severalKeySources(rivals) }
         if isPlaintext, let option = options.first ?? (secret.rawKey ? "--raw-key" : nil) {
             throw MigrationCLIError.keyForPlaintext(option: option)
         }
@@ -89,37 +102,38 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
                 other = other ?? settings?.text(.passwordFile).map(KeySource.file)
             }
             if service == nil, other == nil, asksForKey, context.canPrompt, !keychain.noPrompt {
-                other = KeyResolver.implicitSource(promptFor: path, value: environment.secret)
+                let isNew = createsFile && path.map { !EncryptedDatabase.hasContent($0) } ?? false
+                other = KeyResolver.implicitSource(
+                    promptFor: path.map { (isNew ? "the new database " : "") + $0.printable },
+                    value: environment.secret
+                )
             }
         }
-        guard service != nil || keychain.keychainAccount == nil else {
-            throw MigrationCLIError.accountWithoutService
-        }
-        guard service != nil || keychain.keychainCollection == nil else {
-            throw MigrationCLIError.collectionWithoutService
-        }
-
         // A host of its own gets the password as it always has; ours needs no text of it.
         var password: String?
-        if case .runner = context.host.migrations, secret.password != nil,
-            case .password(let taken) = other
-        {
+        if isHosts, secret.password != nil, case .password(let taken) = other {
             password = taken.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+            other = secret.sourceBesidePassword
         }
-        return MigrationDatabaseOpenOptions(
+        let resolved = MigrationDatabaseOpenOptions(
             dbPath: path,
             password: password,
             keychainService: service,
-            keychainAccount: try service.flatMap { _ in try keychain.account(in: context) },
-            otherKeySource: service == nil && password == nil ? other : nil,
+            keychainAccount: try service == nil
+                ? keychain.keychainAccount : keychain.account(in: context),
+            // An implicit source is there for want of a service only.
+            otherKeySource: options.isEmpty && service != nil ? nil : other,
             isRawKey: secret.rawKey,
             isPlaintext: isPlaintext,
             createsFile: createsFile,
-            keychainCollection: try service.flatMap { _ in try keychain.collection(in: context) },
+            keychainCollection: try service == nil
+                ? keychain.keychainCollection : keychain.collection(in: context),
             keychainTimeout: try keychain.timeout(in: context),
             allowsPrompt: !keychain.noPrompt,
             cipher: try cipher()
         )
+        if !(isHosts && isForOpenWriter) { try resolved.checkKeySource() }
+        return resolved
     }
 }
 

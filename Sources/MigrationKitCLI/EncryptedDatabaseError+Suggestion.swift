@@ -19,9 +19,14 @@ extension EncryptedDatabaseError {
         case .wrongKey:
             """
             \(recoverySuggestion ?? "")
+            Hexadecimal digits that are the key itself want --raw-key. A file with settings of its own \
+            wants them named: --cipher-compatibility, --cipher-page-size, --kdf-iterations, \
+            --kdf-algorithm, --hmac-algorithm.
             If you are sure of the key, '\(program) salvage' looks for a flipped bit in the first \
             bytes, and brings what it can read into a new file.
             """
+        case .rawKeyAsPassphrase:
+            "The hexadecimal digits are the key itself: say --raw-key."
         case .damaged:
             """
             It is not the key: that is right, or none is needed. Keep a copy of the file. \

@@ -52,6 +52,13 @@ struct Failure {
                 error.localizedDescription,
                 hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
+        case let error as FormerKeyError:
+            self.init(
+                error.classification.code,
+                error.classification.exitCode,
+                error.localizedDescription,
+                hint: error.suggestion(program: parser.configuration.commandName ?? "")
+            )
         case let error as any Classified:
             let (code, exitCode) = error.classification
             let described = error as any LocalizedError
@@ -407,11 +414,12 @@ extension EncryptedDatabaseError: Classified {
         case .noSuchFile: ("noSuchFile", 66)
         case .empty: ("empty", 66)
         case .isDirectory: ("isDirectory", 66)
+        case .notAFile: ("notAFile", 66)
         case .notADatabase: ("notADatabase", 66)
         case .journalIsNoFile: ("journalIsNoFile", 66)
         case .plaintext: ("plaintext", 77)
         case .encrypted: ("encrypted", 77)
-        case .wrongKey: ("wrongKey", 77)
+        case .wrongKey, .rawKeyAsPassphrase: ("wrongKey", 77)
         case .olderFormat: ("olderFormat", 77)
         case .damaged: ("damaged", 74)
         case .damagedLog: ("damagedLog", 74)

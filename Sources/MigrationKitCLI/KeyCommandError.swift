@@ -74,7 +74,7 @@ extension KeyCommandError: LocalizedError {
         case .outputIsNoTerminal:
             "If that is what you want, say --force."
         case .passphrasesDiffer:
-            "Nothing was stored. Try again."
+            "Nothing was stored or changed. Try again."
         case .notStored:
             "Look at it in the desktop's password program before you use it for a database."
         }

@@ -101,12 +101,20 @@ public struct MigrationCLIHost: Sendable {
     /// - Parameter options: Which database, and where its key comes from.
     /// - Returns: A queue on the database: SQLCipher, proven to be so, or for `--no-encryption`
     ///   plain SQLite.
-    /// - Throws: ``MigrationCLIError``; a `KeySourceError`, a `KeyStoreError`, or an
-    ///   `EncryptedDatabaseError`.
+    /// - Throws: ``MigrationCLIError``, such as ``MigrationCLIError/severalKeySources(_:)``; a
+    ///   `KeySourceError`, a `KeyStoreError`, or an `EncryptedDatabaseError`. What is wrong with the
+    ///   path is found before anybody is asked for a key.
     @Sendable public static func openDatabase(
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        try options.checkKeySource()
+        if !options.isPlaintext, options.keySource != nil {
+            try EncryptedDatabase.check(
+                path,
+                is: options.createsFile ? .encryptedOrNew : .encrypted
+            )
+        }
         var opening = EncryptedDatabase.Options(
             createsFile: options.createsFile,
             cipher: options.cipher,

@@ -5,9 +5,10 @@ import SecretService
 
 /// Which database a command works on, and how it is opened.
 ///
-/// A host's `openWriter` gets it. One that opens an encrypted database passes it to
+/// A host's `openWriter` gets it, with everything that was given: a password and a keychain service
+/// together, if both were. One that opens an encrypted database passes it to
 /// ``MigrationCLIHost/openDatabase(_:)``, or gets the key from ``key()`` and opens the file its own
-/// way.
+/// way; these two refuse more than one source of the key.
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` where none gives
     /// one.
@@ -23,7 +24,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The account of `--keychain-account` or `MIGRATIONKIT_KEYCHAIN_ACCOUNT`.
     public let keychainAccount: String?
 
-    /// Where the key comes from, if it is neither `--password` nor the keychain.
+    /// The source of the key that is neither `--password` nor the keychain.
     public let otherKeySource: KeySource?
 
     /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
@@ -63,7 +64,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - password: The passphrase, or the digits of a raw key.
     ///   - keychainService: The service under which the key store has the key.
     ///   - keychainAccount: The account under which the key store has the key.
-    ///   - otherKeySource: Where the key comes from, if none of these says it.
+    ///   - otherKeySource: A source of the key that is none of these.
     ///   - isRawKey: Whether the secret is the digits of a raw key.
     ///   - isPlaintext: Whether the database is a plaintext one.
     ///   - createsFile: Whether a file that doesn't exist is created.
@@ -105,7 +106,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.opensForReading = opensForReading
     }
 
-    /// Where the key comes from; `nil` where nothing says it.
+    /// Where the key comes from; `nil` where nothing says it. Of several sources, the password comes
+    /// first, then the keychain.
     public var keySource: KeySource? {
         if let password {
             .password(Secret(utf8: password))
@@ -124,6 +126,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// - Returns: The key; `nil` for a plaintext database.
     /// - Throws: As ``key(resolver:)``.
     public func key() throws -> DatabaseKey? {
+        try checkKeySource()
         if let stored = storedKey() { return try stored.key() }
         let store = keyStore
         return try key(resolver: KeyResolver { store })
@@ -142,10 +145,11 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         timeout: TimeInterval? = nil,
         _ attempt: (DatabaseKey?) throws -> Value
     ) throws -> Value {
+        try checkKeySource()
         guard let stored = storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
             return try attempt(key())
         }
-        return try stored.open(attempt)
+        return try explainingFormerKey { try stored.open(attempt) }
     }
 
     /// The key in the Secret Service, if it is there that the options say it is.
@@ -171,7 +175,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         )
     }
 
-    private var keyStore: SecretServiceKeyStore {
+    var keyStore: SecretServiceKeyStore {
         SecretServiceKeyStore(
             collection: keychainCollection,
             timeout: keychainTimeout,
@@ -179,15 +183,83 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         )
     }
 
-    /// Gets the key from its source.
+    /// Gets the key from its source. On a terminal, the passphrase of a database that is about to be
+    /// created is asked for twice.
     ///
     /// - Parameter resolver: Reads the source.
     /// - Returns: The key; `nil` for a plaintext database.
-    /// - Throws: ``MigrationCLIError/noKey`` where no source is named; a `KeySourceError` or a
-    ///   `KeyStoreError` where the source gives no key.
+    /// - Throws: ``MigrationCLIError/noKey`` where no source is named, and
+    ///   ``MigrationCLIError/severalKeySources(_:)`` where several are; a `KeySourceError` or a
+    ///   `KeyStoreError` where the source gives no key; ``KeyCommandError/passphrasesDiffer``.
     public func key(resolver: KeyResolver) throws -> DatabaseKey? {
+        try checkKeySource()
         guard !isPlaintext else { return nil }
         guard let keySource else { throw MigrationCLIError.noKey }
-        return try resolver.key(from: keySource, form: isRawKey ? .rawKey : .passphrase)
+        let form: DatabaseKey.Form = isRawKey ? .rawKey : .passphrase
+        return isNew
+            ? try resolver.newKey(from: keySource, form: form)
+            : try resolver.key(from: keySource, form: form)
+    }
+
+    /// The key that a database is to get: as ``key()``, and on a terminal asked for twice.
+    func newKey() throws -> DatabaseKey? {
+        guard let keySource, case .prompt = keySource else { return try key() }
+        let store = keyStore
+        return try KeyResolver { store }.newKey(
+            from: keySource,
+            form: isRawKey ? .rawKey : .passphrase
+        )
+    }
+
+    /// Whether opening the database creates it.
+    var isNew: Bool {
+        createsFile && dbPath.map { !EncryptedDatabase.hasContent($0) } ?? false
+    }
+
+    /// Throws unless one source of the key is named, wholly, or none.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``;
+    ///   ``MigrationCLIError/accountWithoutService``;
+    ///   ``MigrationCLIError/collectionWithoutService``.
+    func checkKeySource() throws {
+        let sources = [
+            password.map { _ in "--password" }, otherKeySource?.optionName,
+            keychainService.map { _ in "--keychain-service" },
+        ].compactMap { $0 }
+        guard sources.count <= 1 else { throw MigrationCLIError.severalKeySources(sources) }
+        guard keychainService != nil || keychainAccount == nil else {
+            throw MigrationCLIError.accountWithoutService
+        }
+        guard keychainService != nil || keychainCollection == nil else {
+            throw MigrationCLIError.collectionWithoutService
+        }
+    }
+}
+
+extension KeySource {
+    /// The option that names the source; what it is called, where there is none.
+    fileprivate var optionName: String {
+        switch self {
+        case .password: "--password"
+        case .file, .standardInput: "--password-file"
+        case .fileDescriptor: "--password-fd"
+        case .command: "--password-command"
+        default: description
+        }
+    }
+}
+
+extension KeyResolver {
+    /// The key that a database or an item is to get. On a terminal it is asked for twice: nobody sees
+    /// what is typed, and what has a slip in it opens nothing again.
+    ///
+    /// - Throws: ``KeyCommandError/passphrasesDiffer``; as `key(from:form:)` does.
+    func newKey(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
+        let key = try key(from: source, form: form)
+        if case .prompt = source {
+            let again = try self.key(from: .prompt("Once more: "), form: form)
+            guard key == again else { throw KeyCommandError.passphrasesDiffer }
+        }
+        return key
     }
 }

@@ -23,6 +23,7 @@ extension CommandContext {
                 RunDocument(
                     report,
                     recorded: recorded,
+                    created: deed == .applied ? store.wasCreated : nil,
                     applied: deed == .applied ? report.steps : nil,
                     rolledBack: deed == .rolledBack ? report.steps : nil,
                     path: store.path
@@ -89,6 +90,7 @@ struct StepDocument: Encodable {
 private struct RunDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
+    let created: Bool?
     let recorded: [String]?
     var applied: [StepDocument]?
     var rolledBack: [StepDocument]?
@@ -98,11 +100,13 @@ private struct RunDocument: Encodable {
     init(
         _ report: MigrationReport,
         recorded: [String]? = nil,
+        created: Bool? = nil,
         applied: [MigrationReport.Step]?,
         rolledBack: [MigrationReport.Step]?,
         path: String?
     ) {
         database = path
+        self.created = created
         self.recorded = recorded
         self.applied = applied?.map(StepDocument.init)
         self.rolledBack = rolledBack?.map(StepDocument.init)

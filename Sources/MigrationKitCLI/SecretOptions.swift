@@ -60,9 +60,12 @@ struct SecretOptions: ParsableArguments {
     /// - Parameter passwordArgument: The value of `--password`, where it was taken out of the
     ///   process's arguments before they became text.
     func source(passwordArgument: Secret?) -> KeySource? {
-        if let password {
-            .password(passwordArgument ?? Secret(utf8: password))
-        } else if let passwordFile {
+        password.map { .password(passwordArgument ?? Secret(utf8: $0)) } ?? sourceBesidePassword
+    }
+
+    /// The source that an option other than `--password` names; `nil` where none does.
+    var sourceBesidePassword: KeySource? {
+        if let passwordFile {
             passwordFile == "-" ? .standardInput : .file(path: passwordFile)
         } else if let passwordFd {
             .fileDescriptor(passwordFd)

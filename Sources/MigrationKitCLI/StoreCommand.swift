@@ -4,6 +4,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSQLCipher
 
 /// A command that works on a database with migrations.
 ///
@@ -27,6 +28,7 @@ extension StoreCommand {
     ///     process that has the database for itself.
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
     ///     command line says it.
+    ///   - loaded: The migrations; `nil` for those that the options name.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
     ///   - relocate: Gives the path that is opened in place of the one that was named.
     func openStore(
@@ -35,12 +37,14 @@ extension StoreCommand {
         forReading: Bool = false,
         run: RunOptions? = nil,
         allowsOutOfOrder: Bool? = nil,
+        loaded: LoadedMigrations? = nil,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> OpenStore {
-        let loaded = try loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
+        let loaded =
+            try loaded ?? loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
         try check(loaded.runner)
-        let (writer, path) = try context.open(
+        let (writer, path, wasCreated) = try context.open(
             database,
             createsFile: createsFile,
             isPlaintext: encryption.noEncryption,
@@ -52,7 +56,8 @@ extension StoreCommand {
             runner: loaded.runner,
             folder: loaded.folder,
             writer: writer,
-            path: path
+            path: path,
+            wasCreated: wasCreated
         )
     }
 
@@ -78,8 +83,17 @@ struct OpenStore {
     let writer: any DatabaseWriter
     let path: String?
 
+    /// Whether the database was created for it.
+    var wasCreated = false
+
     /// The SQL of the migrations that are files.
     var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
+
+    /// Tells people that the database was created, and where: a mistyped path should be seen.
+    func tellCreation(to context: CommandContext) {
+        guard wasCreated, let path else { return }
+        context.output("Created \(EncryptedDatabase.absolutePath(of: path).printable).")
+    }
 
     /// Tells what is worth knowing about the migrations that are about to run.
     func tellNotes(to context: CommandContext) throws {

@@ -65,7 +65,17 @@ struct DatabaseFile {
             try checkJournals()
             return Int(status.st_size)
         case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
-        default: throw EncryptedDatabaseError.notADatabase(path: path)
+        case let kind:
+            throw EncryptedDatabaseError.notAFile(path: path, kind: Self.name(ofKind: kind))
+        }
+    }
+
+    private static func name(ofKind kind: mode_t) -> String {
+        switch kind {
+        case S_IFIFO: "a named pipe"
+        case S_IFSOCK: "a socket"
+        case S_IFCHR, S_IFBLK: "a device"
+        default: "no regular file"
         }
     }
 

@@ -13,8 +13,10 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// The path names a folder.
     case isDirectory(path: String)
 
-    /// What is there can't be a database, encrypted or not: its size fits no page size, or it is
-    /// no regular file.
+    /// The path leads to something that is no file; what it is, in words: `a named pipe`.
+    case notAFile(path: String, kind: String)
+
+    /// What is there can't be a database, encrypted or not: its size fits no page size.
     case notADatabase(path: String)
 
     /// Beside the database, something has a journal's name that is no file: a folder, a named pipe,
@@ -30,6 +32,9 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// The key opens no page of the file. Another key, other cipher settings, a damaged salt and
     /// random bytes can't be told apart.
     case wrongKey(path: String)
+
+    /// The passphrase consists of a raw key's hexadecimal digits, and opens the file as that raw key.
+    case rawKeyAsPassphrase(path: String)
 
     /// The key opens the file with the settings of another SQLCipher than the one that was asked
     /// for, mostly an older one; its major version is given: 4, 3, 2 or 1. With a raw key, files of
@@ -88,6 +93,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is empty"
         case .isDirectory(let path):
             "\(path) is a folder, not a database"
+        case .notAFile(let path, let kind):
+            "\(path) is \(kind), not a database"
         case .notADatabase(let path):
             "\(path) is not a database"
         case .journalIsNoFile(let path, let kind):
@@ -98,6 +105,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is encrypted, or no database"
         case .wrongKey(let path):
             "the key does not open \(path)"
+        case .rawKeyAsPassphrase(let path):
+            "the key does not open \(path) as a passphrase, and opens it as a raw key"
         case .olderFormat(let path, let version):
             "\(path) is in the format of SQLCipher \(version)"
         case .damaged(let path, let pages):
@@ -136,6 +145,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "If it is to become a database, migrate it. Otherwise restore the file from a backup."
         case .isDirectory:
             "Give the path of the database file in it."
+        case .notAFile:
+            "A database is a regular file. Check the path."
         case .notADatabase:
             "Check the path. If it was a database, it was cut short or overwritten: restore it from a backup."
         case .journalIsNoFile:
@@ -149,6 +160,8 @@ extension EncryptedDatabaseError: LocalizedError {
             It is another database's key, or the file is no SQLCipher database, or its first bytes are damaged: these can't be told apart.
             Tried: the settings of SQLCipher 4, 3, 2 and 1, and any that were given.
             """
+        case .rawKeyAsPassphrase:
+            "The hexadecimal digits are the key itself. Give them as a raw key."
         case .olderFormat(_, let version):
             version == CipherSettings.current.compatibility
                 ? "The key is right. Open it with these settings."

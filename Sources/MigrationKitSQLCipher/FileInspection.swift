@@ -29,6 +29,11 @@ struct FileInspection {
             : EncryptedDatabaseError.notADatabase(path: file.path)
     }
 
+    /// Throws if the file begins as every plaintext database does.
+    func checkEncrypted() throws {
+        guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
+    }
+
     /// The key that connections are to be given, derived over the file's salt.
     ///
     /// - Parameter made: One that was derived already, and over which salt.
@@ -36,9 +41,7 @@ struct FileInspection {
         _ key: DatabaseKey,
         _ made: (salt: [UInt8], key: DatabaseKey)? = nil
     ) throws -> DatabaseKey {
-        guard !isPlaintext else {
-            throw EncryptedDatabaseError.plaintext(path: file.path)
-        }
+        try checkEncrypted()
         if let made, made.salt == salt { return made.key }
         return try key.derived(salt: salt, cipher: cipher)
     }
@@ -133,18 +136,27 @@ struct FileInspection {
     }
 
     private func explainForeignFile(key: DatabaseKey) -> EncryptedDatabaseError {
-        for other in CipherSettings.versions where other != cipher {
-            // The key is right too where the page can be decrypted and the rest was cut off.
-            switch read(with: key, cipher: other).primary {
-            case CipherCode.ok.primary, CipherCode.corrupt.primary:
-                return .olderFormat(
-                    path: file.path,
-                    cipherCompatibility: other.compatibility
-                )
-            default: continue
-            }
+        for other in CipherSettings.versions where other != cipher && decrypts(key, other) {
+            return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
         }
-        return fitsPageSize ? .wrongKey(path: file.path) : .notADatabase(path: file.path)
+        guard fitsPageSize else { return .notADatabase(path: file.path) }
+        return isRawKey(key)
+            ? .rawKeyAsPassphrase(path: file.path) : .wrongKey(path: file.path)
+    }
+
+    /// Whether a passphrase is the digits of a raw key that opens the file.
+    private func isRawKey(_ key: DatabaseKey) -> Bool {
+        guard key.form == .passphrase,
+            let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
+        else { return false }
+        return ([cipher] + CipherSettings.versions).contains { decrypts(raw, $0) }
+    }
+
+    /// Whether the key decrypts the first page with these settings, also where the rest of the file
+    /// was cut off.
+    private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) -> Bool {
+        let code = read(with: key, cipher: cipher).primary
+        return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
     }
 
     /// Whether the file may be a whole number of pages. Page sizes are powers of two, 512 the

@@ -158,6 +158,36 @@ import Testing
         try expectFailure(66, "isDirectory", saying: "store.db", running: onStore(command))
     }
 
+    @Test(arguments: all) func namedPipeAsDatabase(_ command: String) throws {
+        try #require(mkfifo(tool.database, 0o600) == 0)
+        try expectFailure(66, "notAFile", saying: "is a named pipe", running: onStore(command))
+    }
+
+    @Test func digitsOfARawKeyWithoutTheOptionThatSaysSo() throws {
+        let raw = try Tool(isRawKey: true)
+        try raw.writeItems()
+        #expect(try raw.onStore("migrate").status == 0)
+        let result = try raw.run(
+            ["status"] + raw.opening.dropLast() + ["--migrations", raw.migrations]
+        )
+        #expect(result.status == 77)
+        #expect(result.stderr.contains("say --raw-key"), "\(result)")
+    }
+
+    @Test func settingsThatAreNotTheDefault() throws {
+        _ = try SQLCipherShell.run(
+            tool.database,
+            key: tool.password,
+            "PRAGMA cipher_page_size = 8192; CREATE TABLE t (a);"
+        )
+        let result = try tool.onStore("status")
+        #expect(result.status == 77)
+        for option in ["--raw-key", "--cipher-compatibility", "--cipher-page-size"] {
+            #expect(result.stderr.contains(option), "\(result)")
+        }
+        #expect(try tool.onStore("status", "--cipher-page-size", "8192").status == 0)
+    }
+
     @Test(arguments: all) func randomBytes(_ command: String) throws {
         let bytes = (0..<8192).map { _ in UInt8.random(in: 0...255) }
         try tool.folder.write("store.db", bytes)

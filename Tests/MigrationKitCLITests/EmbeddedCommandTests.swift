@@ -71,6 +71,7 @@ import Testing
             db.add(function: DatabaseFunction("isFine", argumentCount: 1, pure: true) { _ in true })
         }
         let queue = try DatabaseQueue(path: path, configuration: configuration)
+        chmod(path, 0o600)
         let host = MigrationCLIHost(runner: runner, openWriter: { _ in queue })
         try run("migrate", "--db-path", path, "--no-encryption", host: host)
         try queue.write { db in
@@ -160,14 +161,113 @@ import Testing
         #expect(seen.text == "file")
     }
 
-    @Test func twoKeySourcesAreRefusedBeforeTheHostIsAsked() throws {
-        #expect(
-            throws: MigrationCLIError.severalKeySources(["--password", "--keychain-service"])
-        ) {
-            try run("status", "--password", "p", "--keychain-service", "s")
+    @Test(arguments: ["status", "migrate", "verify", "rollback"])
+    func databaseOptionsArePassedToHostOpenWriter(_ command: String) throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                #expect(options.dbPath == "/tmp/example.sqlite")
+                #expect(options.password == "secret")
+                #expect(options.keychainService == "svc")
+                #expect(options.keychainAccount == "acct")
+                if command == "status" {
+                    let expected = MigrationDatabaseOpenOptions(
+                        dbPath: "/tmp/example.sqlite",
+                        password: "secret",
+                        keychainService: "svc",
+                        keychainAccount: "acct"
+                    )
+                    #expect(options == expected)
+                }
+                seen.append("opened")
+                return queue
+            }
+        )
+        let options = [
+            "--db-path", "/tmp/example.sqlite", "--password", "secret", "--keychain-service", "svc",
+            "--keychain-account", "acct",
+        ]
+        try MigrationCLI.run(
+            arguments: [command] + options,
+            host: host,
+            output: output.append,
+            errorOutput: errorOutput.append
+        )
+        #expect(seen.text == "opened")
+    }
+
+    @Test func passwordReachesTheHostBesideEveryOtherSource() throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                #expect(options.password == "p")
+                #expect(options.keychainAccount == "a")
+                seen.append(options.otherKeySource.map { "\($0)" } ?? "none")
+                return queue
+            }
+        )
+        let named = ["status", "--password", "p", "--keychain-account", "a"]
+        for (other, name) in [
+            ([], "none"), (["--password-file", "/tmp/key"], "the file \"/tmp/key\""),
+            (
+                ["--password-command", "pass show", "--keychain-service", "s"],
+                "the command \"pass\""
+            ),
+        ] {
+            try MigrationCLI.run(
+                arguments: named + other,
+                host: host,
+                output: { _ in },
+                errorOutput: { _ in }
+            )
+            #expect(seen.text.split(separator: "\n").last.map(String.init) == name)
         }
-        #expect(throws: MigrationCLIError.accountWithoutService) {
-            try run("status", "--password", "p", "--keychain-account", "a")
+        // Of these there is one place for all.
+        #expect(
+            throws: MigrationCLIError.severalKeySources(["--password-file", "--password-fd"])
+        ) {
+            try run("status", "--password-file", "/tmp/key", "--password-fd", "3", host: host)
+        }
+    }
+
+    @Test func openDatabaseAndKeyRefuseTwoSources() throws {
+        let opening = MigrationCLIHost(runner: runner, openWriter: MigrationCLIHost.openDatabase)
+        let reading = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                _ = try options.key()
+                return queue
+            }
+        )
+        for host in [opening, reading] {
+            #expect(
+                throws: MigrationCLIError.severalKeySources(["--password", "--keychain-service"])
+            ) {
+                try run(
+                    "status",
+                    "--db-path",
+                    "a",
+                    "--password",
+                    "p",
+                    "--keychain-service",
+                    "s",
+                    host: host
+                )
+            }
+            #expect(throws: MigrationCLIError.accountWithoutService) {
+                try run(
+                    "status",
+                    "--db-path",
+                    "a",
+                    "--password",
+                    "p",
+                    "--keychain-account",
+                    "a",
+                    host: host
+                )
+            }
         }
     }
 

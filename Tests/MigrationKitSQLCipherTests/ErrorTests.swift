@@ -69,6 +69,7 @@ import Testing
         let errors: [EncryptedDatabaseError] = [
             .noSuchFile(path: path), .empty(path: path), .isDirectory(path: path),
             .notADatabase(path: path), .plaintext(path: path), .encrypted(path: path),
+            .notAFile(path: path, kind: "a named pipe"), .rawKeyAsPassphrase(path: path),
             .wrongKey(path: path), .olderFormat(path: path, cipherCompatibility: 3),
             .damaged(path: path, pages: []), .damaged(path: path, pages: [7]),
             .damaged(path: path, pages: [7, 8]), .damaged(path: path, pages: Array(1...100)),

@@ -83,10 +83,30 @@ import Testing
     @Test func aPipeIsNoDatabaseAndIsNotWaitedFor() throws {
         #expect(mkfifo(path, 0o600) == 0)
         let before = try folder.names
-        #expect(throws: EncryptedDatabaseError.notADatabase(path: path)) {
+        #expect(throws: EncryptedDatabaseError.notAFile(path: path, kind: "a named pipe")) {
             try EncryptedDatabase.open(path, key: key.key)
         }
         #expect(try folder.names == before)
+    }
+
+    @Test func aDeviceIsNoDatabase() throws {
+        #expect(throws: EncryptedDatabaseError.notAFile(path: "/dev/null", kind: "a device")) {
+            try EncryptedDatabase.open("/dev/null", key: key.key)
+        }
+    }
+
+    @Test(arguments: [64, 96])
+    func theDigitsOfARawKeyAsAPassphraseAreToldFromAWrongKey(count: Int) throws {
+        let digits = (0..<count).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
+        _ = try SQLCipherShell.run(path, key: "x'\(digits)'", "CREATE TABLE t (a);")
+        let passphrase = try DatabaseKey.passphrase(Secret(utf8: digits))
+        #expect(throws: EncryptedDatabaseError.rawKeyAsPassphrase(path: path)) {
+            try EncryptedDatabase.open(path, key: passphrase)
+        }
+        let other = try DatabaseKey.passphrase(Secret(utf8: String(digits.reversed())))
+        #expect(throws: EncryptedDatabaseError.wrongKey(path: path)) {
+            try EncryptedDatabase.open(path, key: other)
+        }
     }
 
     @Test(arguments: [1, 15, 511, 5000, 100_001])

@@ -72,6 +72,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 struct RecordedDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
+    var created: Bool?
     let recorded: [String]
     let pending: [String]
 }

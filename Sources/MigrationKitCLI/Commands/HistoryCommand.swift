@@ -26,7 +26,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(migrations.config)
-        let (writer, path) = try context.open(
+        let (writer, path, _) = try context.open(
             database,
             isPlaintext: encryption.noEncryption,
             forReading: true

@@ -86,6 +86,8 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         ) { target = try range.target(in: $0) }
         let runner = store.runner
         let writer = store.writer
+        // Also of a run that fails.
+        if !json { store.tellCreation(to: context) }
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
 

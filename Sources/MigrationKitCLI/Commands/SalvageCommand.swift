@@ -40,9 +40,11 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     var files: [(option: String, path: String?)] { [("--output", output)] }
+    // What a damaged file is can't be told from its first bytes.
+    var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (nil, .file) }
 
     func run(in context: CommandContext) throws {
-        let (path, report) = try copy(
+        let (path, _, report) = try copy(
             in: context,
             phases: [.reading, .copying, .verifying]
         ) { path, form, newKey, options in

@@ -74,13 +74,16 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         let pending = Array(store.runner.migrationIdentifiers[recorded.count...])
         if json {
             return try context.printJSON(
-                RecordedDocument(database: store.path, recorded: recorded, pending: pending)
+                RecordedDocument(
+                    database: store.path,
+                    created: true,
+                    recorded: recorded,
+                    pending: pending
+                )
             )
         }
-        context.output(
-            "Made \((store.path ?? "the database").printable) from \(dump.path.printable), "
-                + "and verified it."
-        )
+        store.tellCreation(to: context)
+        context.output("Loaded \(dump.path.printable), and verified the result.")
         context.output(recorded.baselineSummary)
         context.output(pending.pendingSummary)
     }

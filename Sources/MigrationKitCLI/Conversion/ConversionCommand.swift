@@ -16,15 +16,22 @@ extension ConversionCommand {
         in context: CommandContext,
         keyIsNew isNew: Bool = false
     ) throws -> (path: String, key: DatabaseKey, cipher: CipherSettings) {
-        try withNamedDatabase(in: context) { path, options in
-            guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
-            let stored =
-                try isNew ? nil : options.storedKey(timeout: waiting.lockTimeout(in: context))
-            guard let key = try stored?.provenKey() ?? options.key() else {
-                throw MigrationCLIError.noKeyToConvert
+        do {
+            return try withNamedDatabase(
+                in: context,
+                file: isNew ? (nil, .plaintext) : nil
+            ) { path, options in
+                guard options.keySource != nil else { throw MigrationCLIError.noKeyToConvert }
+                let stored =
+                    try isNew ? nil : options.storedKey(timeout: waiting.lockTimeout(in: context))
+                guard
+                    let key = try options.explainingFormerKey({ try stored?.provenKey() })
+                        ?? (isNew ? options.newKey() : options.key())
+                else { throw MigrationCLIError.noKeyToConvert }
+                return (path, key, options.cipher)
             }
-            if isNew, case .prompt = options.keySource { try askAgain(key, in: context) }
-            return (path, key, options.cipher)
+        } catch EncryptedDatabaseError.encrypted(let path) where isNew {
+            throw DatabaseConversionError.notPlaintext(path: path)
         }
     }
 

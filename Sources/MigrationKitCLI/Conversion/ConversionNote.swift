@@ -5,6 +5,8 @@ import MigrationKitSQLCipher
 struct ConversionNote {
     let headline: String
     let explanation: String
+    /// A command that can be pasted into a shell.
+    var command: String?
 
     /// That the old file has other names.
     ///
@@ -33,16 +35,18 @@ struct ConversionNote {
     }
 
     /// In one line, for programs.
-    var line: String { "\(headline). \(explanation)" }
+    var line: String {
+        "\(headline). \(explanation)" + (command.map { " \($0)" } ?? "")
+    }
 }
 
 extension CommandContext {
     /// Tells notes to people.
     func tell(_ notes: [ConversionNote]) {
         for note in notes {
-            let lines = ["note: \(note.headline)", note.explanation].flatMap {
-                $0[...].wrapped(to: 78)
-            }
+            let lines =
+                ["note: \(note.headline)", note.explanation].flatMap { $0[...].wrapped(to: 78) }
+                + (note.command.map { ["  \($0)"] } ?? [])
             errorOutput(lines.joined(separator: "\n  "))
         }
     }

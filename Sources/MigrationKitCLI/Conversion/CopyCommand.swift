@@ -10,9 +10,21 @@ protocol CopyCommand: KeyedFileCommand {
 
     /// The files that options name beside the database.
     var files: [(option: String, path: String?)] { get }
+
+    /// The file that the key is for, if it isn't the database, and what it must be.
+    var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { get }
+
+    /// What to do if a former key of the database's item opens that file, and the item's doesn't.
+    func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy
 }
 
 extension CopyCommand {
+    var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (nil, .encrypted) }
+
+    func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy {
+        .rekey(path, from: key)
+    }
+
     func validate() throws {
         for file in files { try checkNotEmpty(file.path, file.option) }
         try checkInput(newKey)
@@ -26,20 +38,22 @@ extension CopyCommand {
     ///   - confirm: Asks, or throws, before anything is done.
     ///   - copy: Gets the database that is named, the form and the new key of what is copied, and
     ///     the options.
-    /// - Returns: The database that is named, and what was done.
+    /// - Returns: The database that is named with its options, and what was done.
     func copy<Report>(
         in context: CommandContext,
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],
         confirm: (_ path: String) throws -> Void = { _ in },
         _ copy: (String, DatabaseForm, DatabaseKey?, DatabaseBackup.Options) throws -> Report
-    ) throws -> (path: String, report: Report) {
+    ) throws -> (path: String, options: MigrationDatabaseOpenOptions, report: Report) {
         let isPlaintext = encryption.noEncryption
-        let (path, form) = try withNamedDatabase(in: context, isPlaintext: isPlaintext) {
-            path,
-            options in
-            guard !isPlaintext else { return (path, DatabaseForm.plaintext()) }
+        let (path, database, form) = try withNamedDatabase(
+            in: context,
+            isPlaintext: isPlaintext,
+            file: keyedFile
+        ) { path, options in
+            guard !isPlaintext else { return (path, options, DatabaseForm.plaintext()) }
             guard let key = try options.key() else { throw MigrationCLIError.noKey }
-            return (path, .encrypted(key, cipher: options.cipher))
+            return (path, options, .encrypted(key, cipher: options.cipher))
         }
         let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
         var options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
@@ -49,8 +63,12 @@ extension CopyCommand {
             observer in
             options.cancellation = cancellation
             options.observer = observer
-            return try copy(path, form, new, options)
+            return try database.explainingFormerKey(
+                of: keyedFile.path,
+                remedy: { remedy(for: path, with: $0) },
+                { try copy(path, form, new, options) }
+            )
         }
-        return (path, report)
+        return (path, database, report)
     }
 }

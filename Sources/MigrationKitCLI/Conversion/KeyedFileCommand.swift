@@ -10,31 +10,30 @@ protocol KeyedFileCommand: ContextCommand {
 }
 
 extension KeyedFileCommand {
-    /// Puts the options together, and lets go of the key's descriptor in the end.
+    /// Puts the options together, looks at the file before anybody is asked for its key, and lets go
+    /// of the key's descriptor in the end.
     ///
     /// - Parameters:
     ///   - isPlaintext: Whether the database is said not to be encrypted.
+    ///   - file: The file that the key is for, and what it must be; `nil` for the named database,
+    ///     which must be encrypted unless it is said not to be.
     ///   - body: Gets the path and the options.
     func withNamedDatabase<Value>(
         in context: CommandContext,
         isPlaintext: Bool = false,
+        file: (path: String?, is: EncryptedDatabase.Expectation)? = nil,
         _ body: (_ path: String, MigrationDatabaseOpenOptions) throws -> Value
     ) throws -> Value {
         context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        if !isPlaintext, options.keySource != nil {
+            try EncryptedDatabase.check(file?.path ?? path, is: file?.is ?? .encrypted)
+        }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
         return try body(path, options)
-    }
-
-    /// Has a new passphrase typed once more: nobody sees what is typed, and one with a slip in it
-    /// is lost.
-    func askAgain(_ key: DatabaseKey, in context: CommandContext) throws {
-        let store = try database.keychain.keyStore(in: context)
-        let again = try KeyResolver { store }.key(from: .prompt("Once more: "), form: key.form)
-        guard key == again else { throw KeyCommandError.passphrasesDiffer }
     }
 
     /// Gets a new key from its source.
@@ -48,9 +47,7 @@ extension KeyedFileCommand {
         try Self.checkInput(of: context.keySource.noted, source)
         // What the settings say of a collection is about the service that they name.
         let store = try database.keychain.keyStore(in: context, ofService: false)
-        let key = try KeyResolver { store }.key(from: source, form: newKey.form)
-        if case .prompt = source { try askAgain(key, in: context) }
-        return key
+        return try KeyResolver { store }.newKey(from: source, form: newKey.form)
     }
 
     /// Throws if one descriptor, such as that of standard input, is to give both keys: whoever

@@ -82,15 +82,18 @@ struct NewKeyOptions: ParsableArguments {
         return named.first?.source
     }
 
+    /// Whether an option names a source.
+    var isNamed: Bool {
+        newPasswordFile != nil || newPasswordFd != nil || newPasswordCommand != nil
+            || newKeychainService != nil
+    }
+
     /// Checks the options of a command that needs no new key.
     func checkOptional(isPlaintext: Bool) throws {
-        let hasSource =
-            newPasswordFile != nil || newPasswordFd != nil || newPasswordCommand != nil
-            || newKeychainService != nil
-        if newRawKey, !hasSource {
+        if newRawKey, !isNamed {
             throw ValidationError("--new-raw-key is given without the source of a new key.")
         }
-        if hasSource, isPlaintext {
+        if isNamed, isPlaintext {
             throw ValidationError(
                 "With --no-encryption the copy stays in the clear: leave out the new key."
             )

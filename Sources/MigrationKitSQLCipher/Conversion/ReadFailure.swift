@@ -43,9 +43,9 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
             .contains(error.resultCode)
     case ConversionCopy.PageFailure.source, ConversionCopy.PageFailure.file: true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
-        EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.olderFormat,
-        EncryptedDatabaseError.notADatabase, EncryptedDatabaseError.encrypted,
-        EncryptedDatabaseError.inputOutput:
+        EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
+        EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,
+        EncryptedDatabaseError.encrypted, EncryptedDatabaseError.inputOutput:
         true
     case DatabaseConversionError.copyIsDamaged, DatabaseConversionError.copyDiffers: true
     case is DatabaseSalvageError: true

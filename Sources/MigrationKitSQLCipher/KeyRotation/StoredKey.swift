@@ -249,7 +249,7 @@ package struct StoredKey: Sendable {
         } catch let error as EncryptedDatabaseError {
             switch error {
             case .olderFormat, .damaged, .newerFormat: return true
-            case .wrongKey, .notADatabase: return false
+            case .wrongKey, .rawKeyAsPassphrase, .notADatabase: return false
             default: throw error
             }
         }
@@ -257,8 +257,12 @@ package struct StoredKey: Sendable {
 }
 
 extension EncryptedDatabaseError {
-    var isWrongKey: Bool {
-        if case .wrongKey = self { true } else { false }
+    /// Whether the key doesn't open the file.
+    package var isWrongKey: Bool {
+        switch self {
+        case .wrongKey, .rawKeyAsPassphrase: true
+        default: false
+        }
     }
 }
 

@@ -52,9 +52,10 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     var files: [(option: String, path: String?)] {
         [("--from", from), ("--keep-original", keepOriginal)]
     }
+    var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (from, .encrypted) }
 
     func run(in context: CommandContext) throws {
-        let (path, report) = try copy(
+        let (path, options, report) = try copy(
             in: context,
             phases: [.copying, .verifying],
             confirm: { try confirm($0, in: context) }
@@ -71,6 +72,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         let notes: [ConversionNote] = [
             .narrowedMode(from: report.formerMode, path: path),
             .otherNames(report.otherNameCount),
+            newKey.isNamed ? nil : options.formerKeyInUse().map { keyNote(path, $0) },
         ].compactMap { $0 }
         if json {
             return try context.printJSON(
@@ -89,6 +91,25 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         }
         context.tell(findings: report.findings, of: path)
         context.tell(notes)
+    }
+
+    func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy {
+        FormerKeyError.Remedy(
+            effect: "This restores the backup, and gives the database the key of today:",
+            words: ["restore", "--db-path", path, "--from", from] + key.itemOptions
+                + key.newItemOptions
+        )
+    }
+
+    /// That the next command won't open the database with the usual item.
+    private func keyNote(_ path: String, _ key: FormerKey) -> ConversionNote {
+        let remedy = FormerKeyError.Remedy.rekey(path, from: key)
+        return ConversionNote(
+            headline: "the database has a former key now: the item with service "
+                + "\"\(key.service)\" and username \"\(key.account)\" doesn't open it",
+            explanation: remedy.effect,
+            command: ([Migrations.programName] + remedy.words).shellCommand
+        )
     }
 
     private func confirm(_ path: String, in context: CommandContext) throws {

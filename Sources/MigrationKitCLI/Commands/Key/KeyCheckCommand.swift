@@ -27,6 +27,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
         let options = try database.resolved(in: context)
         context.keySource.note(options.keySource)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
+        if options.keySource != nil { try EncryptedDatabase.check(path, is: .encrypted) }
         let (settings, form) = try options.open(isReadOnly: true) { key in
             guard let key else { throw MigrationCLIError.noKey }
             return (try cipher(of: path, key: key, asked: options.cipher), key.form)

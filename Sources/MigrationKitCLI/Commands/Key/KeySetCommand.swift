@@ -63,7 +63,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
 
         let item = try store.storeChecked(
-            key(from: source, asking: store),
+            KeyResolver { store }.newKey(from: source, form: secret.form),
             service: service,
             account: account,
             label: label,
@@ -91,19 +91,5 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
             )
         guard let source else { throw KeyCommandError.noSource }
         return source
-    }
-
-    private func key(
-        from source: KeySource,
-        asking store: some KeyStore
-    ) throws -> DatabaseKey {
-        let resolver = KeyResolver { store }
-        let key = try resolver.key(from: source, form: secret.form)
-        if case .prompt = source {
-            // Nobody sees what is typed, and a key with a slip in it opens nothing.
-            let again = try resolver.key(from: .prompt("Once more: "), form: secret.form)
-            guard key == again else { throw KeyCommandError.passphrasesDiffer }
-        }
-        return key
     }
 }

@@ -1,0 +1,121 @@
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+
+/// The key's item doesn't open a file, and a former key does, which a rotation has kept.
+struct FormerKeyError: Error {
+    /// The file.
+    let path: String
+
+    /// The former key that opens it.
+    let key: FormerKey
+
+    /// The command that makes the item open the database again.
+    let remedy: Remedy
+
+    /// A command of this tool.
+    struct Remedy {
+        /// What it does, in a sentence.
+        let effect: String
+        /// Its words, without the program's name.
+        let words: [String]
+
+        /// Gives a database the key that its item has.
+        static func rekey(_ path: String, from key: FormerKey) -> Remedy {
+            Remedy(
+                effect: "This gives the file the key of today:",
+                words: ["rekey", "--db-path", path] + key.itemOptions + key.newItemOptions
+            )
+        }
+    }
+}
+
+extension FormerKeyError: Classified {
+    var classification: (code: String, exitCode: Int32) { ("formerKey", 77) }
+
+    var errorDescription: String? {
+        """
+        the key of service "\(key.service)" and username "\(key.account)" does not open \(path), \
+        and its former key does
+        """
+    }
+
+    /// What to do about it.
+    ///
+    /// - Parameter program: The name of the tool.
+    func suggestion(program: String) -> String {
+        """
+        'key rotate' kept the former key in an item of its own:
+          \(key.itemOptions.shellCommand)
+        \(remedy.effect)
+          \(([program] + remedy.words).shellCommand)
+        """
+    }
+}
+
+extension FormerKey {
+    /// The options that name the item which keeps the former key.
+    var itemOptions: [String] {
+        ["--keychain-service", FormerKey.service(of: service), "--keychain-account", name]
+    }
+
+    /// The options that name the item of the key of today, for a database that is to get it.
+    var newItemOptions: [String] {
+        ["--new-keychain-service", service, "--new-keychain-account", account]
+    }
+}
+
+extension [String] {
+    /// The words as they can be pasted into a shell.
+    var shellCommand: String { map(\.shellWord).joined(separator: " ") }
+}
+
+extension MigrationDatabaseOpenOptions {
+    /// Runs what opens a file with the key, and says which former key opens it if this one doesn't.
+    ///
+    /// - Parameters:
+    ///   - path: The file, if it isn't the database.
+    ///   - remedy: What makes the item open the database again; `nil` for a change of its key.
+    /// - Throws: What the body throws; in place of a wrong key from the key store, where a former key
+    ///   opens the file, ``FormerKeyError``.
+    func explainingFormerKey<Value>(
+        of path: String? = nil,
+        remedy: ((FormerKey) -> FormerKeyError.Remedy)? = nil,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch let error as EncryptedDatabaseError where error.isWrongKey {
+            // Whatever keeps it from being looked for is not what went wrong.
+            guard let path = path ?? dbPath, let stored = storedKey(),
+                let key = (try? stored.formerKey(opening: path)) ?? nil
+            else { throw error }
+            throw FormerKeyError(
+                path: path,
+                key: key,
+                remedy: remedy?(key) ?? .rekey(path, from: key)
+            )
+        }
+    }
+
+    /// The former key that the options name, if its item's key of today doesn't open the database.
+    func formerKeyInUse() -> FormerKey? {
+        guard !isPlaintext, password == nil, let keychainService,
+            FormerKey.isService(keychainService),
+            let name = keychainAccount
+                ?? (try? keyStore.entry(service: keychainService, account: nil))?.item.account,
+            let key = FormerKey(service: keychainService, name: name)
+        else { return nil }
+        let today = MigrationDatabaseOpenOptions(
+            dbPath: dbPath,
+            keychainService: key.service,
+            keychainAccount: key.account,
+            isRawKey: isRawKey,
+            keychainCollection: keychainCollection,
+            keychainTimeout: keychainTimeout,
+            allowsPrompt: allowsPrompt,
+            cipher: cipher
+        )
+        return (try? today.storedKey()?.isOutdated()) == true ? key : nil
+    }
+}
