@@ -149,17 +149,44 @@ import Testing
         }
     }
 
-    @Test(arguments: ["migrations", "nowhere"])
-    func migrationsThatAreNamedHaveToBeThere(_ name: String) throws {
+    @Test func verifyWithoutFullNeedsNoMigrationsEither() throws {
+        func verify(_ arguments: String...) throws -> ProcessResult {
+            try TestSupport.run(
+                "/usr/bin/env",
+                ["-C", tool.migrations, builtExecutable("migrationkit-cli"), "verify"]
+                    + tool.opening + arguments,
+                environment: tool.environment,
+                newSession: true
+            )
+        }
+        let human = try verify()
+        #expect(human.status == 0, "\(human)")
+        #expect(human.stdout.contains("(not compared with migrations: none are named"))
+        #expect(human.stdout.hasSuffix("The database is in order.\n"))
+        let checks = try #require(try verify("--json").json()["checks"] as? [[String: Any]])
+        #expect(
+            checks.map { $0["name"] as? String } == ["quick_check", "foreign_key_check", "ledger"]
+        )
+        // What the settings file requires is required without migrations, too.
+        try tool.folder.write(
+            "migrations/migrationkit.toml",
+            "require-index = [\"item.missing\"]\n".utf8
+        )
+        let missing = try verify("--json")
+        #expect(missing.status == 2, "\(missing)")
+        #expect(missing.stdout.contains("required_index item.missing"))
+    }
+
+    @Test(arguments: ["migrations", "nowhere"], [["--full"], []])
+    func migrationsThatAreNamedHaveToBeThere(_ name: String, _ full: [String]) throws {
         for (options, environment) in [
             (["--migrations", name], [:]), ([], ["MIGRATIONKIT_MIGRATIONS": name]),
         ] {
             let result = try TestSupport.run(
                 "/usr/bin/env",
                 [
-                    "-C", tool.migrations, builtExecutable("migrationkit-cli"), "verify", "--full",
-                    "--json",
-                ] + tool.opening + options,
+                    "-C", tool.migrations, builtExecutable("migrationkit-cli"), "verify", "--json",
+                ] + full + tool.opening + options,
                 environment: tool.environment.merging(environment) { $1 },
                 newSession: true
             )
@@ -168,8 +195,29 @@ import Testing
         }
     }
 
+    /// One rule for every database, and a way to accept the files' group.
+    @Test func filesThatOthersCanReadAreFound() throws {
+        let plain = tool.folder.path("plain.db")
+        _ = try SQLCipherShell.run(plain, key: nil, "CREATE TABLE t(a);")
+        let folder = ["--migrations", tool.migrations]
+        for opening in [tool.opening, ["--db-path", plain, "--no-encryption"]] {
+            for (mode, status, allowed) in [(0o640, 2, 0), (0o660, 2, 0), (0o644, 2, 2)] {
+                chmod(opening[1], mode_t(mode))
+                let verify = ["verify", "--full"] + opening + folder
+                let result = try tool.run(verify)
+                #expect(result.status == Int32(status), "\(result)")
+                #expect(result.stdout.contains("by others (mode 0\(String(mode, radix: 8)))"))
+                let accepted = try tool.run(verify + ["--allow-group"])
+                #expect(accepted.status == Int32(allowed), "\(accepted)")
+            }
+        }
+        let misplaced = try tool.onStore("verify", "--allow-group")
+        #expect(misplaced.status == 64)
+    }
+
     @Test func aPlaintextDatabaseIsVerifiedToo() throws {
         _ = try SQLCipherShell.run(tool.folder.path("plain.db"), key: nil, "CREATE TABLE t(a);")
+        chmod(tool.folder.path("plain.db"), 0o600)
         let arguments = ["verify", "--full", "--db-path", tool.folder.path("plain.db")]
         let result = try tool.run(
             arguments + ["--no-encryption", "--migrations", tool.migrations]

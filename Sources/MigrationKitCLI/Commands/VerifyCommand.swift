@@ -43,12 +43,21 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Check everything, which reads the whole file several times.")
     var full = false
 
+    @Flag(help: "With --full: the files' group may read and write them.")
+    var allowGroup = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func validate() throws {
+        if allowGroup, !full {
+            throw ValidationError("--allow-group is about the files' modes, which --full checks.")
+        }
+    }
 
     func run(in context: CommandContext) throws {
         let progress = VerificationProgress(
@@ -64,13 +73,22 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     return try verification.run()
                 }
             } else {
-                let opened = try openStore(in: context, forReading: true)
+                let loaded = try loadedMigrations(in: context)
+                let opened = try openStore(
+                    in: context,
+                    forReading: true,
+                    loaded: loaded ?? noMigrations(in: context)
+                )
                 try progress.watch { options in
-                    try opened.runner.verificationChecks(
+                    let checks = try opened.runner.verificationChecks(
                         in: opened.writer,
                         additionalIndexes: requiredIndexes,
                         options: options
                     )
+                    guard loaded == nil else { return checks }
+                    let monitor = VerificationMonitor(options)
+                    try monitor.skip("ledger", because: Self.ledgerNote)
+                    return checks + monitor.checks
                 }
             }
         } catch {
@@ -110,15 +128,36 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
+    /// What stands for migrations that aren't there: the settings file's required indexes alone.
+    private func noMigrations(in context: CommandContext) throws -> LoadedMigrations {
+        let required = try context.settings()?.requiredIndexes ?? []
+        return LoadedMigrations(
+            runner: try GRDBMigrationRunner(steps: []).requiring(required),
+            folder: nil
+        )
+    }
+
+    private static var ledgerNote: String {
+        "not compared with migrations: none are named, and there is no folder "
+            + "'\(FolderMigrations.defaultFolder)'"
+    }
+
     private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
         let loaded = try loadedMigrations(in: context)
         context.warn(about: database.secret)
-        var options = try database.resolved(in: context, isPlaintext: encryption.noEncryption)
+        var options = try database.resolved(
+            in: context,
+            isPlaintext: encryption.noEncryption,
+            isForOpenWriter: true
+        )
         options.opensForReading = true
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
         if case .folder = context.host.migrations {
             defer { context.release(options.keySource) }
+            if case .prompt = options.keySource {
+                try EncryptedDatabase.check(path, is: .encrypted)
+            }
             let key = try options.key()
             let required = try context.settings()?.requiredIndexes ?? []
             var opening = EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
@@ -130,14 +169,13 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 requiredIndexes: (loaded == nil ? required : []) + requiredIndexes,
                 opening: opening
             )
-            verification.ledgerNote =
-                "not compared with migrations: none are named, and there is no folder "
-                + "'\(FolderMigrations.defaultFolder)'"
+            verification.ledgerNote = Self.ledgerNote
+            verification.allowsGroup = allowGroup
             return verification
         }
         // A host may register functions that its schema uses, and so opens the database itself.
         let openWriter = context.host.openWriter
-        return DatabaseVerification(
+        var verification = DatabaseVerification(
             path,
             form: options.isPlaintext ? .plaintext() : nil,
             runner: loaded?.runner,
@@ -147,5 +185,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 return try openWriter(options)
             }
         )
+        verification.allowsGroup = allowGroup
+        return verification
     }
 }

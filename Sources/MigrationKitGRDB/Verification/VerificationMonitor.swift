@@ -41,6 +41,11 @@ package final class VerificationMonitor {
         return finish(outcome)
     }
 
+    /// Notes a check that was not made, and why.
+    package func skip(_ name: String, because note: String) throws {
+        try check(name) { VerificationOutcome(note: note) }
+    }
+
     /// The running check has come to this.
     @discardableResult
     package func finish(_ outcome: VerificationOutcome) -> VerificationCheck {

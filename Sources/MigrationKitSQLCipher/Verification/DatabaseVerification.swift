@@ -16,8 +16,8 @@ import MigrationKitGRDB
 ///
 /// The checks run in this order, each whatever those before it have found:
 ///
-/// - `file_modes`: whether others can read or write the database, what SQLite keeps beside it, or
-///   its folder; and the files that a conversion or restore left beside it when it was killed;
+/// - `file_modes`: whether others can read or write the database, encrypted or not, and what SQLite
+///   keeps beside it, or write its folder (see ``allowsGroup``); and the files that a conversion or restore left beside it when it was killed;
 /// - `write_ahead_log`: whether the log has commits that SQLite doesn't see, because a frame before
 ///   them was changed. It is looked at before the database is opened, which could throw them away;
 /// - `open`: whether it can be opened;
@@ -46,6 +46,10 @@ public struct DatabaseVerification: Sendable {
 
     /// Who watches, and may end it.
     public var options: VerificationOptions
+
+    /// Whether the group of the database's files and folder may read and write them, which
+    /// `file_modes` finds fault with otherwise.
+    public var allowsGroup = false
 
     /// Prepares the verification of a database that is opened as ``EncryptedDatabase`` does.
     ///

@@ -5,27 +5,27 @@ import MigrationKitGRDB
 /// Who but its owner can get at a database by the modes of its files.
 struct FileModes {
     private let path: String
-    private let isEncrypted: Bool
+    private let allowsGroup: Bool
 
-    /// - Parameter isEncrypted: Whether it is to be read by nobody else. A plaintext database may be
-    ///   meant to be; that anybody can write it can't.
-    init(_ file: DatabaseFile, isEncrypted: Bool) {
+    /// - Parameter allowsGroup: Whether the files' group may read and write them, too.
+    init(_ file: DatabaseFile, allowsGroup: Bool) {
         path = file.resolvedPath
-        self.isEncrypted = isEncrypted
+        self.allowsGroup = allowsGroup
     }
 
     func outcome() -> VerificationOutcome {
         var outcome = VerificationOutcome()
         let owner = FileIdentity(path)?.owner
+        let refused: mode_t = allowsGroup ? 0o007 : 0o077
         for suffix in [""] + DatabaseFile.journalSuffixes {
             let path = path + suffix
             guard let file = FileIdentity(path) else { continue }
-            if file.mode & (isEncrypted ? 0o077 : 0o002) != 0 {
-                let verb = file.mode & 0o022 == 0 ? "read" : "written"
+            if file.mode & refused != 0 {
+                let verb = file.mode & refused & 0o022 == 0 ? "read" : "written"
                 outcome.add(
                     VerificationFinding(
                         "\(path) can be \(verb) by others (mode \(Self.octal(file.mode))): "
-                            + "chmod \(isEncrypted ? "600" : "o-w") it"
+                            + "chmod \(allowsGroup ? "o=" : "600") it"
                     )
                 )
             }
@@ -39,11 +39,12 @@ struct FileModes {
             }
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if let identity = FileIdentity(folder), Self.letsOthersReplace(identity) {
+        if let identity = FileIdentity(folder), letsOthersReplace(identity) {
             outcome.add(
                 VerificationFinding(
                     "others can put another file in its place, since they can write the folder "
-                        + "\(folder) (mode \(Self.octal(identity.mode))): chmod go-w it"
+                        + "\(folder) (mode \(Self.octal(identity.mode))): "
+                        + "chmod \(allowsGroup ? "o-w" : "go-w") it"
                 )
             )
         }
@@ -52,13 +53,14 @@ struct FileModes {
     }
 
     /// Whether others than the owner can rename what is in a folder.
-    private static func letsOthersReplace(_ folder: FileIdentity) -> Bool {
+    private func letsOthersReplace(_ folder: FileIdentity) -> Bool {
         // In a folder with the sticky bit, such as /tmp, everybody can rename only their own.
         guard folder.mode & UInt32(S_ISVTX) == 0 else { return false }
         guard folder.mode & 0o002 == 0 else { return true }
+        guard folder.mode & 0o020 != 0, !allowsGroup else { return false }
         // On many systems every user has a group of their own, and folders that it can write.
         let isOwnGroup = getpwuid(folder.owner)?.pointee.pw_gid == folder.group
-        return folder.mode & 0o020 != 0 && !isOwnGroup
+        return !isOwnGroup
     }
 
     private static func octal(_ mode: mode_t) -> String {

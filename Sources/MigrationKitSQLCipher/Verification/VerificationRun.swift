@@ -18,7 +18,7 @@ struct VerificationRun {
         // Before it is opened: that may play back a journal, and closing it moves the log into it.
         let report = try inspect(checksPages: false)
         try monitor.check("file_modes") {
-            var outcome = FileModes(file, isEncrypted: report.kind != .plaintext).outcome()
+            var outcome = FileModes(file, allowsGroup: verification.allowsGroup).outcome()
             for leftover in report.leftovers { outcome.add(.leftover(leftover)) }
             if outcome.detail == nil, outcome.count > 0 {
                 outcome.detail = "a run that was killed left files beside the database"
@@ -54,7 +54,7 @@ struct VerificationRun {
             if verification.runner != nil {
                 try runner.runLedgerCheck(in: writer, monitor)
             } else if let note = verification.ledgerNote {
-                try monitor.check("ledger") { VerificationOutcome(note: note) }
+                try monitor.skip("ledger", because: note)
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error

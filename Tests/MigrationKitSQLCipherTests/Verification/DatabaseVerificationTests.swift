@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: RichStore.all, [true, false])
     func aSoundDatabaseHasNoFindings(store: RichStore, isEncrypted: Bool) throws {
         try store.make(folder.database, key: isEncrypted ? key.spelling : nil)
-        chmod(folder.database, isEncrypted ? 0o600 : 0o644)
+        chmod(folder.database, 0o600)
         let before = try folder.databaseData()
         let checks = try verify(isEncrypted ? nil : .plaintext())
         #expect(checks.filter { !$0.ok } == [])
@@ -291,14 +291,28 @@ import Testing
         #expect(try modes()?.ok == true)
     }
 
-    @Test func aPlaintextDatabaseMayBeReadByAll() throws {
+    @Test func aPlaintextDatabaseIsNoExceptionAndAGroupCanBeAccepted() throws {
         try Fixtures.plaintext(folder.database)
+        func modes(allowsGroup: Bool) throws -> VerificationCheck? {
+            var verification = DatabaseVerification(folder.database, form: .plaintext())
+            verification.allowsGroup = allowsGroup
+            return try verification.run().first
+        }
         chmod(folder.database, 0o644)
-        #expect(try verify(.plaintext()).first?.ok == true)
+        let text = "\(folder.database) can be read by others (mode 0644): chmod"
+        #expect(try modes(allowsGroup: false)?.findings.map(\.text) == ["\(text) 600 it"])
+        #expect(try modes(allowsGroup: true)?.findings.map(\.text) == ["\(text) o= it"])
         chmod(folder.database, 0o666)
         #expect(
-            try verify(.plaintext()).first?.findings.first?.text.contains("can be written") == true
+            try modes(allowsGroup: true)?.findings.first?.text.contains("can be written") == true
         )
+        chmod(folder.database, 0o660)
+        #expect(try modes(allowsGroup: false)?.ok == false)
+        #expect(try modes(allowsGroup: true)?.ok == true)
+        chmod(folder.path, 0o770)
+        #expect(try modes(allowsGroup: true)?.ok == true)
+        chmod(folder.path, 0o772)
+        #expect(try modes(allowsGroup: true)?.ok == false)
     }
 
     // MARK: -
