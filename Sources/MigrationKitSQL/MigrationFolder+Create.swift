@@ -1,4 +1,3 @@
-import FileLock
 import Foundation
 
 /// How a new migration is numbered.
@@ -12,8 +11,8 @@ public enum MigrationNumbering: Equatable, Sendable {
 
 extension MigrationFolder {
     /// Writes the files of a new migration, with nothing in them yet but the markers or comments of
-    /// the folder's form. As long as nothing else is in them, the folder can't be used:
-    /// ``MigrationFolderError/emptyUpPart(at:)``.
+    /// the folder's form. As long as nothing else is in them, the migration is a draft: see
+    /// ``drafts``.
     ///
     /// - Parameters:
     ///   - name: What the migration does, in a few words, such as `add tags`. Spaces become
@@ -105,17 +104,22 @@ extension MigrationFolder {
                         }
                 )
             } ?? (format == .diesel ? "0000-00-00-000000" : "0000")
+        func isLater(_ number: String) -> Bool {
+            guard let latest else { return true }
+            let version =
+                latest.layout == .folder
+                ? DieselFormat.version(of: number) : MigrationVersion(of: number, separators: "")
+            return version.map { $0 > latest.version } ?? false
+        }
         let isTime = digits.count { $0.isNumber } >= 12
-        guard numbering == .timestamp || isTime else { return successor(of: digits) }
-
-        let time = timestamp(now, dashes: format == .diesel && digits.contains("-"))
-        // A clock that is behind must not put the migration before one that is there.
-        let isLater =
-            latest.map { latest in
-                MigrationVersion(of: time.filter { $0 != "-" }, separators: "")
-                    .map { $0 > latest.version } ?? false
-            } ?? true
-        return isLater ? time : successor(of: digits)
+        if numbering == .timestamp || isTime {
+            let time = timestamp(now, dashes: format == .diesel && digits.contains("-"))
+            // A clock that is behind must not put the migration before one that is there.
+            if isLater(time) { return time }
+        }
+        let next = successor(of: digits)
+        // As texts, which diesel's versions are, 10 comes before 9, and 90 behind it.
+        return latest?.layout == .folder && !isLater(next) ? digits + "0" : next
     }
 
     /// The next number, as wide as the one before it.
@@ -139,56 +143,5 @@ extension MigrationFolder {
             decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
             as: UTF8.self
         )
-    }
-}
-
-/// The files of a migration that is still to be written.
-private struct MigrationTemplate {
-    let format: MigrationFormat
-    let identifier: String
-    /// Whether it has a part that takes it back.
-    let takesBack: Bool
-
-    /// The paths in the folder, with the text of each.
-    private var files: [(path: String, text: String)] {
-        let up = "-- Applies \(identifier).\n"
-        let down = "-- Takes \(identifier) back.\n"
-        switch format {
-        case .dbmate:
-            return [("\(identifier).sql", "-- migrate:up\n\n\n-- migrate:down\n\n")]
-        case .goose:
-            return [("\(identifier).sql", "-- +goose Up\n\n\n-- +goose Down\n\n")]
-        case .upOnly:
-            return [("\(identifier).sql", up)]
-        case .pairs:
-            return [("\(identifier).up.sql", up), ("\(identifier).down.sql", down)]
-        case .diesel:
-            return [("\(identifier)/up.sql", up), ("\(identifier)/down.sql", down)]
-        case .flyway:
-            let undo = ("U\(identifier.dropFirst()).sql", down)
-            return [("\(identifier).sql", up)] + (takesBack ? [undo] : [])
-        }
-    }
-
-    /// - Returns: The paths of the files.
-    func write(in folder: String) throws -> [String] {
-        var written: [URL] = []
-        return try files.map { file in
-            let url = URL(fileURLWithPath: folder).appendingPathComponent(file.path)
-            do {
-                try FileManager.default.createDirectory(
-                    at: url.deletingLastPathComponent(),
-                    withIntermediateDirectories: true
-                )
-                let code = WholeFile.write(file.text.utf8, to: url.path, replaces: false)
-                guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
-                written.append(url)
-            } catch {
-                // One of a pair alone would be in the way of the next try.
-                written.forEach { try? FileManager.default.removeItem(at: $0) }
-                throw MigrationCreationError.cannotWrite(path: "\(folder)/\(file.path)", error)
-            }
-            return "\(folder)/\(file.path)"
-        }
     }
 }

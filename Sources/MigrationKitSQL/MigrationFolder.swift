@@ -17,7 +17,8 @@ import MigrationKit
 /// The name without its endings, such as `0001_name`, is the step's identifier: it is in the ledger
 /// of every migrated database, and no file that is added later changes it. The steps are in the
 /// order of their numbers, which is not the order of the text where the numbers differ in length.
-/// The folder has checked that no number is there twice, so the registry needn't look at the order.
+/// Those in diesel's folders are in diesel's order, which is that of the text. The folder has
+/// checked that no version is there twice, so the registry needn't look at the order.
 ///
 /// Everything is read and checked when the folder is: a step of it reads no file. What a file
 /// must not contain is told by ``MigrationFolderError``, before any database is opened.
@@ -28,10 +29,11 @@ public struct MigrationFolder: Sendable {
     /// The form that the folder has.
     public let format: MigrationFormat
 
-    /// The steps, in the order of their numbers. One without anything that takes it back can't be
-    /// rolled back.
+    /// The steps, in the order of their versions. One without anything that takes it back can't be
+    /// rolled back, unless it has no statement at all.
     ///
-    /// A step throws ``SQLStatementError`` if SQLite refuses a statement.
+    /// A step throws ``SQLStatementError`` if SQLite refuses a statement. A draft is among them, and
+    /// throws ``MigrationFolderError/emptyUpPart(at:)``.
     public let steps: [MigrationStep<Database>]
 
     /// The SQL of the steps, by their identifiers.
@@ -39,6 +41,14 @@ public struct MigrationFolder: Sendable {
 
     /// What is worth knowing about statements that work, but perhaps not as their author thinks.
     public let notes: [MigrationNote]
+
+    /// The identifiers of the steps into whose files nothing was written since
+    /// ``create(_:in:format:numbering:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
+    public var drafts: [String] {
+        draftPlaces.map(\.identifier)
+    }
+
+    private let draftPlaces: [(identifier: String, place: SQLPlace)]
 
     /// The version of each step.
     let versions: [MigrationVersion]
@@ -80,6 +90,22 @@ public struct MigrationFolder: Sendable {
         )
         self.notes = migrations.flatMap(\.scripts.notes)
         self.versions = migrations.map(\.file.version)
+        self.draftPlaces = migrations.compactMap { file, scripts, _ in
+            guard scripts.isDraft, let place = scripts.emptyUp else { return nil }
+            return (file.identifier, place)
+        }
+    }
+
+    /// Refuses drafts before a run does.
+    ///
+    /// - Parameter identifiers: The steps that are about to run.
+    /// - Throws: ``MigrationFolderError/emptyUpPart(at:)`` for the first draft among them.
+    public func checkForDrafts(in identifiers: some Sequence<String>) throws {
+        guard !draftPlaces.isEmpty else { return }
+        let identifiers = Set(identifiers)
+        if let draft = draftPlaces.first(where: { identifiers.contains($0.identifier) }) {
+            throw MigrationFolderError.emptyUpPart(at: draft.place)
+        }
     }
 
     private static func step(
@@ -90,13 +116,20 @@ public struct MigrationFolder: Sendable {
         var rollback: (@Sendable (Database) throws -> Void)?
         if let down = scripts.down {
             rollback = { try down.run(in: $0) }
+        } else if scripts.emptyUp != nil {
+            // Nothing was done, so nothing is there to undo.
+            rollback = { _ in }
         }
+        let draft = scripts.isDraft ? scripts.emptyUp : nil
         return MigrationStep(
             identifier: file.identifier,
             sourceFile: file.path,
             usesTransaction: scripts.usesTransaction,
             checksum: up.checksum,
-            apply: { try up.run(in: $0) },
+            apply: { db in
+                if let draft { throw MigrationFolderError.emptyUpPart(at: draft) }
+                try up.run(in: db)
+            },
             rollback: rollback
         )
     }
@@ -104,7 +137,7 @@ public struct MigrationFolder: Sendable {
 
 /// The SQL of a step, as it stands in its files.
 public struct MigrationSQL: Equatable, Sendable {
-    private let scripts: MigrationScripts
+    let scripts: MigrationScripts
 
     init(_ scripts: MigrationScripts) {
         self.scripts = scripts

@@ -34,7 +34,7 @@ extension MigrationFolderError: LocalizedError {
         case .refusedStatement(let kind, _, let place):
             "\(place): a migration can't contain \(kind.name): \(kind.reason)"
         case .emptyUpPart(let place):
-            "\(place): there is no statement to apply"
+            "\(place): this migration is still a draft: no SQL was written into it"
         case .missingUpMarker(let marker, let place):
             "\(place): '\(marker)' is missing"
         case .missingDownMarker(let place):
@@ -136,7 +136,10 @@ extension MigrationFolderError: LocalizedError {
         case .refusedStatement(let kind, let format, _):
             kind.advice(in: format)
         case .emptyUpPart:
-            "Write the SQL that applies the migration, or remove the file."
+            """
+            Write the SQL that applies the migration, or remove its files. If it should do nothing, \
+            put a comment of your own in place of the template.
+            """
         case .missingUpMarker:
             "Put the line above the SQL that applies the migration."
         case .missingDownMarker:

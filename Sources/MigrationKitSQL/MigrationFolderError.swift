@@ -1,7 +1,7 @@
 /// A reason for which a folder of SQL files can't be used.
 ///
-/// All of them are found when the folder is read, before any database is opened. `file` is the
-/// path of a file in the folder.
+/// All but ``emptyUpPart(at:)`` are found when the folder is read, before any database is opened.
+/// `file` is the path of a file in the folder.
 public enum MigrationFolderError: Error, Equatable, Sendable {
     // MARK: The folder
 
@@ -51,7 +51,9 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// A statement that a migration must not contain.
     case refusedStatement(RefusedStatement, in: MigrationFormat, at: SQLPlace)
 
-    /// There is nothing to apply: no statement, or comments only.
+    /// The migration is a draft: its file has nothing in it but what
+    /// ``MigrationFolder/create(_:in:format:numbering:now:)`` has written. The folder can be read, and
+    /// the step can't be applied.
     case emptyUpPart(at: SQLPlace)
 
     // MARK: Markers

@@ -30,6 +30,13 @@ public struct MigrationNote: Equatable, Sendable {
             : "PRAGMA foreign_keys takes effect here, since this migration runs outside of a "
                 + "transaction; nothing checks them afterwards"
     }
+
+    /// A step that is applied and recorded like any other, without a statement.
+    init(noStatementIn identifier: String, at place: SQLPlace) {
+        self.identifier = identifier
+        self.place = place
+        message = "there is no statement: the migration is recorded as applied, and changes nothing"
+    }
 }
 
 extension MigrationNote: CustomStringConvertible {

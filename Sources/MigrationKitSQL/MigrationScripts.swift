@@ -1,10 +1,16 @@
 /// Both parts of a migration, checked.
 struct MigrationScripts: Sendable {
-    /// What applies the step.
+    /// What applies the step. It may have no statement: the step is applied all the same.
     let up: SQLScript
 
     /// What takes it back; `nil` if nothing does.
     let down: SQLScript?
+
+    /// Where the part begins that applies the step, if it has no statement.
+    let emptyUp: SQLPlace?
+
+    /// Whether nothing was written yet into the file.
+    let isDraft: Bool
 
     /// Whether both run in a transaction.
     let usesTransaction: Bool
@@ -19,15 +25,16 @@ struct MigrationScripts: Sendable {
         for part in [parts.up, parts.down].compactMap({ $0 }) {
             try Self.check(part, usesTransaction: parts.usesTransaction, format: format)
         }
-        guard let up = Self.script(parts.up) else {
-            throw MigrationFolderError.emptyUpPart(
-                at: parts.up.outline.file.place(at: parts.up.start)
-            )
-        }
-        self.up = up
+        let file = parts.up.outline.file
+        let emptyUp = parts.up.statements.isEmpty ? file.place(at: parts.up.start) : nil
+        self.up = SQLScript(file: file, ranges: parts.up.ranges)
+        self.emptyUp = emptyUp
+        self.isDraft = emptyUp != nil && MigrationTemplate.isUnchanged(in: file, format: format)
         self.down = parts.down.flatMap(Self.script)
         self.usesTransaction = parts.usesTransaction
-        self.notes = [parts.up, parts.down].compactMap { $0 }.flatMap { part in
+        let noStatement =
+            isDraft ? nil : emptyUp.map { MigrationNote(noStatementIn: identifier, at: $0) }
+        let pragmas = [parts.up, parts.down].compactMap { $0 }.flatMap { part in
             part.statements.compactMap { statement in
                 MigrationNote(
                     words: statement.words,
@@ -37,6 +44,7 @@ struct MigrationScripts: Sendable {
                 )
             }
         }
+        self.notes = [noStatement].compactMap { $0 } + pragmas
     }
 
     private static func check(

@@ -10,6 +10,9 @@ struct SQLFile: Sendable {
     /// The text. Every line has the number that it has in the file.
     let bytes: [UInt8]
 
+    /// The bytes of the file as they are, of which other tools keep checksums.
+    let contents: [UInt8]
+
     /// Takes the bytes of a file.
     ///
     /// Windows line ends become line feeds, so that the schema in the database doesn't depend on
@@ -32,6 +35,7 @@ struct SQLFile: Sendable {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let text = contents.starts(with: mark) ? Array(contents.dropFirst(mark.count)) : contents
         self.name = name
+        self.contents = contents
         self.bytes = Self.withLineFeeds(text)
     }
 

@@ -83,11 +83,46 @@ import Testing
         let text = String(decoding: try folder.data(file), as: UTF8.self)
         #expect(text.hasPrefix(beginning))
         // Nothing runs before somebody has written what.
-        let error = #expect(throws: MigrationFolderError.self) { try folder.migrations() }
-        guard case .emptyUpPart = error else {
-            Issue.record("\(String(describing: error))")
-            return
+        let migrations = try folder.migrations()
+        #expect(migrations.drafts == migrations.steps.map(\.identifier))
+        #expect(migrations.notes.isEmpty)
+        let database = try MigrationDatabase()
+        for attempt in [
+            { try migrations.checkForDrafts(in: migrations.drafts) },
+            { try database.apply(migrations.steps[0]) },
+        ] {
+            let error = #expect(throws: MigrationFolderError.self) { try attempt() }
+            guard case .emptyUpPart(let place) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(place.file == file)
         }
+        try migrations.checkForDrafts(in: ["0001_another"])
+    }
+
+    @Test(arguments: MigrationFormat.allCases)
+    func draftIsKnownByItsTemplate(_ format: MigrationFormat) throws {
+        let file = try #require(try create("a", format: format).first)
+        let text = String(decoding: try folder.data(file), as: UTF8.self)
+        for (written, isDraft) in [
+            (text.trimmingCharacters(in: .whitespacesAndNewlines), true),
+            (text.replacing("\n", with: "\r\n"), true),
+            (text + "-- Nothing to do.\n", false),
+        ] {
+            try folder.write(file, written.utf8)
+            let migrations = try folder.migrations()
+            #expect(migrations.drafts.isEmpty == !isDraft, "\(written)")
+            #expect(migrations.notes.isEmpty == isDraft, "\(written)")
+        }
+    }
+
+    @Test(arguments: [("9_b", "90_c"), ("99_b", "990_c"), ("0009_b", "0010_c")])
+    func dieselsNextNumberComesBehindTheOthersAsText(_ last: String, _ next: String) throws {
+        try folder.makeFolder(last)
+        try folder.write("\(last)/up.sql", "SELECT 1;".utf8)
+        #expect(try create("c") == ["\(next)/up.sql", "\(next)/down.sql"])
+        #expect(try folder.migrations().steps.map(\.identifier) == [last, next])
     }
 
     @Test func severalCanBeCreatedBeforeOneIsWritten() throws {

@@ -53,7 +53,10 @@ final class EveryFormat {
             do {
                 let (parts, format) = try reading.parts(of: file, outline)
                 let scripts = try MigrationScripts(parts, of: "1_a", format: format)
-                guard scripts.up.checksum != nil, scripts.up.text.isEmpty == false else {
+                let isEmpty = parts.up.statements.isEmpty
+                guard scripts.up.checksum != nil, isEmpty == (scripts.emptyUp != nil),
+                    isEmpty || !scripts.up.text.isEmpty
+                else {
                     return "\(reading): a part without a checksum or a text"
                 }
                 if let broken = brokenParts(parts, of: format) { return "\(reading): \(broken)" }

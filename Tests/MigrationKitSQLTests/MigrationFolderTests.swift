@@ -156,4 +156,50 @@ import Testing
             throws: MigrationFolderError.missing(file: "0001_a.sql")
         ) { try folder.migrations() }
     }
+
+    /// The order of <https://github.com/dani-garcia/vaultwarden/tree/main/migrations/sqlite>.
+    @Test func dieselsFoldersAreInDieselsOrder() throws {
+        let ordered = [
+            "00000000000000_setup", "10_b", "2_a", "2018-01-14-171611_create_tables",
+            "2024-03-06-170000_add_sso_users", "2024-03-13_170000_sso_userscascade",
+            "2024-06-05-131359_add_2fa_duo_store",
+        ]
+        let folder = try TemporaryFolder()
+        for name in ordered {
+            try folder.makeFolder(name)
+            try folder.write("\(name)/up.sql", "SELECT 1;".utf8)
+        }
+        #expect(try folder.migrations().steps.map(\.identifier) == ordered)
+        // Texts that differ are versions that differ.
+        try folder.makeFolder("02_c")
+        try folder.write("02_c/up.sql", "SELECT 1;".utf8)
+        #expect(try folder.migrations().steps.count == ordered.count + 1)
+    }
+
+    @Test(arguments: ["", "\n", "-- Later.\n", ";;\n", "/* for another engine */"])
+    func stepWithoutAStatementIsAStep(text: String) throws {
+        let marked = "-- migrate:up\n" + text + "-- migrate:down\n-- Nothing.\n"
+        let goose = "\n-- +goose Up\n" + text + "-- +goose Down\n"
+        for (file, text, line) in [
+            ("1_a.sql", marked, 1), ("1_a.sql", goose, 2), ("1_a.up.sql", text, 1),
+            ("1_a.sql", text, 1), ("1_a/up.sql", text, 1), ("V1__a.sql", text, 1),
+        ] where !text.contains("*/--") {
+            let folder = try TemporaryFolder()
+            if file.contains("/") { try folder.makeFolder("1_a") }
+            try folder.write(file, text.utf8)
+            let migrations = try folder.migrations()
+            #expect(migrations.drafts.isEmpty)
+            #expect(
+                migrations.notes.map(\.description) == [
+                    "\(file):\(line):1: there is no statement: the migration is recorded as applied, "
+                        + "and changes nothing"
+                ]
+            )
+            // Nothing was done, and so it can be taken back.
+            let database = try MigrationDatabase()
+            try database.apply(migrations.steps[0])
+            try database.run(#require(migrations.steps[0].rollback))
+            #expect(migrations.steps[0].checksum != nil)
+        }
+    }
 }

@@ -295,28 +295,6 @@ import Testing
         #expect(advice == "Put it into a migration of its own that \(way)")
     }
 
-    @Test(arguments: ["", "\n", "-- Later.\n", ";;\n"])
-    func anEmptyUpPartIsRefused(text: String) throws {
-        let single = "-- migrate:up\n" + text + "-- migrate:down\nSELECT 1;"
-        #expect(
-            try message(of: ["1_a.sql": single]) == """
-                1_a.sql:1:1: there is no statement to apply
-                1 | -- migrate:up
-                  | ^
-                Write the SQL that applies the migration, or remove the file.
-                """
-        )
-        for file in ["1_a.up.sql", "1_a.sql", "1_a/up.sql", "V1__a.sql"] {
-            #expect(
-                try refusal(of: [file: text]) == "\(file):1:1: there is no statement to apply"
-            )
-        }
-        let goose = "\n-- +goose Up\n" + text + "-- +goose Down\nSELECT 1;"
-        #expect(
-            try refusal(of: ["1_a.sql": goose]) == "1_a.sql:2:1: there is no statement to apply"
-        )
-    }
-
     // MARK: - Markers
 
     @Test(

@@ -12,9 +12,7 @@ enum DieselFormat {
         inFolder folder: String,
         contents: @autoclosure () throws -> [String]
     ) throws -> [MigrationFileName] {
-        // diesel leaves the dashes out: https://docs.rs/migrations_internals
-        let digits = folder.prefix { $0 != "_" }.filter { $0 != "-" }
-        guard let version = MigrationVersion(of: digits, separators: "") else { return [] }
+        guard let version = version(of: folder) else { return [] }
         return try contents().sorted()
             .filter { $0.lowercased().hasSuffix(".sql") && !$0.hasPrefix(".") }
             .map { name in
@@ -29,6 +27,20 @@ enum DieselFormat {
                     version: version
                 )
             }
+    }
+
+    /// The version of a migration's folder: the text before the first underscore, without its
+    /// dashes. Diesel runs its migrations in the order of these texts, in which `20240313` comes
+    /// behind `20240105120000`.
+    /// <https://github.com/diesel-rs/diesel/blob/master/diesel_migrations/migrations_internals/src/lib.rs>
+    ///
+    /// - Returns: `nil` if the name doesn't begin with a digit.
+    static func version(of folder: some StringProtocol) -> MigrationVersion? {
+        let text = String(folder.prefix { $0 != "_" }.filter { $0 != "-" })
+        guard let first = text.utf8.first,
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
+        else { return nil }
+        return MigrationVersion(text: text)
     }
 
     static func parts(
