@@ -36,8 +36,9 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// Migrations go forward only; going back is a rollback.
     case targetBehindDatabase(target: String, latestApplied: String)
 
-    /// The ledger names steps that the registry doesn't know: a newer program was here.
-    /// The unknown identifiers, sorted.
+    /// The ledger names steps that the registry doesn't know, and none of its own comes later: a
+    /// newer program was here, or the latest steps were renamed or deleted. The unknown
+    /// identifiers, sorted.
     case databaseIsNewer(unknown: [String])
 
     /// The ledger names steps that the registry no longer has, although it has later ones. The
@@ -113,7 +114,7 @@ extension MigrationKitError: LocalizedError {
         case .targetBehindDatabase(let target, let latestApplied):
             "the database is already at '\(latestApplied)', which comes after '\(target)'"
         case .databaseIsNewer(let unknown):
-            "the database was migrated by a newer program, with: "
+            "the database has migrations that are not known here: "
                 + unknown.joined(separator: ", ")
         case .appliedMigrationsMissing(let missing):
             "\(missing.joined(separator: ", ")) \(missing.count == 1 ? "was" : "were") applied, "
@@ -168,7 +169,10 @@ extension MigrationKitError: LocalizedError {
         case .targetBehindDatabase:
             "Migrations go forward only. To go back, use a rollback."
         case .databaseIsNewer:
-            "Use the release of the program that knows these migrations, or a later one."
+            """
+            If a newer program has applied them, use its release, or a later one. If they were \
+            renamed or deleted, bring them back.
+            """
         case .appliedMigrationsMissing:
             """
             Bring the file back: a migration that was applied is never deleted. Or did it come from \

@@ -64,6 +64,51 @@ extension GRDBMigrationRunner {
         try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options).preview()
     }
 
+    /// Does the same for a database in which steps are recorded as applied first, by what another
+    /// tool has noted there. The recording is undone with the rest.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - identifiers: The steps to record. They don't run.
+    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
+    ///   - count: How many steps at most; all where it is `nil`.
+    ///   - options: How the run goes. It is all or nothing whatever they say.
+    /// - Returns: What a run would do.
+    /// - Throws: What ``dryRun(in:upTo:steps:options:)`` throws;
+    ///   `MigrationKitError.unknownMigrationIdentifier(_:)`.
+    public func dryRun(
+        in writer: any DatabaseWriter,
+        recording identifiers: [String],
+        upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationPreview {
+        let bootstrap = integration.bootstrapSchema
+        // The hook runs in the transaction, and the plan is made anew after it.
+        let integration = Integration(
+            bootstrapSchema: { db in
+                _ = try record(identifiers, in: db)
+                return try bootstrap?(db) ?? false
+            },
+            verifyIntegrity: integration.verifyIntegrity,
+            verifyPostMigration: integration.verifyPostMigration
+        )
+        let recorded = Set(identifiers)
+        let registry = try MigrationRegistry(
+            // Those don't run, and so nothing about them is in the way of one transaction.
+            steps: steps.map { recorded.contains($0.identifier) ? $0.withoutEffect : $0 },
+            enforceLexicographicOrder: false,
+            allowsOutOfOrder: registry.allowsOutOfOrder
+        )
+        let runner = GRDBMigrationRunner(self, registry: registry, integration: integration)
+        return try runner.dryRun(
+            in: writer,
+            upTo: targetIdentifier,
+            steps: count,
+            options: options
+        )
+    }
+
     /// The steps that a run would apply, in order, without running any.
     ///
     /// - Parameters:
@@ -89,6 +134,18 @@ extension GRDBMigrationRunner {
         let steps = try run.plan().pending
         if transaction == .allOrNothing { _ = try StepTransaction.checkAllOrNothing(steps) }
         return steps
+    }
+}
+
+extension MigrationStep<Database> {
+    /// A step of the same name and text that does nothing.
+    fileprivate var withoutEffect: Self {
+        MigrationStep(
+            identifier: identifier,
+            sourceFile: sourceFile,
+            checksum: checksum,
+            apply: { _ in }
+        )
     }
 }
 

@@ -25,6 +25,7 @@ extension GRDBMigrationRunner {
             return MigrationOverview(
                 applied: applied,
                 pending: registry.pending(given: applied),
+                late: registry.late(among: applied),
                 changed: registry.changed(among: applied, records),
                 missing: unknown.missing,
                 newer: unknown.newer,
@@ -60,42 +61,5 @@ extension GRDBMigrationRunner {
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func missingMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
         try overview(of: writer).missing
-    }
-
-    /// Accepts the text that applied steps have now in place of the one that ran.
-    ///
-    /// Nothing but the journal is written: whether the database is as the new text would have made
-    /// it is for whoever asks for this to know.
-    ///
-    /// - Parameters:
-    ///   - identifiers: The steps.
-    ///   - writer: The database, opened for writing.
-    ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of those that had another text, in order.
-    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
-    ///   `MigrationKitError.databaseIsNewer(unknown:)`.
-    @discardableResult
-    public func repairMigrations(
-        _ identifiers: [String],
-        in writer: any DatabaseWriter,
-        options: MigrationOptions = MigrationOptions()
-    ) throws -> [String] {
-        if let unknown = identifiers.first(where: { !migrationIdentifiers.contains($0) }) {
-            throw MigrationKitError.unknownMigrationIdentifier(unknown)
-        }
-        return try MigrationLock.hold(for: writer, options: options) {
-            try DurableCommits.during(on: writer) {
-                try writer.write { db in
-                    let changed = try registry.changed(among: MigrationLedger.read(db), db)
-                    let steps = registry.steps.filter {
-                        identifiers.contains($0.identifier) && changed.contains($0.identifier)
-                    }
-                    for step in steps {
-                        try MigrationJournal.add(.repaired, step, db)
-                    }
-                    return steps.map(\.identifier)
-                }
-            }
-        }
     }
 }

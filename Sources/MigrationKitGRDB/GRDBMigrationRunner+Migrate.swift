@@ -114,24 +114,27 @@ extension GRDBMigrationRunner {
     ) throws -> [String] {
         try MigrationLock.hold(for: writer, options: options) {
             try DurableCommits.during(on: writer) {
-                try writer.write { db in try record(choose, db) }
+                try writer.write { db in
+                    let applied = try MigrationLedger.read(db)
+                    try registry.checkKnows(applied)
+                    // Where only steps are applied that others stand for by now, the last of them.
+                    let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
+                    if let latest {
+                        throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
+                    }
+                    return try record(choose(db), in: db)
+                }
             }
         }
     }
 
-    private func record(
-        _ choose: (Database) throws -> [String],
-        _ db: Database
-    ) throws -> [String] {
-        let applied = try MigrationLedger.read(db)
-        try registry.checkKnows(applied)
-        // Where only steps are applied that others stand for by now, the last of them.
-        let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
-        if let latest {
-            throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
-        }
-        let chosen = try choose(db)
-        if let unknown = chosen.first(where: { !migrationIdentifiers.contains($0) }) {
+    /// Writes steps into the ledger and the journal.
+    ///
+    /// - Returns: The identifiers, in order.
+    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`.
+    func record(_ identifiers: [String], in db: Database) throws -> [String] {
+        let chosen = Set(identifiers)
+        if let unknown = identifiers.first(where: { !migrationIdentifiers.contains($0) }) {
             throw MigrationKitError.unknownMigrationIdentifier(unknown)
         }
         let steps = registry.steps.filter { chosen.contains($0.identifier) }

@@ -86,9 +86,14 @@ public struct GRDBMigrationRunner: Sendable {
         return runner
     }
 
-    private init(_ other: GRDBMigrationRunner, registry: MigrationRegistry<Database>) {
+    /// The same runner with other steps, and perhaps with other hooks.
+    init(
+        _ other: GRDBMigrationRunner,
+        registry: MigrationRegistry<Database>,
+        integration: Integration? = nil
+    ) {
         self.registry = registry
-        integration = other.integration
+        self.integration = integration ?? other.integration
         requiredIndexes = other.requiredIndexes
         furtherIndexes = other.furtherIndexes
         log = other.log

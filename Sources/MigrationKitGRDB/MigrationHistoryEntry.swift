@@ -15,6 +15,13 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
 
         /// The text that the step has now was accepted in place of the one that ran.
         case repaired
+
+        /// The ledger's entry was given to a step of another name, whose own entry
+        /// (``recorded``) comes next.
+        case renamed
+
+        /// The step was taken out of the ledger, without anything being undone.
+        case forgotten
     }
 
     /// The step's identifier.

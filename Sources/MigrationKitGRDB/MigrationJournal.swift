@@ -111,14 +111,19 @@ enum MigrationJournal {
 
     /// What is known of every step that was not rolled back since, by its identifier.
     static func records(_ db: Database) throws -> [String: MigrationRecord] {
-        try read(db).reduce(into: [:]) { records, entry in
+        /// What is remembered of a step that has another name from the next entry on.
+        var renamed: MigrationRecord?
+        return try read(db).reduce(into: [:]) { records, entry in
+            defer { if entry.event != .renamed { renamed = nil } }
             switch entry.event {
             case .applied, .recorded:
                 records[entry.identifier] = MigrationRecord(
-                    appliedAt: entry.time,
-                    seconds: entry.seconds,
+                    appliedAt: renamed?.appliedAt ?? entry.time,
+                    seconds: renamed?.seconds ?? entry.seconds,
                     checksum: entry.checksum
                 )
+            case .renamed:
+                renamed = records.removeValue(forKey: entry.identifier)
             case .repaired:
                 let record = records[entry.identifier]
                 records[entry.identifier] = MigrationRecord(
@@ -126,7 +131,7 @@ enum MigrationJournal {
                     seconds: record?.seconds,
                     checksum: entry.checksum
                 )
-            case .rolledBack:
+            case .rolledBack, .forgotten:
                 records[entry.identifier] = nil
             }
         }

@@ -68,7 +68,7 @@ extension GRDBMigrationRunner {
         let unknown = registry.unknown(among: applied)
         let changed = try registry.changed(among: applied, db)
         let faults =
-            unknown.newer.map { ($0, "is applied, and a newer program's") }
+            unknown.newer.map { ($0, "is applied, and not known here") }
             + unknown.missing.map { ($0, "is applied, and missing among the migrations") }
             + changed.map { ($0, "was changed after it was applied") }
             + registry.late(among: applied).map {

@@ -46,7 +46,7 @@ import Testing
         try execute("INSERT INTO grdb_migrations VALUES ('0007_newer')")
         #expect(
             try ledger(runner()).findings.map(\.text)
-                == ["'0007_newer' is applied, and a newer program's"]
+                == ["'0007_newer' is applied, and not known here"]
         )
     }
 
