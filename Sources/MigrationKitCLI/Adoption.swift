@@ -1,5 +1,6 @@
 import ArgumentParser
 import GRDB
+import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
@@ -16,6 +17,47 @@ extension ArgumentHelp {
 }
 
 extension OpenStore {
+    /// The tools that have migrated the database, if nothing is recorded in it here.
+    ///
+    /// Only a folder can be another tool's; the steps of a host can't.
+    func otherTools() throws -> [MigrationTool] {
+        guard folder != nil else { return [] }
+        let tools = try writer.read(MigrationTool.found)
+        guard !tools.isEmpty, try runner.appliedMigrationIdentifiers(in: writer).isEmpty else {
+            return []
+        }
+        return tools
+    }
+
+    /// Refuses a database that another tool has migrated, before everything is applied to it a
+    /// second time.
+    ///
+    /// - Throws: ``NotAdopted``.
+    func checkIsAdopted() throws {
+        let tools = try otherTools()
+        guard tools.isEmpty else { throw NotAdopted(tools: tools) }
+    }
+
+    /// Says that another tool has migrated the database.
+    ///
+    /// - Returns: What a JSON document says about it; `nil` if there is nothing to say.
+    func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherToolDocument]? {
+        let tools = try otherTools()
+        guard !tools.isEmpty else { return nil }
+        if !json { context.errorOutput("note: \(NotAdopted(tools: tools).note)") }
+        return tools.map { OtherToolDocument(tool: $0.rawValue, table: $0.versionTable) }
+    }
+
+    /// What another tool's table says, before anything is recorded.
+    ///
+    /// - Returns: `nil` if migrations are recorded already: then it was adopted before.
+    /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`.
+    func adoption(from tool: MigrationTool) throws -> MigrationAdoption? {
+        guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
+        guard try runner.appliedMigrationIdentifiers(in: writer).isEmpty else { return nil }
+        return try writer.read { try folder.adoption(from: tool, in: $0) }
+    }
+
     /// Records as applied what another tool's table says it has applied. The table stays.
     ///
     /// - Returns: The identifiers that were recorded.
@@ -27,4 +69,43 @@ extension OpenStore {
             try folder.identifiersApplied(by: tool, in: db)
         }
     }
+}
+
+/// Another tool that has migrated a database, in a JSON document.
+struct OtherToolDocument: Encodable {
+    let tool: String
+    let table: String
+}
+
+/// Another tool has migrated the database, and nothing is recorded in it here.
+struct NotAdopted: Error {
+    let tools: [MigrationTool]
+
+    /// What is worth knowing where nothing is changed.
+    var note: String { "\(fact); adopt it with \(ways)" }
+
+    private var fact: String {
+        let tables = tools.map { "'\($0.versionTable)'" }.joined(separator: ", ")
+        let names = tools.map(\.rawValue).joined(separator: " and ")
+        let have = tools.count == 1 ? "has" : "have"
+        return "\(names) \(have) migrated this database (see the table \(tables))"
+    }
+
+    private var ways: String {
+        tools.map { "'migrate --adopt \($0.rawValue)'" }.joined(separator: " or ")
+    }
+}
+
+extension NotAdopted: Classified {
+    var errorDescription: String? { fact }
+
+    var recoverySuggestion: String? {
+        """
+        Nothing is recorded here, so its migrations would run a second time. \(ways) records those \
+        that it has applied, and goes on from there; with --dry-run, it shows which. 'baseline' \
+        records those that you name.
+        """
+    }
+
+    var classification: (code: String, exitCode: Int32) { ("notAdopted", 65) }
 }

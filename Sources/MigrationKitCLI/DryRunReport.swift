@@ -1,17 +1,32 @@
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 
 extension CommandContext {
     /// Tries a migration, and tells what it would do.
+    ///
+    /// - Parameters:
+    ///   - adoption: What would be recorded first, if another tool's database is adopted.
+    ///   - otherTools: The tools that have migrated the database, if it is not.
     func reportDryRun(
         on store: OpenStore,
+        recording adoption: MigrationAdoption? = nil,
+        otherTools: [OtherToolDocument]? = nil,
         json: Bool,
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationPreview
     ) throws {
         let preview = try RunProgress(context: self, store: store).watch(run)
         if json {
-            return try printJSON(DryRunDocument(preview, path: store.path))
+            return try printJSON(
+                DryRunDocument(
+                    preview,
+                    of: store,
+                    recording: adoption,
+                    otherTools: otherTools
+                )
+            )
         }
+        if let adoption { output(adoption.identifiers.previewSummary) }
         guard !preview.steps.isEmpty else {
             return output("Nothing to apply.")
         }
@@ -72,13 +87,26 @@ private struct DryRunDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
     let dryRun = true
+    let isNew: Bool?
+    let otherTools: [OtherToolDocument]?
+    let wouldRecord: [String]?
+    let notes: [String]?
     let wouldApply: [StepDocument]
     let objects: [Object]
     let schemaBefore: String
     let schemaAfter: String
 
-    init(_ preview: MigrationPreview, path: String?) {
-        database = path
+    init(
+        _ preview: MigrationPreview,
+        of store: OpenStore,
+        recording adoption: MigrationAdoption?,
+        otherTools: [OtherToolDocument]?
+    ) {
+        database = store.path
+        isNew = store.isNew ? true : nil
+        self.otherTools = otherTools
+        wouldRecord = adoption?.identifiers
+        notes = adoption?.notes
         wouldApply = preview.steps.map(StepDocument.init)
         objects = preview.objects.map {
             Object(change: $0.kind.rawValue, type: $0.type, name: $0.name)

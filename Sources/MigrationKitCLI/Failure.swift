@@ -59,6 +59,23 @@ struct Failure {
                 error.localizedDescription,
                 hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
+        case MigrationFolderError.noSuchFolder(let path):
+            self.init(
+                "noSuchFolder",
+                66,
+                "there is no folder '\(path)'",
+                hint: """
+                    Name the folder of the SQL files with --migrations. 'create <name>' makes it, \
+                    and a first migration in it.
+                    """
+            )
+        case let error as MigrationKitError:
+            self.init(
+                error.classification.code,
+                error.classification.exitCode,
+                error.localizedDescription,
+                hint: error.suggestion
+            )
         case let error as any Classified:
             let (code, exitCode) = error.classification
             let described = error as any LocalizedError
@@ -304,6 +321,17 @@ extension MigrationAdoptionError: Classified {
         case .unexpectedColumns: ("unexpectedVersionTable", 65)
         case .unfinishedMigration: ("unfinishedMigration", 65)
         case .unknownVersions: ("unknownVersions", 65)
+        case .changedMigrations: ("adoptedMigrationsChanged", 65)
+        }
+    }
+}
+
+extension MigrationRepairError: Classified {
+    var classification: (code: String, exitCode: Int32) {
+        switch self {
+        case .notApplied: ("notApplied", 64)
+        case .stillThere: ("stillThere", 64)
+        case .alreadyApplied: ("alreadyApplied", 64)
         }
     }
 }
@@ -392,6 +420,7 @@ extension MigrationFolderError: Classified {
         case .empty: ("emptyFolder", 66)
         case .missing: ("missingMigration", 66)
         case .unreadable: ("unreadableMigrations", 77)
+        case .emptyUpPart: ("draftMigration", 65)
         default: ("unusableMigrations", 65)
         }
     }

@@ -30,6 +30,16 @@ struct LoadedMigrations {
     let runner: GRDBMigrationRunner
     /// The folder that they come from, if they come from one.
     var folder: MigrationFolder?
+
+    /// The runner of the steps that can run.
+    func runnerWithoutDrafts() throws -> GRDBMigrationRunner {
+        guard let folder, !folder.drafts.isEmpty else { return runner }
+        let drafts = Set(folder.drafts)
+        return try GRDBMigrationRunner(
+            steps: folder.steps.filter { !drafts.contains($0.identifier) },
+            enforceLexicographicOrder: false
+        )
+    }
 }
 
 /// The steps are those of the host.

@@ -9,11 +9,14 @@ extension CommandContext {
 
     /// Runs a migration or a rollback, and tells what it did.
     ///
-    /// - Parameter recorded: What was recorded before it without running, if that was asked for.
+    /// - Parameters:
+    ///   - recorded: What was recorded before it without running, if that was asked for.
+    ///   - notes: What is worth knowing about that.
     func report(
         _ deed: Deed,
         on store: OpenStore,
         recorded: [String]? = nil,
+        notes: [String]? = nil,
         json: Bool,
         _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationReport
     ) throws {
@@ -24,6 +27,7 @@ extension CommandContext {
                     report,
                     recorded: recorded,
                     created: deed == .applied ? store.wasCreated : nil,
+                    notes: notes,
                     applied: deed == .applied ? report.steps : nil,
                     rolledBack: deed == .rolledBack ? report.steps : nil,
                     path: store.path
@@ -92,6 +96,7 @@ private struct RunDocument: Encodable {
     let database: String?
     let created: Bool?
     let recorded: [String]?
+    let notes: [String]?
     var applied: [StepDocument]?
     var rolledBack: [StepDocument]?
     let pending: [String]
@@ -101,6 +106,7 @@ private struct RunDocument: Encodable {
         _ report: MigrationReport,
         recorded: [String]? = nil,
         created: Bool? = nil,
+        notes: [String]? = nil,
         applied: [MigrationReport.Step]?,
         rolledBack: [MigrationReport.Step]?,
         path: String?
@@ -108,6 +114,7 @@ private struct RunDocument: Encodable {
         database = path
         self.created = created
         self.recorded = recorded
+        self.notes = notes
         self.applied = applied?.map(StepDocument.init)
         self.rolledBack = rolledBack?.map(StepDocument.init)
         pending = report.pending

@@ -24,26 +24,47 @@ extension StoreCommand {
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
     ///   - forReading: Whether a database that can't be written will do.
+    ///   - previewsNew: Whether an empty database in memory stands for one that doesn't exist yet.
     ///   - run: The options of a command that runs migrations, which waits longer for another
     ///     process that has the database for itself.
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
     ///     command line says it.
     ///   - loaded: The migrations; `nil` for those that the options name.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
+    ///   - beforeCreating: Refuses, before a database is created, what can't be done to a new one. It
+    ///     gets an empty database in memory.
     ///   - relocate: Gives the path that is opened in place of the one that was named.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
         forReading: Bool = false,
+        previewsNew: Bool = false,
         run: RunOptions? = nil,
         allowsOutOfOrder: Bool? = nil,
         loaded: LoadedMigrations? = nil,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
+        beforeCreating: ((OpenStore) throws -> Void)? = nil,
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> OpenStore {
         let loaded =
             try loaded ?? loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
         try check(loaded.runner)
+        if previewsNew || beforeCreating != nil,
+            let path = try context.pathOfNewDatabase(database, encryption)
+        {
+            let new = OpenStore(
+                runner: loaded.runner,
+                folder: loaded.folder,
+                writer: try DatabaseQueue.standingForNewDatabase(),
+                path: path,
+                isNew: true
+            )
+            if previewsNew {
+                context.warn(about: database.secret)
+                return new
+            }
+            try beforeCreating?(new)
+        }
         let (writer, path, wasCreated) = try context.open(
             database,
             createsFile: createsFile,
@@ -86,6 +107,9 @@ struct OpenStore {
     /// Whether the database was created for it.
     var wasCreated = false
 
+    /// Whether the database doesn't exist yet, and an empty one in memory stands for it.
+    var isNew = false
+
     /// The SQL of the migrations that are files.
     var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
 
@@ -93,6 +117,26 @@ struct OpenStore {
     func tellCreation(to context: CommandContext) {
         guard wasCreated, let path else { return }
         context.output("Created \(EncryptedDatabase.absolutePath(of: path).printable).")
+    }
+
+    /// Refuses drafts among the migrations that a run is about to apply.
+    ///
+    /// - Parameters:
+    ///   - target: The last migration to apply; all if it is `nil`.
+    ///   - count: How many to apply at most; all if it is `nil`.
+    ///   - recorded: Those that are recorded as applied before the run.
+    func checkForDrafts(
+        upTo target: String? = nil,
+        steps count: Int? = nil,
+        besides recorded: [String] = []
+    ) throws {
+        guard let folder, !folder.drafts.isEmpty else { return }
+        let applied = try runner.appliedMigrationIdentifiers(in: writer).union(recorded)
+        let identifiers = runner.migrationIdentifiers
+        let end = target.flatMap(identifiers.firstIndex) ?? identifiers.endIndex - 1
+        try folder.checkForDrafts(
+            in: identifiers[...end].filter { !applied.contains($0) }.prefix(count ?? .max)
+        )
     }
 
     /// Tells what is worth knowing about the migrations that are about to run.

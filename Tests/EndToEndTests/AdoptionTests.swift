@@ -23,6 +23,171 @@ import Testing
         try SQLiteShell.run(tool.database, sql)
     }
 
+    /// The tables of tools that have applied the first two migrations.
+    private static let tables = [
+        (
+            "goose",
+            "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP); INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1), (1, 1), (2, 1)"
+        ),
+        (
+            "golang-migrate",
+            "CREATE TABLE schema_migrations (version uint64, dirty bool); INSERT INTO schema_migrations VALUES (2, 0)"
+        ),
+        (
+            "sqlx",
+            "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT, installed_on TIMESTAMP, success BOOLEAN, checksum BLOB, execution_time BIGINT); INSERT INTO _sqlx_migrations VALUES (1, 'items', '', 1, x'SHA384_1', 1), (2, 'row', '', 1, x'SHA384_2', 1)"
+        ),
+        (
+            "flyway",
+            "CREATE TABLE flyway_schema_history (installed_rank INT PRIMARY KEY, version VARCHAR(50), description VARCHAR(200), type VARCHAR(20), script VARCHAR(1000), checksum INT, installed_by VARCHAR(100), installed_on TEXT, execution_time INT, success BOOLEAN); INSERT INTO flyway_schema_history VALUES (1, '1', 'items', 'SQL', '', CRC32_1, 'me', '', 1, 1), (2, '2', 'row', 'SQL', '', CRC32_2, 'me', '', 1, 1)"
+        ),
+        (
+            "diesel",
+            "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP); INSERT INTO __diesel_schema_migrations (version) VALUES ('0001'), ('0002')"
+        ),
+        (
+            "refinery",
+            "CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255)); INSERT INTO refinery_schema_history VALUES (1, 'items', '', ''), (2, 'row', '', '')"
+        ),
+    ]
+
+    /// Makes the database that such a tool leaves.
+    private func make(_ table: String) throws {
+        var table = table
+        for (number, file) in [(1, "0001_items"), (2, "0002_row")] {
+            let path = tool.folder.path("migrations/\(file).sql")
+            let program = """
+                import hashlib, sys, zlib
+                data = open(sys.argv[1], "rb").read()
+                lines = zlib.crc32(data.replace(b"\\n", b""))
+                print(hashlib.sha384(data).hexdigest(), lines - (lines >> 31 << 32))
+                """
+            let sums = try TestSupport.run("/usr/bin/python3", ["-c", program, path]).stdout
+                .split(whereSeparator: \.isWhitespace)
+            table = table.replacing("SHA384_\(number)", with: sums[0])
+                .replacing("CRC32_\(number)", with: sums[1])
+        }
+        _ = try rows("CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1); " + table)
+    }
+
+    // MARK: - Before the adoption
+
+    /// What it costs not to notice: the row is there twice.
+    @Test func databaseOfDbmatesIsNotMigratedASecondTime() throws {
+        try tool.write("0001_items", up: "CREATE TABLE IF NOT EXISTS item (id INTEGER);", down: "")
+        try tool.write("0002_row", up: "INSERT INTO item VALUES (1);", down: "")
+        try FileManager.default.removeItem(atPath: tool.folder.path("migrations/0003_tags.sql"))
+        try Dbmate.run("up", on: tool.database, migrations: tool.migrations)
+        #expect(try onPlain("migrate").status == 65)
+        #expect(try rows("SELECT count(*) FROM item") == "1\n")
+    }
+
+    @Test(arguments: Self.tables)
+    func everyChangingCommandRefusesAnotherToolsDatabase(_ name: String, _ table: String) throws {
+        try make(table)
+        let before = try tool.folder.data("store.db")
+        for command in [
+            ["migrate"], ["migrate", "--to", "0001"], ["migrate", "--steps", "0"], ["rollback"],
+            ["migrate", "--backup", tool.folder.path("copy.db")], ["redo"],
+            ["repair", "0001", "--yes"], ["repair", "--forget", "0009", "--yes"],
+        ] {
+            let refused = try tool.run(
+                command + ["--db-path", tool.database, "--no-encryption"]
+                    + ["--migrations", tool.migrations, "--json"]
+            )
+            #expect(refused.status == 65, "\(command)")
+            let error = try refused.jsonError()
+            #expect(error["code"] as? String == "notAdopted")
+            #expect((error["message"] as? String)?.hasPrefix("\(name) has migrated") == true)
+            #expect((error["hint"] as? String)?.contains("'migrate --adopt \(name)'") == true)
+        }
+        #expect(try tool.folder.data("store.db") == before)
+        #expect(!FileManager.default.fileExists(atPath: tool.folder.path("copy.db")))
+    }
+
+    @Test(arguments: Self.tables)
+    func commandsThatChangeNothingSayWhoseDatabaseItIs(_ name: String, _ table: String) throws {
+        try make(table)
+        let before = try tool.folder.data("store.db")
+        for command in ["status", "plan", "verify"] {
+            let shown = try onPlain(command)
+            #expect(shown.status == 0, "\(command): \(shown.stderr)")
+            #expect(shown.stderr.hasPrefix("note: \(name) has migrated this database"))
+            #expect(!shown.stdout.contains("'migrate' applies"))
+            let others = try onPlain(command, "--json").json()["otherTools"] as? [[String: String]]
+            #expect(others?.map { $0["tool"] } == [name])
+        }
+        // It tries what is pending, and that is everything as long as nothing is recorded.
+        #expect(try onPlain("migrate", "--dry-run").stderr.hasPrefix("note: \(name) has migrated"))
+
+        let preview = try onPlain("migrate", "--adopt", name, "--dry-run")
+        #expect(preview.status == 0, "\(preview.stderr)")
+        #expect(
+            preview.stdout.hasPrefix(
+                """
+                Would record 2 migrations as applied, without running:
+                  0001_items
+                  0002_row
+                Would apply 1 migration
+                """
+            )
+        )
+        let document = try onPlain("migrate", "--adopt", name, "--dry-run", "--json").json()
+        #expect(document["wouldRecord"] as? [String] == ["0001_items", "0002_row"])
+        #expect((document["wouldApply"] as? [[String: Any]])?.count == 1)
+        #expect(try tool.folder.data("store.db") == before)
+
+        // Who knows it better than the table may say so.
+        #expect(try onPlain("baseline", "0002").status == 0)
+        #expect(try onPlain("status").stderr == "")
+        #expect(try onPlain("migrate").status == 0)
+    }
+
+    @Test func goosesTableWithoutAMigrationIsNoTools() throws {
+        _ = try rows(
+            "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP); INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)"
+        )
+        #expect(try onPlain("status").stderr == "")
+        #expect(try onPlain("migrate").status == 0)
+    }
+
+    @Test func migrationThatSqlxHasAppliedOtherwiseIsNamed() throws {
+        let table = try #require(Self.tables.first { $0.0 == "sqlx" }).1
+        try make(table)
+        let file = tool.folder.path("migrations/0002_row.sql")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        try tool.folder.write("migrations/0002_row.sql", (text + "-- more\n").utf8)
+        for command in [["migrate"], ["migrate", "--dry-run"], ["baseline"]] {
+            let refused = try tool.run(
+                command + ["--adopt", "sqlx", "--json", "--no-encryption"]
+                    + ["--db-path", tool.database, "--migrations", tool.migrations]
+            )
+            #expect(refused.status == 65)
+            let error = try refused.jsonError()
+            #expect(error["code"] as? String == "adoptedMigrationsChanged")
+            #expect((error["message"] as? String)?.hasPrefix("0002_row is not as sqlx") == true)
+        }
+        #expect(try !rows(".tables").contains("grdb_migrations"))
+    }
+
+    @Test func orderOfDbmatesIsSaidBeforeAnythingRuns() throws {
+        try tool.write("10_last", up: "CREATE TABLE last (id);")
+        try tool.write("9_failing", up: "SELECT nothing;")
+        _ = try rows(
+            "CREATE TABLE item (id INTEGER); CREATE TABLE schema_migrations (version); INSERT INTO schema_migrations VALUES ('0001')"
+        )
+        let failed = try onPlain("migrate", "--adopt", "dbmate")
+        #expect(failed.status == 1)
+        #expect(
+            failed.stderr.hasPrefix(
+                "note: dbmate runs files in the order of their names as text, 10_last.sql before "
+                    + "9_failing.sql."
+            )
+        )
+    }
+
+    // MARK: - The adoption
+
     @Test func databaseOfDbmatesIsAdoptedAndContinued() throws {
         // dbmate knows of two migrations; the third comes later.
         let third = tool.folder.path("migrations/0003_tags.sql")
@@ -31,9 +196,6 @@ import Testing
         try Dbmate.run("up", on: tool.database, migrations: tool.migrations)
         try FileManager.default.moveItem(atPath: aside, toPath: third)
         let versions = try rows("SELECT * FROM schema_migrations")
-
-        // Without the adoption, the first migration would run again.
-        #expect(try onPlain("migrate").status == 1)
 
         let first = try onPlain("migrate", "--adopt", "dbmate")
         #expect(first.status == 0)
@@ -60,30 +222,9 @@ import Testing
         #expect(try onPlain("rollback", "--all").status == 0)
     }
 
-    @Test(arguments: [
-        (
-            "goose",
-            "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP); INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1), (1, 1), (2, 1)"
-        ),
-        (
-            "golang-migrate",
-            "CREATE TABLE schema_migrations (version uint64, dirty bool); INSERT INTO schema_migrations VALUES (2, 0)"
-        ),
-        (
-            "sqlx",
-            "CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY, description TEXT, installed_on TIMESTAMP, success BOOLEAN, checksum BLOB, execution_time BIGINT); INSERT INTO _sqlx_migrations VALUES (1, 'items', '', 1, x'', 1), (2, 'row', '', 1, x'', 1)"
-        ),
-        (
-            "diesel",
-            "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP); INSERT INTO __diesel_schema_migrations (version) VALUES ('0001'), ('0002')"
-        ),
-        (
-            "refinery",
-            "CREATE TABLE refinery_schema_history (version INT4 PRIMARY KEY, name VARCHAR(255), applied_on VARCHAR(255), checksum VARCHAR(255)); INSERT INTO refinery_schema_history VALUES (1, 'items', '', ''), (2, 'row', '', '')"
-        ),
-    ])
+    @Test(arguments: Self.tables)
     func tableOfEachOtherToolIsAdoptedAndLeft(_ name: String, _ table: String) throws {
-        _ = try rows("CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1); " + table)
+        try make(table)
         let before = try rows(".dump")
         let baseline = try onPlain("baseline", "--adopt", name, "--json").json()
         #expect(baseline["recorded"] as? [String] == ["0001_items", "0002_row"])

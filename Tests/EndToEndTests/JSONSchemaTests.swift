@@ -69,6 +69,7 @@ import Testing
                  "modified": 1, "primaryKey": 1, "default": 1, "generated": 1, "original": 1,
                  "linkTarget": 1, "owner": 1, "possiblePageSizes": 1, "latest": 1, "ledger": 1,
                  "damage": 1, "logFrame": 1, "detail": 1,
+                 "otherTools": 1, "isNew": 1, "wouldRecord": 1, "notes": 1,
                  "key-rotate kept": 1, "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "inspect unfinishedChange": 1, "inspect leftovers": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 
 extension OutputSnapshotTests {
@@ -59,6 +60,59 @@ extension OutputSnapshotTests {
             try transcript.run("repair 0002 --yes")
             try transcript.run("repair 0002 --yes --json")
             try transcript.run("history")
+        },
+        Scene("repair-renamed") { transcript in
+            try transcript.writeNotes()
+            try transcript.write("0004_drop_archive", up: "DELETE FROM folders WHERE id = 2;")
+            try transcript.run("migrate")
+            transcript.note("0003_add_overview becomes 0003_overview, and 0004 is gone")
+            let folder = transcript.tool.migrations
+            try FileManager.default.moveItem(
+                atPath: "\(folder)/0003_add_overview.sql",
+                toPath: "\(folder)/0003_overview.sql"
+            )
+            try FileManager.default.removeItem(atPath: "\(folder)/0004_drop_archive.sql")
+            try transcript.run("status")
+            try transcript.run("migrate")
+            try transcript.run("repair --rename 0003_add_overview=0003")
+            try transcript.run("repair --rename 0003_add_overview=0003 --yes")
+            try transcript.run("repair --forget 0003 --yes")
+            try transcript.run("repair --forget 0003_overview --yes")
+            try transcript.run("repair --forget 0004_drop_archive --yes --json")
+            try transcript.run("status")
+            try transcript.run("history")
+            try transcript.run("history --json")
+            transcript.note("0003_overview becomes 0003_add_overview again")
+            try FileManager.default.moveItem(
+                atPath: "\(folder)/0003_overview.sql",
+                toPath: "\(folder)/0003_add_overview.sql"
+            )
+            try transcript.run("repair --rename 0003_overview=0003 --yes --json")
+        },
+        Scene("other-tool") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.shell(
+                "DROP TABLE grdb_migrations; DROP TABLE grdb_migrationkit_journal; CREATE TABLE schema_migrations (version varchar(128) PRIMARY KEY); INSERT INTO schema_migrations VALUES ('0001'), ('0002');"
+            )
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("plan --to 0001")
+            try transcript.run("plan --to 0001 --json")
+            try transcript.run("verify --json")
+            try transcript.run("migrate --dry-run --steps 0")
+            try transcript.run("migrate --dry-run --steps 0 --json")
+            try transcript.run("migrate")
+            try transcript.run("migrate --json")
+            try transcript.run("rollback")
+            try transcript.run("migrate --adopt dbmate --dry-run")
+            try transcript.write("10_add_colors", up: "ALTER TABLE notes ADD COLUMN color TEXT;")
+            try transcript.write("9_add_themes", up: "ALTER TABLE notes ADD COLUMN theme TEXT;")
+            try transcript.run("migrate --adopt dbmate --dry-run --json")
+            try transcript.run("migrate --adopt dbmate --to 0003 --json")
+            try transcript.shell("DELETE FROM grdb_migrations;")
+            try transcript.run("baseline --adopt dbmate --json")
+            try transcript.run("baseline --adopt dbmate")
         },
         Scene("baseline") { transcript in
             try transcript.writeNotes()

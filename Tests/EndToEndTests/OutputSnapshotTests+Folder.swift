@@ -9,6 +9,23 @@ extension OutputSnapshotTests {
             try transcript.run("create later --timestamp")
             try transcript.run("migrate")
         },
+        Scene("draft") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.run("create add-tags")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("migrate")
+            try transcript.run("migrate --to 0003")
+            try transcript.run("rollback")
+            try transcript.tool.folder.write(
+                "migrations/0004_add-tags.sql",
+                "-- migrate:up\n-- Nothing to do here.\n-- migrate:down\n".utf8
+            )
+            transcript.note("0004_add-tags gets a comment instead of SQL")
+            try transcript.run("migrate")
+            try transcript.run("rollback")
+        },
         Scene("create-pairs") { transcript in
             try transcript.run("create --format golang-migrate add-tags")
             try transcript.run("create --format pairs add-tags")

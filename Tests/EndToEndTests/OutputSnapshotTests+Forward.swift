@@ -19,6 +19,8 @@ extension OutputSnapshotTests {
         Scene("migrate-without-database") { transcript in
             try transcript.writeNotes()
             try transcript.run("status")
+            try transcript.run("plan --steps 1")
+            try transcript.run("plan --steps 1 --json")
             try transcript.run("migrate --dry-run --json")
             try transcript.run("migrate")
         },

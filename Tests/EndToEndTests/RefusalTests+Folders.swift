@@ -53,8 +53,7 @@ extension RefusalTests {
             "unterminated-trigger",
             up + "CREATE TRIGGER t AFTER INSERT ON note BEGIN\n  SELECT 1;\n"
         ),
-        RefusalCase("empty-up-part", "-- migrate:up\n-- Later.\n\n-- migrate:down\nSELECT 1;\n"),
-        RefusalCase("empty-file", "", in: "0001_a.up.sql"),
+        RefusalCase("draft", "-- migrate:up\n\n\n-- migrate:down\n\n"),
         RefusalCase(
             "metadata",
             [

@@ -16,6 +16,14 @@ import Testing
         _ statements: String,
         files: [String] = folder
     ) throws -> [String] {
+        try adoption(from: tool, statements, files: files).identifiers
+    }
+
+    private func adoption(
+        from tool: MigrationTool,
+        _ statements: String,
+        files: [String] = folder
+    ) throws -> MigrationAdoption {
         let folder = try TemporaryFolder()
         for file in files {
             if file.hasSuffix("/up.sql") {
@@ -27,7 +35,7 @@ import Testing
         let database = try DatabaseQueue()
         try database.write { try $0.execute(sql: statements) }
         // Reading is all that a read allows.
-        return try database.read { try migrations.identifiersApplied(by: tool, in: $0) }
+        return try database.read { try migrations.adoption(from: tool, in: $0) }
     }
 
     private func error(
@@ -199,7 +207,13 @@ import Testing
             installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP, success BOOLEAN NOT NULL,
             checksum BLOB NOT NULL, execution_time BIGINT NOT NULL);
         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-        VALUES (1, 'a', TRUE, x'00', 5), (2, 'b', TRUE, x'01', -1)
+        VALUES (1, 'a', TRUE, x'\(selectOne)', 5), (2, 'b', TRUE, x'\(selectOne)', -1)
+        """
+
+    /// What `sha384sum` says of "SELECT 1".
+    private static let selectOne = """
+        a87be5ea59a50f1537b8361d62582b67f0f8665b89a1afa8f5f5ccc3ec84e9b8\
+        c62649fb92c16783942166f392ecc20e
         """
 
     @Test func sqlxsRowsAreRead() throws {
@@ -211,6 +225,21 @@ import Testing
         #expect(
             error(by: .sqlx, rows)
                 == MigrationAdoptionError.unfinishedMigration(.sqlx, version: "10")
+        )
+    }
+
+    @Test(arguments: ["x'\(selectOne.dropLast(2))0f'", "x''", "'\(selectOne)'", "0"])
+    func otherFileThanSqlxHasAppliedIsRefusedByName(checksum: String) throws {
+        let rows = Self.sqlx + ", (10, 'c', TRUE, \(checksum), 5);"
+        let error = error(by: .sqlx, rows)
+        #expect(error == .changedMigrations(.sqlx, identifiers: ["10_c"]))
+        #expect(
+            message(error) == """
+                10_c is not as sqlx has applied it: the checksum is another
+                Bring back the text that was applied, line ends included. If the new one does the \
+                same, record by a baseline what the database has, instead of reading it from the \
+                tool's table.
+                """
         )
     }
 
@@ -250,6 +279,169 @@ import Testing
             let files = ["V1__a.sql", "V2__b.sql", "V10__c.sql"]
             #expect(try applied(by: .refinery, table, files: files) == ["V1__a", "V10__c"])
         }
+    }
+
+    // MARK: - Flyway
+
+    /// https://github.com/flyway/flyway/blob/main/flyway-database/flyway-database-sqlite
+    private static let flyway = """
+        CREATE TABLE "flyway_schema_history" (
+            "installed_rank" INT NOT NULL PRIMARY KEY, "version" VARCHAR(50),
+            "description" VARCHAR(200) NOT NULL, "type" VARCHAR(20) NOT NULL,
+            "script" VARCHAR(1000) NOT NULL, "checksum" INT, "installed_by" VARCHAR(100) NOT NULL,
+            "installed_on" TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f','now')),
+            "execution_time" INT NOT NULL, "success" BOOLEAN NOT NULL);
+        INSERT INTO flyway_schema_history
+            (installed_rank, version, description, type, script, checksum, installed_by,
+             execution_time, success) VALUES
+        """ + " "
+
+    private static let flywayFiles = ["V1__a.sql", "V1.2__b.sql", "V2__c.sql", "V10__d.sql"]
+
+    /// What Java's `CRC32` says of "SELECT 1".
+    private static let selectOneSum = 1_719_613_851
+
+    private func flywayRow(
+        _ rank: Int,
+        _ version: String?,
+        type: String = "SQL",
+        checksum: Int? = selectOneSum,
+        success: Int = 1
+    ) -> String {
+        let version = version.map { "'\($0)'" } ?? "NULL"
+        let checksum = checksum.map { "\($0)" } ?? "NULL"
+        return
+            "(\(rank), \(version), 'd', '\(type)', 's\(rank).sql', \(checksum), 'me', 1, \(success))"
+    }
+
+    private func flyway(_ rows: String...) -> String {
+        Self.flyway + rows.joined(separator: ", ")
+    }
+
+    @Test func flywaysLaterRowsTakeBackEarlierOnes() throws {
+        let rows = flyway(
+            flywayRow(0, nil, type: "SCHEMA", checksum: nil),
+            flywayRow(1, "1"),
+            flywayRow(2, "1.2"),
+            flywayRow(3, "2"),
+            flywayRow(4, "2", type: "UNDO_SQL"),
+            flywayRow(5, "10", checksum: 5),
+            flywayRow(6, "10", type: "DELETE", checksum: nil)
+        )
+        #expect(try applied(by: .flyway, rows, files: Self.flywayFiles) == ["V1__a", "V1.2__b"])
+        let again = rows + ", " + flywayRow(7, "2")
+        #expect(
+            try applied(by: .flyway, again, files: Self.flywayFiles)
+                == ["V1__a", "V1.2__b", "V2__c"]
+        )
+    }
+
+    @Test func flywaysBaselineStandsForAllUpToIt() throws {
+        let rows = flyway(flywayRow(1, "1.5", type: "BASELINE", checksum: nil), flywayRow(2, "10"))
+        #expect(
+            try applied(by: .flyway, rows, files: Self.flywayFiles)
+                == ["V1__a", "V1.2__b", "V10__d"]
+        )
+    }
+
+    @Test func flywaysChecksumIgnoresLineEndsAndTheByteOrderMark() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("V1__a.sql", "\u{FEFF}SELECT 1\r\n;\n".utf8)
+        let migrations = try folder.migrations()
+        let database = try DatabaseQueue()
+        try database.write { try $0.execute(sql: flyway(flywayRow(1, "1", checksum: 78_787_420))) }
+        let applied = try database.read { try migrations.identifiersApplied(by: .flyway, in: $0) }
+        #expect(applied == ["V1__a"])
+    }
+
+    @Test func whatFlywayHasNotAppliedLikeThatIsRefused() throws {
+        #expect(
+            error(by: .flyway, flyway(flywayRow(1, "2", checksum: -1)), files: Self.flywayFiles)
+                == .changedMigrations(.flyway, identifiers: ["V2__c"])
+        )
+        #expect(
+            error(by: .flyway, flyway(flywayRow(1, "2", success: 0)), files: Self.flywayFiles)
+                == .unfinishedMigration(.flyway, version: "2")
+        )
+        #expect(
+            error(by: .flyway, flyway(flywayRow(1, "3")), files: Self.flywayFiles)
+                == .unknownVersions(.flyway, versions: ["3"])
+        )
+    }
+
+    @Test func flywaysScriptsWithoutAVersionAreNoted() throws {
+        let adoption = try adoption(
+            from: .flyway,
+            flyway(flywayRow(1, "1"), flywayRow(2, nil)),
+            files: Self.flywayFiles
+        )
+        #expect(adoption.identifiers == ["V1__a"])
+        #expect(
+            adoption.notes == [
+                "What these scripts without a version have made stays, and nothing here runs them "
+                    + "again: s2.sql."
+            ]
+        )
+    }
+
+    // MARK: - Order
+
+    @Test func orderOfAToolThatSortsByTextIsNoted() throws {
+        let adoption = try adoption(from: .dbmate, Self.dbmate)
+        #expect(
+            adoption.notes == [
+                "dbmate runs files in the order of their names as text, 011_d.sql before 2_b.sql. "
+                    + "Here they run in the order of their numbers, 2_b.sql before 011_d.sql."
+            ]
+        )
+        let alike = try self.adoption(from: .dbmate, Self.dbmate, files: ["1_a.sql", "2_b.sql"])
+        #expect(alike.notes.isEmpty)
+        // The others compare numbers.
+        #expect(try self.adoption(from: .goose, Self.goose).notes.isEmpty)
+    }
+
+    // MARK: - Finding
+
+    @Test func toolThatHasAppliedSomethingIsFound() throws {
+        func found(_ statements: String) throws -> [MigrationTool] {
+            let database = try DatabaseQueue()
+            try database.write { try $0.execute(sql: statements) }
+            return try database.read(MigrationTool.found)
+        }
+        let sqlx = try #require(Self.sqlx.firstRange(of: "INSERT"))
+        for (tool, table, row) in [
+            (.dbmate, Self.dbmate, "INSERT INTO schema_migrations VALUES ('1')"),
+            (
+                .goose, Self.goose,
+                "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)"
+            ),
+            (.golangMigrate, Self.golangMigrate, "INSERT INTO schema_migrations VALUES (1, 0)"),
+            (
+                .sqlx, String(Self.sqlx[..<sqlx.lowerBound]),
+                "INSERT INTO _sqlx_migrations VALUES (1, 'a', 'now', 0, x'', 1)"
+            ),
+            (
+                .flyway, Self.flyway + "(1, NULL, 'd', 'SCHEMA', 's', NULL, 'me', 1, 1)",
+                """
+                INSERT INTO flyway_schema_history
+                SELECT 2, '1', description, 'SQL', script, checksum, installed_by, installed_on,
+                    execution_time, success FROM flyway_schema_history
+                """
+            ),
+        ] as [(MigrationTool, String, String)] {
+            #expect(try found(table) == [])
+            #expect(try found(table + ";" + row) == [tool])
+        }
+        let both =
+            Self.dbmate + Self.goose
+            + "INSERT INTO schema_migrations VALUES ('1');"
+            + "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)"
+        #expect(try found(both) == [.dbmate, .goose])
+        #expect(
+            try found(
+                "CREATE TABLE schema_migrations (id); INSERT INTO schema_migrations VALUES (1)"
+            ) == []
+        )
     }
 
     // MARK: - What can't be adopted

@@ -52,19 +52,28 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             }
         }
         var recorded: [String] = []
+        var notes: [String]?
         if let target {
+            _ = try store.noteOtherTools(in: context, json: json)
             recorded = try store.runner.baseline(in: store.writer, upTo: target)
         } else if let adopt {
+            notes = try store.adoption(from: adopt)?.notes
+            if !json { notes?.forEach { context.errorOutput("note: \($0)") } }
             recorded = try store.adopt(adopt, options: MigrationOptions())
         }
-        let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer)
+        let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)
         if json {
             return try context.printJSON(
-                RecordedDocument(database: store.path, recorded: recorded, pending: pending)
+                RecordedDocument(
+                    database: store.path,
+                    recorded: recorded,
+                    notes: notes,
+                    pending: pending.identifiers
+                )
             )
         }
         context.output(recorded.baselineSummary)
-        context.output(pending.pendingSummary)
+        context.output(pending.summary)
     }
 }
 
@@ -74,22 +83,26 @@ struct RecordedDocument: Encodable {
     let database: String?
     var created: Bool?
     let recorded: [String]
+    var notes: [String]?
     let pending: [String]
 }
 
 extension [String] {
-    /// How many migrations are pending, and what applies them.
-    var pendingSummary: String {
-        isEmpty
-            ? "Nothing is pending."
-            : "\(count) pending: 'migrate' applies \(count == 1 ? "it" : "them")."
-    }
-
     /// Which migrations were recorded.
     var baselineSummary: String {
         guard !isEmpty else { return "Nothing was applied, and so nothing is recorded." }
+        return list(under: "Recorded")
+    }
+
+    /// Which migrations would be recorded.
+    var previewSummary: String {
+        guard !isEmpty else { return "Nothing was applied, and so nothing would be recorded." }
+        return list(under: "Would record")
+    }
+
+    private func list(under verb: String) -> String {
         let count = "\(count) \(count == 1 ? "migration" : "migrations")"
-        return (["Recorded \(count) as applied, without running:"] + map { "  \($0)" })
+        return (["\(verb) \(count) as applied, without running:"] + map { "  \($0)" })
             .joined(separator: "\n")
     }
 }

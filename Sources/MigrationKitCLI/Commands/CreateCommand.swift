@@ -9,7 +9,7 @@ struct CreateCommand: ContextCommand {
             usage: "\(FolderMigrations.programName) create <name> [--timestamp] [<options>]",
             discussion: """
                 In the folder's own form, with the number after its latest. Needs no database and \
-                no key. As long as no SQL is in them, the other commands refuse the folder.
+                no key. As long as no SQL is in them, it is a draft, which 'migrate' refuses.
                 """
         )
     }

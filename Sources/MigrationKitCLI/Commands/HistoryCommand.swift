@@ -10,8 +10,9 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
             usage: "\(Migrations.programName) history [<options>]",
             discussion: """
                 'applied' ran, 'rolled back' was taken back, 'recorded' was noted as applied \
-                without running, 'repaired' had a changed text accepted. What other programs did \
-                is not in it.
+                without running, 'repaired' had a changed text accepted. 'renamed' goes on under \
+                the name in the next line, 'forgotten' was taken off the record. What other \
+                programs did is not in it.
                 """
         )
     }

@@ -68,11 +68,6 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         if dryRun, backup != nil {
             throw ValidationError("A dry run changes nothing: leave out --backup.")
         }
-        if dryRun, adopt != nil {
-            throw ValidationError(
-                "A dry run records nothing: leave out --adopt, or use 'baseline'."
-            )
-        }
     }
 
     func run(in context: CommandContext) throws {
@@ -81,15 +76,25 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             in: context,
             createsFile: !dryRun && adopt == nil,
             forReading: dryRun,
+            previewsNew: dryRun && adopt == nil,
             run: run,
-            allowsOutOfOrder: range.allowOutOfOrder
-        ) { target = try range.target(in: $0) }
+            allowsOutOfOrder: range.allowOutOfOrder,
+            check: { target = try range.target(in: $0) },
+            beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) }
+        )
         let runner = store.runner
         let writer = store.writer
         // Also of a run that fails.
         if !json { store.tellCreation(to: context) }
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
+        let adoption = try adopt.flatMap { try store.adoption(from: $0) }
+        if adopt == nil, !dryRun { try store.checkIsAdopted() }
+        try store.checkForDrafts(
+            upTo: target,
+            steps: range.steps,
+            besides: adoption?.identifiers ?? []
+        )
 
         #if DEBUG
             if eraseOnSchemaChange, !dryRun,
@@ -102,24 +107,30 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             try MigrationBackup.copy(writer, to: backup)
             if !json { context.errorOutput("backup written to \(backup.printable)") }
         }
-        let adopted = try adopt.map { try self.adopt($0, store, options, tellingTo: context) }
-        if !json { try store.tellNotes(to: context) }
-        if dryRun {
-            if writer.configuration.readonly, let path = store.path,
-                try hasWork(on: store, upTo: target)
-            {
-                throw MigrationCLIError.cannotTryOut(path: path)
-            }
-            return try context.reportDryRun(on: store, json: json) { watched in
-                try runner.dryRun(
-                    in: writer,
-                    upTo: target,
-                    steps: range.steps,
-                    options: watched(options)
-                )
-            }
+        if adopt != nil, adoption == nil {
+            context.errorOutput(
+                "note: migrations are recorded as applied already: nothing to adopt"
+            )
         }
-        try context.report(.applied, on: store, recorded: adopted, json: json) { watched in
+        if !json {
+            adoption?.notes.forEach { context.errorOutput("note: \($0)") }
+        }
+        if dryRun {
+            return try preview(store, upTo: target, adoption, options, tellingTo: context)
+        }
+        var adopted: [String]? = adopt == nil ? nil : []
+        if let adoption {
+            adopted = try store.adopt(adoption.tool, options: options)
+            if !json { context.output((adopted ?? []).baselineSummary) }
+        }
+        if !json { try store.tellNotes(to: context) }
+        try context.report(
+            .applied,
+            on: store,
+            recorded: adopted,
+            notes: adoption?.notes,
+            json: json
+        ) { watched in
             if let target {
                 try runner.migrate(in: writer, upTo: target, options: watched(options))
             } else if let steps = range.steps {
@@ -138,24 +149,46 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
                 .isEmpty
     }
 
-    /// Takes over what another tool has applied, once: where there is a ledger, it was done before.
-    ///
-    /// - Returns: The identifiers that were recorded.
-    private func adopt(
-        _ tool: MigrationTool,
+    /// Tries everything, the adoption of another tool's database included.
+    private func preview(
         _ store: OpenStore,
+        upTo target: String?,
+        _ adoption: MigrationAdoption?,
         _ options: MigrationOptions,
         tellingTo context: CommandContext
-    ) throws -> [String] {
-        do {
-            let recorded = try store.adopt(tool, options: options)
-            if !json { context.output(recorded.baselineSummary) }
-            return recorded
-        } catch MigrationKitError.baselineOnMigratedDatabase {
-            context.errorOutput(
-                "note: migrations are recorded as applied already: nothing to adopt"
+    ) throws {
+        if store.writer.configuration.readonly, let path = store.path,
+            try hasWork(on: store, upTo: target)
+        {
+            throw MigrationCLIError.cannotTryOut(path: path)
+        }
+        let others =
+            adopt == nil ? try store.noteOtherTools(in: context, json: json) : nil
+        if !json {
+            store.tellIsNew(to: context)
+            try store.tellNotes(to: context)
+        }
+        try context.reportDryRun(
+            on: store,
+            recording: adoption,
+            otherTools: others,
+            json: json
+        ) { watched in
+            guard let adoption else {
+                return try store.runner.dryRun(
+                    in: store.writer,
+                    upTo: target,
+                    steps: range.steps,
+                    options: watched(options)
+                )
+            }
+            return try store.runner.dryRun(
+                in: store.writer,
+                recording: adoption.identifiers,
+                upTo: target,
+                steps: range.steps,
+                options: watched(options)
             )
-            return []
         }
     }
 }

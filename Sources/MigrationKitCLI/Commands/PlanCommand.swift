@@ -36,25 +36,29 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
         let store = try openStore(
             in: context,
             forReading: true,
+            previewsNew: true,
             allowsOutOfOrder: range.allowOutOfOrder
-        ) {
-            target = try range.target(in: $0)
-        }
+        ) { target = try range.target(in: $0) }
+        let others = try store.noteOtherTools(in: context, json: json)
         let steps = try store.runner.plannedSteps(
             in: store.writer,
             upTo: target,
             steps: range.steps,
             transaction: allOrNothing ? .allOrNothing : .perStep
         )
+        try store.folder?.checkForDrafts(in: steps.map(\.identifier))
         if json {
             try context.printJSON(
                 Document(
                     database: store.path,
+                    isNew: store.isNew ? true : nil,
+                    otherTools: others,
                     transaction: allOrNothing ? "allOrNothing" : "perStep",
                     migrations: steps.map { Document.Step($0, store.scripts[$0.identifier]) }
                 )
             )
         } else {
+            store.tellIsNew(to: context)
             let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer).count
             context.output(text(of: steps, amongPending: pending, scripts: store.scripts))
         }
@@ -116,6 +120,8 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
 
         let schemaVersion = JSON.schemaVersion
         let database: String?
+        let isNew: Bool?
+        let otherTools: [OtherToolDocument]?
         let transaction: String
         let migrations: [Step]
     }

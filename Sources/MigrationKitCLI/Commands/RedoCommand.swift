@@ -32,6 +32,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
         }
+        try store.checkIsAdopted()
         let options = try run.options(in: context)
         try context.reportRedo(on: store, json: json) { watched in
             try store.runner.redoMigrations(

@@ -6,11 +6,16 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "repair",
-            abstract: "Accept the new text of migrations that were changed.",
-            usage: "\(Migrations.programName) repair <identifier> ... [--yes] [<options>]",
+            abstract: "Bring the record in line with files that were changed.",
+            usage: """
+                \(Migrations.programName) repair <identifier> ... [--yes] [<options>]
+                \(Migrations.programName) repair --rename <old=new> [--yes] [<options>]
+                \(Migrations.programName) repair --forget <identifier> [--yes] [<options>]
+                """,
             discussion: """
-                Asks first. Nothing but the note of the text is written: the database stays as \
-                the old text has made it, so the new one has to mean the same.
+                For applied migrations whose file has another text, got another name, or was \
+                deleted. Asks first. Nothing but the record is written: the database stays as the \
+                old files have made it, so the new ones have to mean the same.
                 """
         )
     }
@@ -18,9 +23,25 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Argument(
         help: ArgumentHelp("A migration that 'status' calls changed.", valueName: "identifier")
     )
-    var identifiers: [String]
+    var identifiers: [String] = []
 
-    @Flag(help: "Accept without asking.")
+    @Option(
+        help: ArgumentHelp(
+            "A migration that is no longer there, and the pending one that is the same.",
+            valueName: "old=new"
+        )
+    )
+    var rename: [Renaming] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A migration that is no longer there, to be taken off the record.",
+            valueName: "identifier"
+        )
+    )
+    var forget: [String] = []
+
+    @Flag(help: "Don't ask.")
     var yes = false
 
     @Flag(help: "Print one JSON document.")
@@ -30,34 +51,121 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    func validate() throws {
+        guard !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty else {
+            throw ValidationError("Name a migration, or use --rename or --forget.")
+        }
+    }
+
     func run(in context: CommandContext) throws {
         var named: [String] = []
+        var renamings: [(old: String, new: String)] = []
         let store = try openStore(in: context) { runner in
             named = try identifiers.map { try runner.identifier($0) }
+            renamings = try rename.map { ($0.old, try runner.identifier($0.new)) }
         }
-        let changed = try store.runner.changedMigrationIdentifiers(in: store.writer)
-            .filter(named.contains)
-        if !changed.isEmpty {
+        try store.checkIsAdopted()
+        let overview = try store.runner.overview(of: store.writer)
+        try check(renamings, overview, store.runner)
+        let changed = overview.changed.filter(named.contains)
+        let questions =
+            [changed].filter { !$0.isEmpty }.map(Self.question)
+            + renamings.map { question(about: $0, overview, store.runner) }
+            + forget.map { "Take \($0) off the record, without undoing it?" }
+        if !questions.isEmpty {
             try context.confirm(
-                """
-                Accept the new text of \(changed.joined(separator: ", "))? The database stays as \
-                the old text has made it.
-                """,
+                questions.joined(separator: " ")
+                    + " The database itself stays as it is.",
                 isAnswered: yes,
                 noPrompt: database.keychain.noPrompt,
-                else: MigrationCLIError.needsConfirmation(deed: "the new text is accepted")
+                else: MigrationCLIError.needsConfirmation(deed: deed(changed))
             )
         }
-        let repaired = try store.runner.repairMigrations(changed, in: store.writer)
+        let repaired = try store.runner.repairMigrations(
+            changed,
+            renaming: renamings,
+            forgetting: forget,
+            in: store.writer
+        )
         if json {
-            return try context.printJSON(Document(database: store.path, repaired: repaired))
+            return try context.printJSON(
+                Document(
+                    database: store.path,
+                    repaired: repaired,
+                    renamed: renamings.map { .init(from: $0.old, to: $0.new) },
+                    forgotten: forget
+                )
+            )
         }
-        let applied = try store.runner.appliedMigrationIdentifiers(in: store.writer)
-        for identifier in named where !applied.contains(identifier) {
+        tell(repaired, renamings, named: named, overview, in: context)
+    }
+
+    // MARK: - Asking
+
+    /// Refuses, before anything is asked, what the runner would refuse.
+    private func check(
+        _ renamings: [(old: String, new: String)],
+        _ overview: MigrationOverview,
+        _ runner: GRDBMigrationRunner
+    ) throws {
+        for old in renamings.map(\.old) + forget {
+            guard !runner.migrationIdentifiers.contains(old) else {
+                throw MigrationRepairError.stillThere(old)
+            }
+            guard overview.applied.contains(old) else {
+                throw MigrationRepairError.notApplied(old)
+            }
+        }
+        for new in renamings.map(\.new) where overview.applied.contains(new) {
+            throw MigrationRepairError.alreadyApplied(new)
+        }
+    }
+
+    private static func question(accepting changed: [String]) -> String {
+        "Accept the new text of \(changed.joined(separator: ", "))?"
+    }
+
+    private func question(
+        about renaming: (old: String, new: String),
+        _ overview: MigrationOverview,
+        _ runner: GRDBMigrationRunner
+    ) -> String {
+        let recorded = overview.records[renaming.old]?.checksum
+        let text = runner.steps.first { $0.identifier == renaming.new }?.checksum
+        let differs =
+            switch (recorded, text) {
+            case (let recorded?, let text?): recorded != text
+            default: false
+            }
+        return "Record \(renaming.old) as \(renaming.new)"
+            + (differs ? ", whose text is another?" : "?")
+    }
+
+    private func deed(_ changed: [String]) -> String {
+        let deeds = [
+            changed.isEmpty ? nil : "the new text is accepted",
+            rename.isEmpty ? nil : "the new name is recorded",
+            forget.isEmpty ? nil : "the migration is taken off the record",
+        ]
+        return deeds.compactMap { $0 }.joined(separator: ", and ")
+    }
+
+    // MARK: - Telling
+
+    private func tell(
+        _ repaired: [String],
+        _ renamings: [(old: String, new: String)],
+        named: [String],
+        _ overview: MigrationOverview,
+        in context: CommandContext
+    ) {
+        for (old, new) in renamings { context.output("Recorded \(old.printable) as \(new.printable)") }
+        for identifier in forget { context.output("Took \(identifier.printable) off the record") }
+        for identifier in named where !overview.applied.contains(identifier) {
             context.output("Nothing to accept: \(identifier.printable) is not applied.")
         }
-        guard !repaired.isEmpty || !applied.isSuperset(of: named) else {
-            return context.output("Nothing to accept: the text is the one that was applied.")
+        if repaired.isEmpty, !named.isEmpty, overview.applied.isSuperset(of: named) {
+            context.output("Nothing to accept: the text is the one that was applied.")
         }
         for identifier in repaired {
             context.output("Accepted the new text of \(identifier.printable)")
@@ -65,8 +173,27 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     private struct Document: Encodable {
+        struct Renaming: Encodable {
+            let from: String
+            let to: String
+        }
+
         let schemaVersion = JSON.schemaVersion
         let database: String?
         let repaired: [String]
+        let renamed: [Renaming]
+        let forgotten: [String]
+    }
+}
+
+/// `OLD=NEW` on the command line.
+struct Renaming: ExpressibleByArgument {
+    let old: String
+    let new: String
+
+    init?(argument: String) {
+        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return nil }
+        (old, new) = (parts[0], parts[1])
     }
 }

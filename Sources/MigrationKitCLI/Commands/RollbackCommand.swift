@@ -60,6 +60,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
                 try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
             }
         }
+        try store.checkIsAdopted()
         let options = try run.options(in: context)
         try context.report(.rolledBack, on: store, json: json) { watched in
             let options = watched(options)

@@ -58,7 +58,8 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     }
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.load(from: context.host, context: context).runner
+        let runner = try migrations.load(from: context.host, context: context)
+            .runnerWithoutDrafts()
         let format = format ?? .sql
         let text = try format.text(of: runner, host: context.host)
         if let check {

@@ -85,6 +85,6 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         store.tellCreation(to: context)
         context.output("Loaded \(dump.path.printable), and verified the result.")
         context.output(recorded.baselineSummary)
-        context.output(pending.pendingSummary)
+        context.output(PendingMigrations(pending, folder: store.folder).summary)
     }
 }

@@ -10,9 +10,10 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Show which migrations are applied.",
             usage: "\(Migrations.programName) status [<options>]",
             discussion: """
-                'up' is applied, 'down' is pending, 'changed' has another text than the one that \
-                was applied. 'missing' was applied and is no longer there, 'unknown' was applied \
-                by a newer program.
+                'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending, \
+                and a later one is applied. 'changed' has another text than the one that was \
+                applied. 'missing' was applied and is no longer there. 'unknown' was applied by a \
+                newer program, or its file was renamed or deleted.
                 """
         )
     }
@@ -33,7 +34,8 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     func run(in context: CommandContext) throws {
         if showSettings { return try context.showSettings(of: self, json: json) }
         let store = try openStore(in: context, forReading: true)
-        let report = try StatusReport(of: store)
+        let others = try store.noteOtherTools(in: context, json: json)
+        let report = try StatusReport(of: store, otherTools: others)
         if json {
             try context.printJSON(report.document)
         } else {
@@ -42,7 +44,8 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
         if exitCode {
             // What 'migrate' would refuse is no less worth an exit code.
             _ = try store.runner.plannedSteps(in: store.writer)
-            guard report.pending.isEmpty else { throw MigrationCLIError.pending(report.pending) }
+            let pending = report.pending.identifiers
+            guard pending.isEmpty else { throw MigrationCLIError.pending(pending) }
         }
     }
 }
@@ -60,9 +63,12 @@ private struct StatusReport {
 
     let path: String?
     let rows: [Row]
-    let pending: [String]
+    let pending: PendingMigrations
+    private let otherTools: [OtherToolDocument]?
+    /// The applied migrations that are not there, with pending ones of the same text.
+    private let renamed: [(old: String, new: String)]
 
-    init(of store: OpenStore) throws {
+    init(of store: OpenStore, otherTools: [OtherToolDocument]?) throws {
         let overview = try store.runner.overview(of: store.writer)
         let changed = Set(overview.changed)
         let missing = Set(overview.missing)
@@ -71,7 +77,16 @@ private struct StatusReport {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
         path = store.path
-        pending = overview.pending
+        let pending = PendingMigrations(overview, of: store, isAdopted: otherTools == nil)
+        self.pending = pending
+        self.otherTools = otherTools
+        renamed = strangers.compactMap { old in
+            guard let checksum = overview.records[old]?.checksum else { return nil }
+            let new = store.runner.steps.filter {
+                $0.checksum == checksum && overview.pending.contains($0.identifier)
+            }
+            return new.count == 1 ? (old, new[0].identifier) : nil
+        }
         rows =
             known.map { identifier, source in
                 Row(
@@ -79,7 +94,10 @@ private struct StatusReport {
                     source: source,
                     state: (overview.applied.contains(identifier)
                         ? MigrationState.up : .down).rawValue,
-                    mark: changed.contains(identifier) ? "changed" : nil,
+                    mark: changed.contains(identifier)
+                        ? "changed"
+                        : pending.drafts.contains(identifier)
+                            ? "draft" : pending.late.contains(identifier) ? "late" : nil,
                     record: overview.records[identifier]
                 )
             }
@@ -116,7 +134,7 @@ private struct StatusReport {
     }
 
     private var closing: String {
-        var lines = [pending.pendingSummary]
+        var lines = [pending.summary]
         func count(_ isCounted: (Row) -> Bool, _ text: (Int) -> String) {
             let count = rows.count(where: isCounted)
             if count > 0 { lines.append(text(count)) }
@@ -128,7 +146,13 @@ private struct StatusReport {
             "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") there again."
         }
         count({ $0.state == "unknown" && $0.mark == nil }) {
-            "\($0) unknown: a newer program was here, so 'migrate' refuses."
+            "\($0) unknown: applied by a newer program, or renamed or deleted: 'migrate' refuses."
+        }
+        for (old, new) in renamed {
+            lines.append(
+                "\(old) has the text of \(new): was it renamed?\n"
+                    + "  repair --rename \("\(old)=\(new)".shellWord)"
+            )
         }
         return lines.joined(separator: "\n")
     }
@@ -146,10 +170,13 @@ private struct StatusReport {
                     appliedAt: row.record?.appliedAt?.iso8601,
                     seconds: row.record?.seconds,
                     changed: row.mark == "changed",
-                    missing: row.mark == "missing"
+                    missing: row.mark == "missing",
+                    draft: pending.drafts.contains(row.identifier),
+                    late: pending.late.contains(row.identifier)
                 )
             },
-            pending: pending
+            pending: pending.identifiers,
+            otherTools: otherTools
         )
     }
 
@@ -162,12 +189,15 @@ private struct StatusReport {
             let seconds: Double?
             let changed: Bool
             let missing: Bool
+            let draft: Bool
+            let late: Bool
         }
 
         let schemaVersion = JSON.schemaVersion
         let database: String?
         let migrations: [Migration]
         let pending: [String]
+        let otherTools: [OtherToolDocument]?
     }
 }
 
@@ -175,7 +205,7 @@ extension StatusReport.Row {
     fileprivate var color: Style.Color {
         switch (mark, state) {
         case (nil, "up"): .green
-        case (nil, "down"): .yellow
+        case (nil, "down"), ("draft", _): .yellow
         default: .red
         }
     }

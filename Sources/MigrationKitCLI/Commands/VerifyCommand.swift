@@ -64,6 +64,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             context: context,
             lines: json ? .none : full ? .withTimes : .withoutTimes
         )
+        var others: [OtherToolDocument]?
         do {
             if full {
                 let verification = try fullVerification(in: context)
@@ -79,6 +80,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     forReading: true,
                     loaded: loaded ?? noMigrations(in: context)
                 )
+                // What is wrong with the database, the checks say.
+                others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
                 try progress.watch { options in
                     let checks = try opened.runner.verificationChecks(
                         in: opened.writer,
@@ -101,7 +104,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
 
         let failed = progress.checks.filter { !$0.ok }
         if json {
-            try context.printJSON(VerificationDocument(progress.checks))
+            try context.printJSON(VerificationDocument(progress.checks, otherTools: others))
         } else if failed.isEmpty {
             context.output("The database is in order.")
         }

@@ -22,8 +22,10 @@ struct VerificationDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let ok: Bool
     let checks: [Check]
+    let otherTools: [OtherToolDocument]?
 
-    init(_ checks: [VerificationCheck]) {
+    init(_ checks: [VerificationCheck], otherTools: [OtherToolDocument]? = nil) {
+        self.otherTools = otherTools
         ok = checks.allSatisfy(\.ok)
         self.checks = checks.map { check in
             let findings = check.findings.map {

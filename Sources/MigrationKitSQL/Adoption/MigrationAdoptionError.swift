@@ -15,6 +15,10 @@ public enum MigrationAdoptionError: Error, Equatable, Sendable {
 
     /// The tool has applied versions that no file of the folder has.
     case unknownVersions(MigrationTool, versions: [String])
+
+    /// The tool has applied other files than those of these steps: its checksums are others. The
+    /// steps' identifiers, in order.
+    case changedMigrations(MigrationTool, identifiers: [String])
 }
 
 extension MigrationAdoptionError: LocalizedError {
@@ -32,6 +36,10 @@ extension MigrationAdoptionError: LocalizedError {
         case .unknownVersions(let tool, let versions):
             "\(tool.rawValue) has applied what no file of the folder is: "
                 + versions.joined(separator: ", ")
+        case .changedMigrations(let tool, let identifiers):
+            "\(identifiers.joined(separator: ", ")) \(identifiers.count == 1 ? "is" : "are") not as "
+                + "\(tool.rawValue) has applied \(identifiers.count == 1 ? "it" : "them"): the "
+                + "checksum is another"
         }
     }
 
@@ -49,6 +57,11 @@ extension MigrationAdoptionError: LocalizedError {
                 + "it, nothing tells."
         case .unknownVersions:
             "Use the folder with which the database was migrated, with all files in it."
+        case .changedMigrations:
+            """
+            Bring back the text that was applied, line ends included. If the new one does the same, \
+            record by a baseline what the database has, instead of reading it from the tool's table.
+            """
         }
     }
 

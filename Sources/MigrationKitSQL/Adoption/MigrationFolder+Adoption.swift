@@ -7,104 +7,163 @@ extension MigrationFolder {
     /// let applied = try database.read { try folder.identifiersApplied(by: .dbmate, in: $0) }
     /// ```
     ///
-    /// Versions are compared as numbers, so that `0001_a` is what the tool calls `1`. The table is
-    /// read, and never changed. That the files are those that the tool has run is for the caller to
-    /// know: of the tools, some keep a checksum, but each has its own.
-    ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
     ///   - db: The database, in a transaction or not.
     /// - Returns: The identifiers in the folder's order; none if the tool has applied nothing.
+    /// - Throws: What ``adoption(from:in:)`` throws.
+    public func identifiersApplied(by tool: MigrationTool, in db: Database) throws -> [String] {
+        try adoption(from: tool, in: db).identifiers
+    }
+
+    /// The steps that another tool has applied to a database, as its own version table says, and
+    /// what is worth knowing before the database is continued here.
+    ///
+    /// Versions are compared as numbers, so that `0001_a` is what the tool calls `1`; those of
+    /// diesel's folders as texts. The table is read, and never changed. The checksums of sqlx and
+    /// Flyway are compared with the files. The other tools keep none, so the caller must know that
+    /// the files are those that the tool has run.
+    ///
+    /// - Parameters:
+    ///   - tool: The tool that has migrated the database.
+    ///   - db: The database, in a transaction or not.
+    /// - Returns: The identifiers in the folder's order, none if the tool has applied nothing; and
+    ///   notes.
     /// - Throws: ``MigrationAdoptionError`` if there is no such table, or if what it says doesn't fit
     ///   the folder; GRDB's `DatabaseError` if the database can't be read.
-    public func identifiersApplied(by tool: MigrationTool, in db: Database) throws -> [String] {
-        // A table of that name in an attached or in the temporary database is none of the tool's.
-        guard try db.tableExists(tool.versionTable, in: "main") else {
+    public func adoption(
+        from tool: MigrationTool,
+        in db: Database
+    ) throws -> MigrationAdoption {
+        guard let columns = try tool.columnsOfVersionTable(in: db) else {
             throw MigrationAdoptionError.noVersionTable(tool)
         }
-        let columns = try db.columns(in: tool.versionTable, in: "main").map { $0.name.lowercased() }
         guard tool.hasMade(columns: Set(columns)) else {
             throw MigrationAdoptionError.unexpectedColumns(tool, columns: columns)
         }
-        let unfinished = try tool.unfinishedVersions(in: db)
-        if let version = unfinished.first {
+        let table = try VersionTable(of: tool, in: db)
+        if let version = sorted(table.unfinished).first {
             throw MigrationAdoptionError.unfinishedMigration(tool, version: version)
         }
 
-        let recorded = try tool.appliedVersions(in: db)
         let known = Set(versions)
-        let unknown = recorded.filter { version in
-            MigrationVersion(recorded: version).map { !known.contains($0) } ?? true
+        // A baseline of Flyway's need not be the version of a file.
+        let named = tool == .flyway ? table.versions : table.versions + table.through
+        let unknown = named.filter { recorded in
+            version(recorded).map { !known.contains($0) } ?? true
         }
         guard unknown.isEmpty else {
-            throw MigrationAdoptionError.unknownVersions(tool, versions: unknown)
+            throw MigrationAdoptionError.unknownVersions(tool, versions: sorted(unknown))
         }
-        let applied = recorded.compactMap(MigrationVersion.init(recorded:))
-        let isApplied: (MigrationVersion) -> Bool
-        switch tool {
-        case .golangMigrate:
-            isApplied = { version in applied.contains { version <= $0 } }
-        case .dbmate, .goose, .sqlx, .diesel, .refinery:
-            isApplied = Set(applied).contains
+        let applied = Set(table.versions.compactMap(version))
+        let through = table.through.compactMap(version).max()
+        let identifiers = zip(steps, versions)
+            .filter { _, version in
+                applied.contains(version) || through.map { version <= $0 } ?? false
+            }
+            .map(\.0.identifier)
+        try checkChecksums(of: table, from: tool)
+        return MigrationAdoption(
+            tool: tool,
+            identifiers: identifiers,
+            notes: [orderNote(for: tool), repeatableNote(of: table)].compactMap { $0 }
+        )
+    }
+
+    private func checkChecksums(of table: VersionTable, from tool: MigrationTool) throws {
+        guard !table.checksums.isEmpty else { return }
+        let recorded = table.checksums.reduce(into: [MigrationVersion: DatabaseValue]()) {
+            if let version = version($1.key) { $0[version] = $1.value }
         }
-        return zip(steps, versions).filter { isApplied($0.1) }.map(\.0.identifier)
+        let changed = zip(steps, versions).compactMap { step, version -> String? in
+            guard let checksum = recorded[version], !checksum.isNull || tool == .sqlx,
+                let file = scripts[step.identifier]?.scripts.up.file,
+                !RecordedChecksum.matches(checksum, file.contents, by: tool)
+            else { return nil }
+            return step.identifier
+        }
+        guard changed.isEmpty else {
+            throw MigrationAdoptionError.changedMigrations(tool, identifiers: changed)
+        }
+    }
+
+    /// What to know where the tool runs the files in another order.
+    private func orderNote(for tool: MigrationTool) -> String? {
+        guard tool.sortsFilesByText else { return nil }
+        let files = steps.map(\.sourceFile)
+        let theirs = files.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        guard let (ours, other) = zip(files, theirs).first(where: { $0 != $1 }) else { return nil }
+        return """
+            \(tool.rawValue) runs files in the order of their names as text, \(other) before \
+            \(ours). Here they run in the order of their numbers, \(ours) before \(other).
+            """
+    }
+
+    private func repeatableNote(of table: VersionTable) -> String? {
+        guard !table.repeatable.isEmpty else { return nil }
+        return """
+            What these scripts without a version have made stays, and nothing here runs them again: \
+            \(table.repeatable.sorted().joined(separator: ", ")).
+            """
+    }
+
+    // MARK: - Versions
+
+    /// Reads a version of a table as the names of this folder's files are read.
+    private func version(_ recorded: String) -> MigrationVersion? {
+        guard format != .diesel else { return MigrationVersion(text: recorded) }
+        // Flyway's may have several numbers.
+        guard recorded.wholeMatch(of: /[0-9]+(\.[0-9]+)*/) != nil else { return nil }
+        return MigrationVersion(of: recorded, separators: ".")
+    }
+
+    /// In the order of the numbers, and what is none at the end.
+    private func sorted(_ recorded: [String]) -> [String] {
+        recorded.sorted { left, right in
+            switch (version(left), version(right)) {
+            case (let left?, let right?): left < right
+            case (_?, nil): true
+            case (nil, _?): false
+            case (nil, nil): left < right
+            }
+        }
     }
 }
 
 extension MigrationTool {
-    /// The versions that the table says are applied, as the table has them. Of golang-migrate, the
-    /// last one.
-    fileprivate func appliedVersions(in db: Database) throws -> [String] {
-        switch self {
-        case .dbmate, .golangMigrate, .sqlx, .diesel, .refinery:
-            try versions("SELECT version FROM main.\(versionTable)", in: db)
-        case .goose:
-            // The last row of a version counts. The row 0 is no migration: goose adds it when it
-            // makes the table.
-            try versions(
-                """
-                SELECT version_id FROM main.\(versionTable) AS version
-                WHERE version_id <> 0 AND is_applied <> 0 AND NOT EXISTS (
-                    SELECT 1 FROM main.\(versionTable) AS later
-                    WHERE later.version_id = version.version_id AND later.id > version.id
+    /// The tools whose version tables in a database say that they have applied something.
+    ///
+    /// A runner knows nothing of these tables, and would apply everything a second time. Call this
+    /// before the first run on a database that may be another tool's.
+    ///
+    /// - Parameter db: The database.
+    /// - Returns: The tools; none where no such table has a row of a migration.
+    /// - Throws: GRDB's `DatabaseError` if the database can't be read.
+    public static func found(in db: Database) throws -> [MigrationTool] {
+        let names = Set(allCases.map { "'\($0.versionTable)'" }).sorted().joined(separator: ", ")
+        // Most databases have none of them, and then this is all there is to read.
+        let isThere = try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT EXISTS (
+                    SELECT 1 FROM main.sqlite_master
+                    WHERE type = 'table' AND name COLLATE NOCASE IN (\(names))
                 )
-                """,
-                in: db
-            )
+                """
+        )
+        guard isThere == true else { return [] }
+        return try allCases.filter { tool in
+            guard let columns = try tool.columnsOfVersionTable(in: db),
+                tool.hasMade(columns: Set(columns))
+            else { return false }
+            return try !VersionTable(of: tool, in: db).isEmpty
         }
     }
 
-    /// The versions of which the table says that they were begun and not ended.
-    fileprivate func unfinishedVersions(in db: Database) throws -> [String] {
-        switch self {
-        case .golangMigrate:
-            try versions("SELECT version FROM main.\(versionTable) WHERE dirty <> 0", in: db)
-        case .sqlx:
-            try versions("SELECT version FROM main.\(versionTable) WHERE success <> 1", in: db)
-        case .dbmate, .goose, .diesel, .refinery:
-            []
-        }
-    }
-
-    /// What a query gives, in the order of the numbers, and what is none at the end.
-    private func versions(_ query: String, in db: Database) throws -> [String] {
-        try Row.fetchAll(db, sql: query)
-            .map { row in (row[0] as DatabaseValue).storage.value.map { "\($0)" } ?? "NULL" }
-            .sorted { left, right in
-                switch (MigrationVersion(recorded: left), MigrationVersion(recorded: right)) {
-                case (let left?, let right?): left < right
-                case (_?, nil): true
-                case (nil, _?): false
-                case (nil, nil): left < right
-                }
-            }
-    }
-}
-
-extension MigrationVersion {
-    /// Reads what a version table has: digits, and nothing else.
-    fileprivate init?(recorded text: String) {
-        guard text.allSatisfy({ ("0"..."9").contains($0) }) else { return nil }
-        self.init(of: text, separators: "")
+    /// - Returns: `nil` if there is no such table. One in an attached or in the temporary database
+    ///   is none of the tool's.
+    fileprivate func columnsOfVersionTable(in db: Database) throws -> [String]? {
+        guard try db.tableExists(versionTable, in: "main") else { return nil }
+        return try db.columns(in: versionTable, in: "main").map { $0.name.lowercased() }
     }
 }

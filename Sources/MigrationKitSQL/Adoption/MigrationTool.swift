@@ -33,6 +33,11 @@ public enum MigrationTool: String, CaseIterable, Sendable {
     /// <https://github.com/rust-db/refinery/blob/main/refinery_core/src/traits/mod.rs>
     case refinery
 
+    /// `flyway_schema_history(installed_rank, version, description, type, script, checksum,
+    /// installed_by, installed_on, execution_time, success)`, a row for everything that was done.
+    /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
+    case flyway
+
     /// The name of the table, unless the tool was told another.
     public var versionTable: String {
         switch self {
@@ -41,6 +46,7 @@ public enum MigrationTool: String, CaseIterable, Sendable {
         case .sqlx: "_sqlx_migrations"
         case .diesel: "__diesel_schema_migrations"
         case .refinery: "refinery_schema_history"
+        case .flyway: "flyway_schema_history"
         }
     }
 
@@ -51,9 +57,20 @@ public enum MigrationTool: String, CaseIterable, Sendable {
         case .dbmate: ["version"]
         case .goose: ["id", "version_id", "is_applied"]
         case .golangMigrate: ["version", "dirty"]
-        case .sqlx: ["version", "success"]
+        case .sqlx: ["version", "success", "checksum"]
         case .diesel: ["version", "run_on"]
         case .refinery: ["version", "name", "checksum"]
+        case .flyway: ["installed_rank", "version", "type", "script", "checksum", "success"]
+        }
+    }
+
+    /// Whether the tool runs files in the order of their names as text. Diesel does so, too, and
+    /// its folders have that order here. The others compare numbers.
+    /// <https://github.com/amacneil/dbmate/blob/main/pkg/dbmate/db.go>
+    var sortsFilesByText: Bool {
+        switch self {
+        case .dbmate: true
+        case .goose, .golangMigrate, .sqlx, .diesel, .refinery, .flyway: false
         }
     }
 

@@ -1,0 +1,63 @@
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// The migrations that are not applied yet, and what 'migrate' makes of them.
+struct PendingMigrations {
+    /// All of them, in order.
+    let identifiers: [String]
+
+    /// Those that come before an applied one, and are not allowed to.
+    let late: Set<String>
+
+    /// Those into which nothing was written yet.
+    let drafts: Set<String>
+
+    /// Whether 'migrate' refuses the database for something that isn't about them.
+    private let isRefused: Bool
+
+    /// - Parameter isAdopted: Whether no other tool has to be adopted first.
+    init(_ overview: MigrationOverview, of store: OpenStore, isAdopted: Bool = true) {
+        self.init(
+            overview.pending,
+            late: overview.late,
+            folder: store.folder,
+            isRefused: !overview.changed.isEmpty || !overview.missing.isEmpty
+                || !overview.newer.isEmpty || !isAdopted
+        )
+    }
+
+    init(
+        _ identifiers: [String],
+        late: [String] = [],
+        folder: MigrationFolder?,
+        isRefused: Bool = false
+    ) {
+        self.identifiers = identifiers
+        self.late = Set(late)
+        self.drafts = Set(folder?.drafts ?? []).intersection(identifiers)
+        self.isRefused = isRefused
+    }
+
+    /// How many there are, and what applies them.
+    var summary: String {
+        guard !identifiers.isEmpty else { return "Nothing is pending." }
+        let applies = "'migrate' applies \(identifiers.count == 1 ? "it" : "them")"
+        guard isRefused || !late.isEmpty || !drafts.isEmpty else {
+            return "\(identifiers.count) pending: \(applies)."
+        }
+        var lines = ["\(identifiers.count) pending."]
+        if !late.isEmpty {
+            lines.append(
+                "\(late.count) late, since a later one is applied: 'migrate' refuses "
+                    + "without --allow-out-of-order."
+            )
+        }
+        if !drafts.isEmpty {
+            lines.append(
+                "\(drafts.count) \(drafts.count == 1 ? "is a draft" : "are drafts"): 'migrate' "
+                    + "refuses until there is SQL in \(drafts.count == 1 ? "it" : "them")."
+            )
+        }
+        return lines.joined(separator: "\n")
+    }
+}
