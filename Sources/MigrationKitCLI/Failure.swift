@@ -160,12 +160,23 @@ struct Failure {
         let cause = Failure(failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
-            switch (failure.hadTransaction, failure.committed) {
-            case (true, 0):
+            switch (failure.hadTransaction, failure.ledger, failure.committed) {
+            case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
-            case (true, let count):
+            case (true, .unchanged, let count):
                 "Its transaction was rolled back; the \(count) before it stay."
-            case (false, _):
+            case (true, .changed, _):
+                """
+                The error came after its transaction was committed: it is recorded as \
+                \(failure.isRollback ? "rolled back" : "applied"), and its changes are there. After a \
+                loss of power they may not be. Verify the database, and the disk.
+                """
+            case (true, .unreadable, _):
+                """
+                Whether its transaction was committed can't be told: its changes may or may not be \
+                there. Once the disk is well, 'status' tells, and the next run goes on from there.
+                """
+            case (false, _, _):
                 """
                 It runs outside of a transaction, so what it did before the error stays. It is not \
                 recorded as done, and runs again next time.

@@ -169,6 +169,20 @@ public struct MigrationStepFailure: Error {
     /// Whether the step ran in a transaction, so that what it did is undone.
     public let hadTransaction: Bool
 
+    /// What the ledger says of the step after the error.
+    public let ledger: Ledger
+
+    /// What the ledger says of a step that failed in its transaction.
+    public enum Ledger: Sendable {
+        /// As before the step.
+        case unchanged
+        /// As after it: the error came once the transaction was committed, from giving back a lock
+        /// or from the disk.
+        case changed
+        /// It can't be read.
+        case unreadable
+    }
+
     /// Whether the database has tables, and no migration that is known to have made them.
     public let wasUnmanaged: Bool
 

@@ -50,6 +50,7 @@ final class RunProgress: Sendable {
                     isRollback: failed.isRollback,
                     committed: state.committed,
                     hadTransaction: hadTransaction(failed.identifier),
+                    ledger: ledger(after: failed),
                     wasUnmanaged: isUnmanaged,
                     underlying: error
                 )
@@ -59,6 +60,16 @@ final class RunProgress: Sendable {
 
     private func hadTransaction(_ identifier: String) -> Bool {
         store.runner.steps.first { $0.identifier == identifier }?.usesTransaction ?? true
+    }
+
+    /// What has become of a step that failed: an error may come after its commit as well.
+    private func ledger(
+        after failed: (identifier: String, isRollback: Bool)
+    ) -> MigrationStepFailure.Ledger {
+        guard let applied = try? store.runner.appliedMigrationIdentifiers(in: store.writer) else {
+            return .unreadable
+        }
+        return applied.contains(failed.identifier) != failed.isRollback ? .changed : .unchanged
     }
 
     /// Whether the database has tables, and no migration that is known to have made them.
