@@ -14,6 +14,12 @@ struct CipherConnection: ~Copyable {
     /// The locks of a connection that reads the log, which there are none of.
     private let methods: UnsafeMutablePointer<sqlite3_io_methods>?
 
+    private let trouble = Trouble()
+
+    private final class Trouble {
+        var code: CipherCode?
+    }
+
     /// Opens the database without its write-ahead log: SQLite is told that the file never changes.
     /// <https://www.sqlite.org/uri.html#uriimmutable>
     ///
@@ -88,6 +94,16 @@ struct CipherConnection: ~Copyable {
     /// What SQLite says of the last failure.
     var message: String { String(cString: sqlite3_errmsg(connection)) }
 
+    /// The first failure of a statement because the disk or the system doesn't give what it asked
+    /// for. What was not found then may be there.
+    var readFailure: CipherCode? { trouble.code }
+
+    private func note(_ code: Int32) -> CipherCode {
+        let code = CipherCode(code)
+        if trouble.code == nil, code.isReadFailure { trouble.code = code }
+        return code
+    }
+
     /// The number that a statement gives; `nil` if it fails.
     borrowing func number(_ sql: String) -> Int? {
         let row = column(sql, limit: 1)
@@ -95,9 +111,17 @@ struct CipherConnection: ~Copyable {
     }
 
     /// The pages that are not as they were written, or too short, after the key was given.
-    borrowing func damagedPages(limit: Int) -> [Int] {
+    ///
+    /// - Throws: The code of a read error.
+    borrowing func damagedPages(limit: Int) throws(CipherCode) -> [Int] {
+        let rows = column("PRAGMA cipher_integrity_check", limit: limit)
+        // "error reading 4096 bytes from file page 7 at offset 24576"
+        if rows.code.isReadFailure || rows.values.contains(where: { $0.hasPrefix("error reading") })
+        {
+            throw rows.code.isReadFailure ? rows.code : CipherCode(CipherCode.failedRead)
+        }
         // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
-        column("PRAGMA cipher_integrity_check", limit: limit).values.compactMap { row in
+        return rows.values.compactMap { row in
             let words = row.split(separator: " ")
             return words.firstIndex(of: "page").flatMap { index in
                 index + 1 < words.endIndex ? Int(words[index + 1]) : nil
@@ -114,19 +138,19 @@ struct CipherConnection: ~Copyable {
 
     /// Runs statements that bind nothing, and drops their rows.
     borrowing func run(_ sql: String) -> CipherCode {
-        CipherCode(sqlite3_exec(connection, sql, nil, nil, nil))
+        note(sqlite3_exec(connection, sql, nil, nil, nil))
     }
 
     /// The first column of every row, as text, and how the statement ended.
     borrowing func column(_ sql: String, limit: Int) -> (values: [String], code: CipherCode) {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        guard code == SQLITE_OK else { return ([], CipherCode(code)) }
+        guard code == SQLITE_OK else { return ([], note(code)) }
         defer { sqlite3_finalize(statement) }
         var values: [String] = []
         while values.count < limit {
             let code = sqlite3_step(statement)
-            guard code == SQLITE_ROW else { return (values, CipherCode(code)) }
+            guard code == SQLITE_ROW else { return (values, note(code)) }
             if let text = sqlite3_column_text(statement, 0) {
                 values.append(String(cString: text))
             }
@@ -222,6 +246,14 @@ struct CipherCode: Error, Equatable {
     /// SQLITE_IOERR_SHORT_READ, a macro that Swift doesn't import.
     static let shortRead: Int32 = SQLITE_IOERR | (2 << 8)
 
+    /// SQLITE_IOERR_READ, a macro that Swift doesn't import.
+    static let failedRead: Int32 = SQLITE_IOERR | (1 << 8)
+
     /// The primary code of errors of the disk.
     static let readError = SQLITE_IOERR
+
+    /// Whether the system doesn't give what is there.
+    var isReadFailure: Bool {
+        primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR && rawValue != Self.shortRead
+    }
 }

@@ -131,15 +131,26 @@ struct DatabaseFile {
 
     /// Whether a journal of either kind is there, in which a change may wait that belongs to the
     /// database.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
     var hasJournal: Bool {
-        ["-wal", "-journal"].contains { Self.allows(resolvedPath + $0, F_OK) }
+        get throws {
+            try ["-wal", "-journal"].contains {
+                switch Found(resolvedPath + $0) {
+                case .absent: false
+                case .empty, .content: true
+                case .unreadable(let error): throw error
+                }
+            }
+        }
     }
 
     /// Whether a journal of either kind is there and has content.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
     var hasJournalContent: Bool {
-        ["-wal", "-journal"].contains {
-            var status = stat()
-            return stat(resolvedPath + $0, &status) == 0 && status.st_size > 0
+        get throws {
+            try ["-wal", "-journal"].contains { try Found(resolvedPath + $0).get() != nil }
         }
     }
 

@@ -131,7 +131,7 @@ public struct EncryptedStore: Sendable {
     ///
     /// - Throws: ``EncryptedDatabaseError`` if what is there can't be a database or be looked at.
     public func exists() throws -> Bool {
-        try (DatabaseFile(path).size() ?? 0) > 0
+        try (DatabaseFile(path).recoveredSize() ?? 0) > 0
     }
 
     // MARK: - One connection

@@ -21,9 +21,14 @@ struct FileInspection {
         }
     }
 
-    /// Throws unless the file begins as every plaintext database does.
+    /// Throws unless the file begins as every plaintext database does, or will.
     func checkPlaintext() throws {
         guard !isPlaintext else { return }
+        if case .firstPage(let page) = try Recovery(of: file),
+            page.starts(with: DatabaseHeader.magic)
+        {
+            return
+        }
         throw fitsPageSize
             ? EncryptedDatabaseError.encrypted(path: file.path)
             : EncryptedDatabaseError.notADatabase(path: file.path)
@@ -46,12 +51,29 @@ struct FileInspection {
         return try key.derived(salt: salt, cipher: cipher)
     }
 
-    /// Whether the key decrypts the first page.
-    func opens(with key: DatabaseKey) -> Bool {
+    /// Whether the key decrypts the first page, as it is or as SQLite is going to restore it.
+    ///
+    /// - Parameter key: A raw key.
+    func opens(with key: DatabaseKey) throws -> Bool {
         // A page that another process is writing at the moment reads as a damaged one.
-        (0..<3).contains { _ in
+        let opensNow = (0..<3).contains { _ in
             read(with: key, cipher: cipher) != .notADatabase
         }
+        return try opensNow && hasHeader(with: key) || opensRecovered(with: key, cipher: cipher)
+    }
+
+    /// Whether the key decrypts the first page that a journal beside the file has in place of it.
+    ///
+    /// - Parameter key: A raw key.
+    private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool {
+        // The salt is the beginning of every version of that page.
+        guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt),
+            page.count == cipher.pageSize
+        else { return false }
+        let form = try PageForm(key: key, salt: salt, cipher: cipher)
+        return form.provesPages
+            ? form.isIntact(page, number: 1)
+            : DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
     }
 
     /// Whether the first page begins as that of a database does. An HMAC tells this before SQLite
@@ -99,7 +121,7 @@ struct FileInspection {
     ) throws -> any Error {
         if let error, error.resultCode != .SQLITE_NOTADB {
             let isDamaged = error.resultCode == .SQLITE_CORRUPT
-            let pages = isDamaged ? damagedPages(key: derivedKey) : []
+            let pages = try isDamaged ? damagedPages(key: derivedKey) : []
             return explainSchema(error, damagedPages: pages) ?? error
         }
         switch try authenticPages(key: derivedKey) {
@@ -107,10 +129,10 @@ struct FileInspection {
             // The key is right and SQLite can't read the header that it decrypts.
             return EncryptedDatabaseError.newerFormat(path: file.path)
         case .others:
-            let pages = damagedPages(key: derivedKey)
+            let pages = try damagedPages(key: derivedKey)
             return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
         case .none:
-            return explainForeignFile(key: key)
+            return try explainForeignFile(key: key)
         }
     }
 
@@ -135,9 +157,16 @@ struct FileInspection {
         }
     }
 
-    private func explainForeignFile(key: DatabaseKey) -> EncryptedDatabaseError {
-        for other in CipherSettings.versions where other != cipher && decrypts(key, other) {
-            return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
+    private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
+        for other in CipherSettings.versions where other != cipher {
+            var opens = decrypts(key, other)
+            if !opens, case .firstPage = try Recovery(of: file) {
+                let derived = try key.derived(salt: salt, cipher: other)
+                opens = try opensRecovered(with: derived, cipher: other)
+            }
+            guard !opens else {
+                return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
+            }
         }
         guard fitsPageSize else { return .notADatabase(path: file.path) }
         return isRawKey(key)
@@ -188,21 +217,24 @@ struct FileInspection {
         }
     }
 
-    /// The pages that are not as they were written, the first hundred; none of a plaintext file.
-    func damagedPages(_ form: DatabaseForm) throws -> [Int] {
-        try form.key.map { try damagedPages(key: derive($0)) } ?? []
+    /// The pages that are not as they were written; none of a plaintext file.
+    func damagedPages(_ form: DatabaseForm, limit: Int = 100) throws -> [Int] {
+        try form.key.map { try damagedPages(key: derive($0), limit: limit) } ?? []
     }
 
-    private func damagedPages(key: DatabaseKey) -> [Int] {
-        guard let connection = try? CipherConnection(immutable: file.absolutePath),
-            connection.setKey(key, cipher: cipher) == .ok
-        else { return [] }
-        return connection.damagedPages(limit: 100)
+    private func damagedPages(key: DatabaseKey, limit: Int = 100) throws -> [Int] {
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
+            return try connection.damagedPages(limit: limit)
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
     }
 
     // MARK: - Reading
 
-    private var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
+    var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
 
     /// Whether the file begins as every plaintext database does.
     /// <https://www.sqlite.org/fileformat.html#magic_header_string>

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import KeyStore
 
@@ -115,20 +116,50 @@ struct Opening {
     ) throws -> Writer {
         let inspection = try FileInspection(file, cipher: options.cipher)
         guard let key else {
-            try inspection.checkPlaintext()
+            do {
+                try inspection.checkPlaintext()
+            } catch {
+                return try connectToNewFile(connect) ?? { throw error }()
+            }
             return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
         let derivedKey = try inspection.derive(key, made)
         // With a journal, opening for writing changes the file before the key is proven. What is
         // read as it lies there takes a wrong key for damage.
-        if (file.hasJournal || unwritable != nil) && !inspection.opens(with: derivedKey)
-            || !inspection.hasHeader(with: derivedKey)
-        {
-            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
+        let isProven =
+            try file.hasJournal || unwritable != nil
+            ? inspection.opens(with: derivedKey) : inspection.hasHeader(with: derivedKey)
+        guard isProven else {
+            return try connectToNewFile(connect)
+                ?? { throw try inspection.explain(nil, key: key, derivedKey: derivedKey) }()
         }
         return try connectOnce(connect, key: derivedKey) {
             try inspection.explain($0, key: key, derivedKey: derivedKey)
         }
+    }
+
+    /// Begins again with a file of which a program that was stopped has written less than the first
+    /// page.
+    ///
+    /// - Returns: `nil` if it is no such file.
+    private func connectToNewFile<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer? {
+        guard try file.recoveredSize() == 0 else { return nil }
+        guard options.createsFile, !options.isReadOnly else {
+            throw EncryptedDatabaseError.empty(path: file.path)
+        }
+        let deadline = ContinuousClock.now + .seconds(min(max(options.busyTimeout, 0), 3e9))
+        while try file.recoveredSize() == 0 {
+            try file.settleJournals()
+            if try file.size() == 0 { return try connectToContent(connect, writeFirstPage()) }
+            // Perhaps it was not stopped, and is at it.
+            guard ContinuousClock.now < deadline else {
+                throw EncryptedDatabaseError.locked(path: file.path)
+            }
+            usleep(20_000)
+        }
+        return try connectToContent(connect, nil)
     }
 
     private func connectOnce<Writer: DatabaseWriter>(
@@ -136,12 +167,20 @@ struct Opening {
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
-        // Commits that a damaged log hides from SQLite are lost when it is moved into the file. Who
-        // only reads is not to be the one who does that.
+        // To SQLite a journal that it can't look at is none.
+        _ = try file.hasHotJournal
+        // Commits that a damaged log hides from SQLite are lost when it is moved into the file. A
+        // connection that only reads must not do that.
+        var keepsLog = false
+        do {
+            try file.checkLog()
+        } catch EncryptedDatabaseError.damagedLog {
+            keepsLog = true
+        }
         let setup = ConnectionSetup(
             key: key,
             options: options,
-            keepsLog: (try? file.checkLog()) == nil,
+            keepsLog: keepsLog,
             unwritable: unwritable
         )
         let writer: Writer

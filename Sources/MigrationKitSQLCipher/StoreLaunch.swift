@@ -28,7 +28,7 @@ struct StoreLaunch {
             throw EncryptedDatabaseError.noSuchFile(path: store.path)
         }
         while true {
-            if let size = try file.size(), size > 0 {
+            if let size = try file.recoveredSize(), size > 0 {
                 if !store.options.isReadOnly { lock.removeIfAbandoned() }
                 return try openExisting(open)
             }
@@ -78,7 +78,7 @@ struct StoreLaunch {
                 whileWaiting: { _ in try cancellation?.check() }
             ) {
                 try file.checkLink()
-                guard try (file.size() ?? 0) == 0 else { return nil }
+                guard try (file.recoveredSize() ?? 0) == 0 else { return nil }
                 return try open(store.path, keyOfNewFile(), options(createsFile: true))
             }
         } catch FileLock.Failure.held(let processIdentifier) {
@@ -95,7 +95,7 @@ struct StoreLaunch {
         let lookUps = store.keyStore.endingLookUps(by: cancellation)
         if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
         // A journal with content belongs to a database, even if its file was lost.
-        guard !file.hasJournalContent else { throw keyMissing }
+        guard try !file.hasJournalContent else { throw keyMissing }
 
         // From here on the launch goes to its end: a key that is stored is read back as well.
         try cancellation?.check()

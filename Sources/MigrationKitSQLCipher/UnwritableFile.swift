@@ -27,11 +27,11 @@ final class UnwritableFile: @unchecked Sendable {
     init(_ file: DatabaseFile, timeout: TimeInterval) throws {
         self.file = file
         guardian = try Self.lock(file, timeout: timeout)
-        guard !file.hasHotJournal else {
+        guard try !file.hasHotJournal else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         stamp = file.stamp
-        usesLog = file.holdsCommits
+        usesLog = try file.holdsCommits
     }
 
     /// Where there are no locks, as on some media, nobody writes under one.

@@ -1,6 +1,3 @@
-import CSQLCipher
-import Foundation
-
 /// The file that a backup takes the place of, whatever is in it. It is locked, and not read.
 final class OccupiedPlace: HeldDatabase {
     let file: DatabaseFile
@@ -32,6 +29,36 @@ final class OccupiedPlace: HeldDatabase {
         try hold(settlesJournals: !hidesCommits)
     }
 
+    /// Takes a path at which there is no file, beside which there may be what a database left that was
+    /// deleted: SQLite removes that beside an empty file. ``free()`` must be called at the end.
+    ///
+    /// - Throws: ``DatabaseConversionError/exists(path:)`` if somebody was faster.
+    convenience init(reserving file: DatabaseFile, monitor: ConversionMonitor) throws {
+        guard try file.create() else { throw DatabaseConversionError.exists(path: file.path) }
+        do {
+            try self.init(file, isKept: false, monitor: monitor)
+            // Before it was locked, another program may have made a database of it.
+            guard try file.size() == 0 else {
+                throw DatabaseConversionError.exists(path: file.path)
+            }
+        } catch {
+            Self.free(file)
+            throw error
+        }
+    }
+
+    /// Gives a path back that was reserved, unless there is something by now.
+    func free() {
+        close()
+        Self.free(file)
+    }
+
+    private static func free(_ file: DatabaseFile) {
+        // Another program that has it open would go on with a file that has no name.
+        guard FileIdentity(file.absolutePath)?.otherProcesses().isEmpty == true else { return }
+        file.removeIfEmpty()
+    }
+
     func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
         try body(held?.connection)
     }
@@ -54,65 +81,53 @@ final class OccupiedPlace: HeldDatabase {
 
     /// Waits for others, and locks the file.
     private func hold(settlesJournals: Bool) throws {
-        held = try monitor.waiting(for: identity.otherProcesses) {
+        held = try monitor.waitingUntilUnused(identity) {
             try Self.lock(file, settlesJournals: settlesJournals)
         }
         guard held != nil else {
             throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
         }
-        try waitUntilUnused()
     }
 
     /// - Returns: `nil` if others are in the way.
     private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
-        if settlesJournals, file.hasJournalContent { try settle(file) }
+        // Without this there would be an instant at which the old file stands there without its
+        // journals, or the new one with those of the old.
+        if settlesJournals, try file.hasJournalContent { try file.settleJournals() }
         let stamp = file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)
         guard try held.lockForWriting(), file.stamp == stamp else { return nil }
-        guard !settlesJournals || !file.holdsCommits else {
+        guard try !settlesJournals || !file.holdsCommits else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         return held
-    }
-
-    /// Has SQLite finish what a program began that was killed, without a key: an unfinished change
-    /// is undone, and a write-ahead log moved into the file, page by page as they stand there,
-    /// before anybody asks what the first page says. That it is no database is what a connection
-    /// without a key finds then.
-    ///
-    /// Without this there would be an instant at which the old file stands there without its
-    /// journals, or the new one with those of the old.
-    private static func settle(_ file: DatabaseFile) throws {
-        let pageSize = WriteAheadLog(path: file.absolutePath + "-wal")?.pageSize
-        let file = try UnreadFile(file.absolutePath, isReadOnly: false)
-        for sql in [
-            "PRAGMA locking_mode = EXCLUSIVE",
-            // A log is moved by a connection that expects pages of its size.
-            pageSize.map { "PRAGMA page_size = \($0)" },
-            "SELECT count(*) FROM sqlite_schema",
-        ] {
-            sqlite3_exec(file.connection, sql, nil, nil, nil)
-        }
     }
 }
 
 extension DatabaseFile {
     /// Whether a journal beside the file holds something that belongs to it: a finished change in a
     /// log, or what undoes an unfinished one.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if one is there that can't be read.
     var holdsCommits: Bool {
-        hasHotJournal || (WriteAheadLog(path: resolvedPath + "-wal")?.committedFrameCount ?? 0) > 0
+        get throws {
+            let log = try UntouchedFile.find(resolvedPath + "-wal").get().flatMap(
+                WriteAheadLog.init
+            )
+            return try hasHotJournal || (log?.committedFrameCount ?? 0) > 0
+        }
     }
 
     /// Whether a change of the file was begun and never finished.
     ///
     /// The journal of a finished change is removed, cut, or has its beginning overwritten.
     /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if there is a journal that can't be read.
     var hasHotJournal: Bool {
-        guard let journal = FileHandle(forReadingAtPath: resolvedPath + "-journal") else {
-            return false
+        get throws {
+            let journal = try UntouchedFile.find(resolvedPath + "-journal").get()
+            return try journal?.read(at: 0, count: 8) == Recovery.journalMagic
         }
-        defer { try? journal.close() }
-        let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-        return (try? journal.read(upToCount: magic.count)).map { Array($0) } == magic
     }
 }

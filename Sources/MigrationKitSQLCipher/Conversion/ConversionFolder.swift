@@ -60,10 +60,9 @@ struct ConversionFolder {
         }
         try checkLength(of: path)
         let file = try freeName(path)
-        var status = stat()
         // It may be all that is left of a database; and SQLite would take it for the new one's.
         for suffix in DatabaseFile.journalSuffixes
-        where lstat(file.absolutePath + suffix, &status) == 0 {
+        where try isThere(file.absolutePath + suffix) {
             throw DatabaseConversionError.exists(path: path + suffix)
         }
         return file
@@ -83,14 +82,20 @@ struct ConversionFolder {
         }
     }
 
+    /// Whether anything is at a path, be it a link that leads nowhere.
+    private static func isThere(_ path: String) throws -> Bool {
+        var status = stat()
+        guard lstat(path, &status) != 0 else { return true }
+        return try Found<Never>(failing: "lstat", on: path, errno).get() != nil
+    }
+
     /// A path at which nothing is, whatever may be beside it.
     static func freeName(_ path: String) throws -> DatabaseFile {
         let file = DatabaseFile(path)
-        var status = stat()
         guard file.isNamed else {
             throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT)
         }
-        guard lstat(file.absolutePath, &status) != 0 else {
+        guard try !isThere(file.absolutePath) else {
             throw DatabaseConversionError.exists(path: path)
         }
         let folder = URL(fileURLWithPath: file.absolutePath).deletingLastPathComponent().path

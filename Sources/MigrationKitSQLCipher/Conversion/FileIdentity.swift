@@ -18,8 +18,20 @@ struct FileIdentity: Equatable {
 
     /// - Parameter path: Links are followed.
     init?(_ path: String) {
+        guard case .content(let identity) = Self.find(path) else { return nil }
+        self = identity
+    }
+
+    /// Looks at what is at a path, links followed. A file without content has an identity as well.
+    static func find(_ path: String) -> Found<FileIdentity> {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else {
+            return Found(failing: "stat", on: path, errno)
+        }
+        return .content(FileIdentity(status))
+    }
+
+    private init(_ status: stat) {
         device = status.st_dev
         inode = status.st_ino
         owner = status.st_uid

@@ -17,17 +17,24 @@ extension DatabaseFile {
     }
 
     /// The files that SQLite keeps beside it.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if one is there that belongs to the content, and can't
+    ///   be read.
     var journals: [JournalFile] {
-        Self.journalSuffixes.compactMap { suffix in
-            let path = resolvedPath + suffix
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            return JournalFile(
-                suffix: suffix,
-                size: Int(status.st_size),
-                log: suffix == "-wal" ? WriteAheadLog.settled(path: path) : nil,
-                isReadable: access(path, R_OK) == 0
-            )
+        get throws {
+            try Self.journalSuffixes.compactMap { suffix in
+                let path = resolvedPath + suffix
+                let size: Int
+                switch Found(path) {
+                case .absent: return nil
+                case .empty: size = 0
+                case .content(let status): size = Int(status.st_size)
+                case .unreadable(let error): throw error
+                }
+                let (log, isUnknown) =
+                    suffix == "-wal" ? try WriteAheadLog.settled(path: path) : (nil, false)
+                return JournalFile(suffix: suffix, size: size, log: log, isUnknownLog: isUnknown)
+            }
         }
     }
 
@@ -35,11 +42,12 @@ extension DatabaseFile {
     /// as it was written: who opens the database for writing loses them. No key is needed, and
     /// nothing is opened but the log.
     ///
-    /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``.
+    /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
+    ///   ``EncryptedDatabaseError`` if the log can't be read.
     func checkLog() throws {
         var stamp = stamp
         for attempt in 1... {
-            guard let frame = journals.lazy.compactMap(\.lostFrame).first else { return }
+            guard let frame = try journals.lazy.compactMap(\.lostFrame).first else { return }
             let current = self.stamp
             // What looks damaged may be in the middle of another program's change.
             guard attempt < 3, current != stamp else {

@@ -1,6 +1,23 @@
 import KeyStore
 
 extension EncryptedDatabase {
+    /// Throws if the write-ahead log of a database holds commits that SQLite doesn't see, because a
+    /// frame before them was changed since it was written. Opening such a database loses nothing;
+    /// the first change that is made in it overwrites them.
+    ///
+    /// A transaction that a loss of power has stopped is not taken for one. No key is needed, nothing
+    /// but the log is read, and nothing is changed. Without a file or a log there is nothing to lose.
+    ///
+    /// - Parameter path: The database. Links are followed.
+    /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
+    ///   ``EncryptedDatabaseError`` if the log can't be read.
+    public static func checkLog(_ path: String) throws {
+        let file = DatabaseFile(path)
+        // With an empty file SQLite removes a log, which is another database's.
+        guard let size = try file.size(), size > 0 else { return }
+        try file.checkLog()
+    }
+
     /// Tells what a file is, and with a key what is in it.
     ///
     /// Neither the file nor anything beside it is changed, and no lock is taken: a folder that can't

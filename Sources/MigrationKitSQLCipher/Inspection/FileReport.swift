@@ -95,17 +95,13 @@ public struct JournalFile: Equatable, Sendable {
     /// What is in a write-ahead log.
     public let log: WriteAheadLog?
 
-    /// Whether it is a write-ahead log with content that can be read and begins as none does.
-    var isUnknownLog: Bool {
-        suffix == "-wal" && log == nil && size >= WriteAheadLog.headerCount && isReadable
-    }
+    /// Whether it is a write-ahead log that begins as none does, with content behind that.
+    let isUnknownLog: Bool
 
     /// The first frame of a write-ahead log, counted from 1, from which on SQLite doesn't see what
     /// was committed into it. A log without a header that SQLite knows is none to it, whatever is
     /// in it.
     var lostFrame: Int? { log?.damagedFrame ?? (isUnknownLog ? 1 : nil) }
-
-    let isReadable: Bool
 }
 
 /// What is damaged in a file.
@@ -120,7 +116,7 @@ public struct FileDamage: Equatable, Sendable {
     public var isSaltDamaged = false
 
     /// The first frame of the write-ahead log that is not as it was written, counted from 1. All
-    /// after it are lost. A loss of power in the middle of a transaction looks the same.
+    /// after it are lost.
     public var logFrame: Int?
 
     /// What SQLite says of a database whose pages are whole and whose content is not.

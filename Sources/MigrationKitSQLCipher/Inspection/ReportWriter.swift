@@ -21,8 +21,8 @@ struct ReportWriter {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
         try file.checkAccess(forWriting: false)
-        let journals = file.journals
-        let wasHot = file.hasHotJournal
+        let journals = try file.journals
+        let wasHot = try file.hasHotJournal
         let log = journals.lazy.compactMap(\.log).first
         var kind = FileReport.Kind.empty
         var finding = Finding(check: key == nil ? .notGiven : .unneeded)
@@ -36,7 +36,7 @@ struct ReportWriter {
             }
             if start.starts(with: DatabaseHeader.magic) {
                 kind = .plaintext
-                readPlaintext(start, size: size, log: log, into: &finding)
+                try readPlaintext(start, size: size, log: log, into: &finding)
             } else {
                 if let key { try check(key, start, size: size, log: log, into: &finding) }
                 let isOpen = finding.check != .notGiven && finding.check != .wrong
@@ -44,7 +44,7 @@ struct ReportWriter {
             }
         }
         // After the reading: a change may have been begun meanwhile.
-        let hasUnfinishedChange = size > 0 && (wasHot || file.hasHotJournal)
+        let hasUnfinishedChange = try size > 0 && (wasHot || file.hasHotJournal)
         if hasUnfinishedChange {
             (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
             finding.damage.detail = nil
@@ -80,12 +80,12 @@ struct ReportWriter {
         size: Int,
         log: WriteAheadLog?,
         into finding: inout Finding
-    ) {
+    ) throws {
         guard let header = DatabaseHeader(start) else {
             finding.damage.pages = [1]
             return
         }
-        describe(header, key: nil, cipher: nil, size: size, log: log, into: &finding)
+        try describe(header, key: nil, cipher: nil, size: size, log: log, into: &finding)
     }
 
     // MARK: - With a key
@@ -98,15 +98,27 @@ struct ReportWriter {
         into finding: inout Finding
     ) throws {
         finding.check = .wrong
+        var recovered: [UInt8]?
+        if case .firstPage(let page) = try Recovery(of: file) { recovered = page }
         let salt = Array(start.prefix(CipherSettings.saltCount))
         for cipher in candidates {
             let derived = try key.derived(salt: salt, cipher: cipher)
-            let header = DatabaseHeader(
-                decrypting: Array(start.prefix(cipher.pageSize)),
+            let header =
+                DatabaseHeader(
+                    decrypting: Array(start.prefix(cipher.pageSize)),
+                    key: derived,
+                    cipher: cipher
+                )
+                ?? recovered.flatMap {
+                    DatabaseHeader(decrypting: $0, key: derived, cipher: cipher)
+                }
+            let pages = try authenticity(
+                of: salt,
+                size: size,
                 key: derived,
-                cipher: cipher
+                cipher: cipher,
+                recovered
             )
-            let pages = try authenticity(of: salt, size: size, key: derived, cipher: cipher)
             switch (pages, header) {
             case (.unknown, nil), (.none, nil):
                 continue
@@ -120,10 +132,19 @@ struct ReportWriter {
                 if checksPages || pages == .others || pages == .none,
                     cipher.hmacAlgorithm != .off
                 {
+                    // SQLite takes those from the log that are there.
                     finding.damage.pages = try damagedPages(key: derived, cipher: cipher)
+                        .filter { log?.committedPages[$0] == nil }
                 }
                 guard let header else { break }
-                describe(header, key: derived, cipher: cipher, size: size, log: log, into: &finding)
+                try describe(
+                    header,
+                    key: derived,
+                    cipher: cipher,
+                    size: size,
+                    log: log,
+                    into: &finding
+                )
             }
             return
         }
@@ -141,10 +162,12 @@ struct ReportWriter {
         of salt: [UInt8],
         size: Int,
         key: DatabaseKey,
-        cipher: CipherSettings
+        cipher: CipherSettings,
+        _ recovered: [UInt8]?
     ) throws -> Authenticity {
         guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
         else { return .unknown }
+        if let recovered, authentication.isAuthentic(recovered, number: 1) { return .first }
         let count = size / cipher.pageSize
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
@@ -167,7 +190,7 @@ struct ReportWriter {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
             guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
-            return connection.damagedPages(limit: .max)
+            return try connection.damagedPages(limit: .max)
         } catch {
             throw FileInspection.cannotRead(file, error)
         }
@@ -182,7 +205,7 @@ struct ReportWriter {
         size: Int,
         log: WriteAheadLog?,
         into finding: inout Finding
-    ) {
+    ) throws {
         let pageCount = (size + header.pageSize - 1) / header.pageSize
         var content = header.content(pageCount: pageCount)
         defer { finding.content = content }
@@ -198,13 +221,13 @@ struct ReportWriter {
                 ? try CipherConnection(readingLogOf: file.absolutePath)
                 : try CipherConnection(immutable: file.absolutePath)
         } catch {
-            finding.damage.detail = "SQLite \(error.rawValue)"
-            return
+            throw FileInspection.cannotRead(file, error)
         }
         if let key, let cipher, connection.setKey(key, cipher: cipher) != .ok { return }
         if usesLog { connection.keepLogIndexInMemory() }
         let schema = connection.column("SELECT count(*) FROM sqlite_schema", limit: 1)
         guard schema.code == .ok, schema.values.count == 1 else {
+            if let code = connection.readFailure { throw FileInspection.cannotRead(file, code) }
             guard finding.damage == FileDamage() else { return }
             finding.damage.detail =
                 header.isNewer ? "a newer SQLite wrote it" : connection.message
@@ -213,6 +236,7 @@ struct ReportWriter {
         if usesLog { content.readNumbers(from: connection) }
         content.readLedger(from: connection)
         if countsRows { content.readTables(from: connection) }
+        if let code = connection.readFailure { throw FileInspection.cannotRead(file, code) }
     }
 }
 

@@ -236,7 +236,7 @@ package struct StoredKey: Sendable {
     func prove(_ key: DatabaseKey) throws {
         let inspection = try FileInspection(file, cipher: cipher)
         let derivedKey = try inspection.derive(key)
-        guard inspection.opens(with: derivedKey) else {
+        guard try inspection.opens(with: derivedKey) else {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
         }
     }

@@ -7,10 +7,11 @@ extension PageVersions {
     /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     ///
     /// - Parameter tick: Is told how many bytes were read.
-    init(journal: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) rethrows {
+    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give all of it; what `tick` throws.
+    init(journal: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         let recordSize = form.pageSize + 8
         var start = 0
-        while let header = journal.read(at: start, count: 28), header.starts(with: Self.magic) {
+        while let header = try journal.read(at: start, count: 28), header.starts(with: Self.magic) {
             let sector = Int(header.word(20))
             guard (32...65536).contains(sector), Int(header.word(24)) == form.pageSize else {
                 return
@@ -22,7 +23,7 @@ extension PageVersions {
             for index in 0..<max(0, count) {
                 try tick(recordSize)
                 let offset = start + sector + index * recordSize
-                guard let bytes = journal.read(at: offset, count: recordSize) else { continue }
+                guard let bytes = try journal.read(at: offset, count: recordSize) else { continue }
                 let number = Int(bytes.word(0))
                 let page = Array(bytes[4..<(4 + form.pageSize)])
                 frameCount += 1

@@ -14,8 +14,9 @@ extension PageVersions {
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     ///
     /// - Parameter tick: Is told how many bytes were read.
-    init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) rethrows {
-        guard let header = log.read(at: 0, count: Self.headerCount) else { return }
+    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give all of it; what `tick` throws.
+    init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
+        guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
         let frameSize = Self.frameHeaderCount + form.pageSize
         // The header may be what is damaged: then the first frame knows the salts as well.
         let isHeaderIntact = [false, true].contains { isBigEndian in
@@ -27,9 +28,8 @@ extension PageVersions {
         var salts = Array(header[16..<24])
         if !isHeaderIntact {
             damagedFrames.append(0)
-            guard let first = log.read(at: Self.headerCount, count: Self.frameHeaderCount) else {
-                return
-            }
+            let first = try log.read(at: Self.headerCount, count: Self.frameHeaderCount)
+            guard let first else { return }
             salts = Array(first[8..<16])
         }
 
@@ -39,7 +39,7 @@ extension PageVersions {
         for frame in 0..<max(0, count) {
             try tick(frameSize)
             let offset = Self.headerCount + frame * frameSize
-            guard let bytes = log.read(at: offset, count: frameSize) else {
+            guard let bytes = try log.read(at: offset, count: frameSize) else {
                 last = nil
                 continue
             }

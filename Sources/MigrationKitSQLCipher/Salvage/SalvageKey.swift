@@ -13,10 +13,10 @@ struct SalvageKey {
     // MARK: - Plaintext
 
     /// - Returns: `nil` if no page of the file makes sense as a plaintext database's.
-    init?(plaintext file: UntouchedFile) {
+    init?(plaintext file: UntouchedFile) throws {
         cipher = nil
         salt = .intact
-        let start = file.read(at: 0, count: DatabaseHeader.count)
+        let start = try file.read(at: 0, count: DatabaseHeader.count)
         if let start, let header = DatabaseHeader(start) {
             form = PageForm(pageSize: header.pageSize, reservedCount: Int(start[20]))
             return
@@ -32,8 +32,8 @@ struct SalvageKey {
     /// How many bytes of the file's first pages are in b-trees.
     private static func plausibleBytes(of file: UntouchedFile, _ form: PageForm) -> Int {
         (1...max(1, (1 << 20) / form.pageSize)).count { number in
-            guard let page = file.read(at: (number - 1) * form.pageSize, count: form.pageSize)
-            else { return false }
+            let offset = (number - 1) * form.pageSize
+            guard let page = try? file.read(at: offset, count: form.pageSize) else { return false }
             return TreePage(page, number: number, usableSize: form.usableSize) != nil
         } * form.pageSize
     }
@@ -49,7 +49,7 @@ struct SalvageKey {
         cipher given: CipherSettings,
         monitor: ConversionMonitor
     ) throws {
-        guard let salt = file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
+        guard let salt = try file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
         for cipher in [given] + CipherSettings.versions.filter({ $0 != given }) {
             try monitor.checkCancellation()
             let sample = Sample(of: file, cipher: cipher)
@@ -119,7 +119,7 @@ struct SalvageKey {
         init(of file: UntouchedFile, cipher: CipherSettings) {
             let size = cipher.pageSize
             pages = PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
-                file.read(at: (number - 1) * size, count: size).map { (number, $0) }
+                (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
             }
         }
 

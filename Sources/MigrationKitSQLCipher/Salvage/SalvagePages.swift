@@ -112,9 +112,10 @@ final class SalvagePages {
         _ versions: PageVersions,
         _ form: PageForm
     ) -> [UInt8]? {
+        // What the disk doesn't give is told as damaged.
         let bytes =
-            versions.offsets[number].map { beside?.read(at: $0, count: form.pageSize) }
-            ?? file.read(at: (number - 1) * form.pageSize, count: form.pageSize)
+            versions.offsets[number].map { try? beside?.read(at: $0, count: form.pageSize) }
+            ?? (try? file.read(at: (number - 1) * form.pageSize, count: form.pageSize))
         guard let bytes, form.isIntact(bytes, number: number) else { return nil }
         return form.content(bytes, number: number)
     }

@@ -30,11 +30,6 @@ struct SalvageRun {
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: output.path) ?? error
-        } catch let error as POSIXError {
-            throw EncryptedDatabaseError.inputOutput(
-                path: file.path,
-                detail: String(cString: strerror(error.code.rawValue)).lowercased()
-            )
         }
     }
 
@@ -48,7 +43,7 @@ struct SalvageRun {
         // Whoever has it open might be writing to it.
         try monitor.waitUntilUnused(file, identity)
         let stamp = file.stamp
-        guard let bytes = try UntouchedFile(file.absolutePath) else {
+        guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
         let key = try explainingReadFailures(of: nil, for: output, from: file) {
@@ -123,10 +118,10 @@ struct SalvageRun {
     }
 
     private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {
-        let start = bytes.read(at: 0, count: DatabaseHeader.magic.count)
+        let start = try bytes.read(at: 0, count: DatabaseHeader.magic.count)
         switch salvage.form.content {
         case .plaintext:
-            guard let key = SalvageKey(plaintext: bytes) else {
+            guard let key = try SalvageKey(plaintext: bytes) else {
                 throw DatabaseSalvageError.noDatabase(path: file.path)
             }
             return key
@@ -152,11 +147,12 @@ struct SalvageRun {
         let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
         var versions = PageVersions()
         var (beside, kind): (UntouchedFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
-        if let log = try UntouchedFile(file.absolutePath + "-wal") {
+        if let log = try UntouchedFile.find(file.absolutePath + "-wal").get() {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
-        if versions.frameCount == 0, let journal = try UntouchedFile(file.absolutePath + "-journal")
+        if versions.frameCount == 0,
+            let journal = try UntouchedFile.find(file.absolutePath + "-journal").get()
         {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)

@@ -13,13 +13,13 @@ struct FileModes {
         self.allowsGroup = allowsGroup
     }
 
-    func outcome() -> VerificationOutcome {
+    func outcome() throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
         let owner = FileIdentity(path)?.owner
         let refused: mode_t = allowsGroup ? 0o007 : 0o077
         for suffix in [""] + DatabaseFile.journalSuffixes {
             let path = path + suffix
-            guard let file = FileIdentity(path) else { continue }
+            guard let file = try FileIdentity.find(path).get() else { continue }
             if file.mode & refused != 0 {
                 let verb = file.mode & refused & 0o022 == 0 ? "read" : "written"
                 outcome.add(

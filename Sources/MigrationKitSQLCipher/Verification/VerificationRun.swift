@@ -18,7 +18,7 @@ struct VerificationRun {
         // Before it is opened: that may play back a journal, and closing it moves the log into it.
         let report = try inspect(checksPages: false)
         try monitor.check("file_modes") {
-            var outcome = FileModes(file, allowsGroup: verification.allowsGroup).outcome()
+            var outcome = try FileModes(file, allowsGroup: verification.allowsGroup).outcome()
             for leftover in report.leftovers { outcome.add(.leftover(leftover)) }
             if outcome.detail == nil, outcome.count > 0 {
                 outcome.detail = "a run that was killed left files beside the database"
@@ -120,7 +120,7 @@ struct VerificationRun {
                 cipher: cipher
             )
         else { return [] }
-        return log.committedFrames(path: file.resolvedPath + "-wal") { page, number in
+        return try log.committedFrames(path: file.resolvedPath + "-wal") { page, number in
             !authentication.isAuthentic(page, number: number)
         }
     }
@@ -210,7 +210,7 @@ struct VerificationRun {
                         stamp = current
                         continue
                     }
-                    for row in rows { note(row, in: &outcome) }
+                    for row in rows { try note(row, in: &outcome) }
                     break
                 }
             }
@@ -268,7 +268,11 @@ struct VerificationRun {
         return rows
     }
 
-    private func note(_ row: String, in outcome: inout VerificationOutcome) {
+    private func note(_ row: String, in outcome: inout VerificationOutcome) throws {
+        // "error reading 4096 bytes from file page 7 at offset 24576"
+        guard !row.hasPrefix("error reading") else {
+            throw EncryptedDatabaseError.inputOutput(path: file.path, detail: row)
+        }
         // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
         if let match = row.firstMatch(of: /page (\d+)/), let page = Int(match.1) {
             outcome.add(.damagedPage(page))

@@ -31,7 +31,7 @@ import Testing
             }
             if done == total { cut() }
         }
-        let file = try #require(try UntouchedFile(path))
+        let file = try #require(try UntouchedFile.find(path).get())
         let cipher = try Self.store.cipher
         let found = try SalvageKey(
             encrypted: file,
