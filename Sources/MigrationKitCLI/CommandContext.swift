@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitGRDB
+import MigrationKitSQLCipher
 
 /// What a command works with, beside its options.
 struct CommandContext: Sendable {
@@ -52,6 +53,8 @@ struct CommandContext: Sendable {
     ///
     /// - Parameters:
     ///   - forReading: Whether a database that can't be written will do.
+    ///   - changesIt: Whether it is opened to be changed, which loses what SQLite doesn't see in a
+    ///     damaged log.
     ///   - relocate: Gives the path that is opened in place of the one that was named.
     /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
@@ -60,6 +63,7 @@ struct CommandContext: Sendable {
         isPlaintext: Bool,
         lockTimeout: TimeInterval? = nil,
         forReading: Bool = false,
+        changesIt: Bool = false,
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
@@ -76,6 +80,7 @@ struct CommandContext: Sendable {
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
+        if changesIt, let path { try EncryptedDatabase.checkLog(path) }
         if let relocate { resolved.dbPath = try relocate(path) }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)

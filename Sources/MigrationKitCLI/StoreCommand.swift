@@ -42,6 +42,7 @@ extension StoreCommand {
         run: RunOptions? = nil,
         allowsOutOfOrder: Bool? = nil,
         loaded: LoadedMigrations? = nil,
+        changesIt: Bool = false,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
         beforeCreating: ((OpenStore) throws -> Void)? = nil,
         relocate: ((_ path: String?) throws -> String?)? = nil
@@ -71,6 +72,7 @@ extension StoreCommand {
             isPlaintext: encryption.noEncryption,
             lockTimeout: run?.lockTimeout(in: context),
             forReading: forReading,
+            changesIt: changesIt,
             relocate: relocate
         )
         return OpenStore(

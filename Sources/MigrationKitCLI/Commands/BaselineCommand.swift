@@ -46,7 +46,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         var target: String?
-        let store = try openStore(in: context) { runner in
+        let store = try openStore(in: context, changesIt: true) { runner in
             target = try identifier.map {
                 try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
             }

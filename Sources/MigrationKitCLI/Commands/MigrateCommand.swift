@@ -79,6 +79,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             previewsNew: dryRun && adopt == nil,
             run: run,
             allowsOutOfOrder: range.allowOutOfOrder,
+            changesIt: true,
             check: { target = try range.target(in: $0) },
             beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) }
         )

@@ -27,7 +27,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context, run: run) { _ in
+        let store = try openStore(in: context, run: run, changesIt: true) { _ in
             guard steps >= 0 else {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }

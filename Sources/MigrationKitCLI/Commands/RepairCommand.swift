@@ -60,7 +60,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     func run(in context: CommandContext) throws {
         var named: [String] = []
         var renamings: [(old: String, new: String)] = []
-        let store = try openStore(in: context) { runner in
+        let store = try openStore(in: context, changesIt: true) { runner in
             named = try identifiers.map { try runner.identifier($0) }
             renamings = try rename.map { ($0.old, try runner.identifier($0.new)) }
         }

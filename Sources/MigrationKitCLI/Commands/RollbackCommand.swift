@@ -52,7 +52,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         var target: String?
-        let store = try openStore(in: context, run: run) { runner in
+        let store = try openStore(in: context, run: run, changesIt: true) { runner in
             if let steps, steps < 0 {
                 throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
             }
