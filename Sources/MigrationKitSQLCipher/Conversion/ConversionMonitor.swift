@@ -131,6 +131,28 @@ final class ConversionMonitor: Sendable {
         }
     }
 
+    /// Locks a file once no other process has it open, with or without a lock.
+    ///
+    /// While others are waited for it isn't locked, or a program that has it open and does nothing
+    /// just now could do nothing for so long.
+    ///
+    /// - Parameter lock: Opens and locks the file, or answers `nil` as long as others are in the way.
+    ///   It is called once in any case, so that what else is wrong with the file is told at once. What
+    ///   it gives lets go of the lock when nobody has it any more.
+    /// - Returns: `nil` if others were in the way to the end.
+    func waitingUntilUnused<Value>(
+        _ identity: FileIdentity,
+        _ lock: () throws -> Value?
+    ) throws -> Value? {
+        var isFirst = true
+        return try waiting(for: identity.otherProcesses) {
+            guard isFirst || identity.otherProcesses().isEmpty else { return nil }
+            isFirst = false
+            guard let value = try lock() else { return nil }
+            return identity.otherProcesses().isEmpty ? value : nil
+        }
+    }
+
     /// Waits until no other process has a file open, with or without a lock.
     ///
     /// - Throws: ``DatabaseConversionError/inUse(path:by:)`` after the timeout.

@@ -34,7 +34,7 @@ final class ConversionSource: HeldDatabase {
         // It is emptied and removed, with whatever SQLite doesn't see in it.
         try file.checkLog()
 
-        let opened = try monitor.waiting(for: identity.otherProcesses) {
+        let opened = try monitor.waitingUntilUnused(identity) {
             try Self.openLocked(file, form, options)
         }
         guard let opened else {
@@ -47,7 +47,6 @@ final class ConversionSource: HeldDatabase {
                 try MainFile(of: db.sqliteConnection).size()
             )
         }
-        try waitUntilUnused()
     }
 
     func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
