@@ -20,11 +20,13 @@ struct FileMethods {
     /// - Parameters:
     ///   - schema: The database whose file it is.
     ///   - owner: Is kept until the file is closed.
+    ///   - keepsSharedMemory: Whether the file goes on with the shared memory of a write-ahead log.
     ///   - replace: Sets the methods that are replaced.
     init(
         of schema: String,
         _ connection: OpaquePointer?,
         owner: AnyObject,
+        keepsSharedMemory: Bool = false,
         _ replace: (inout sqlite3_io_methods) -> Void
     ) throws(CipherCode) {
         var file: UnsafeMutablePointer<sqlite3_file>?
@@ -35,8 +37,7 @@ struct FileMethods {
         self.file = file
         self.original = original
         var methods = original.pointee
-        // Without shared memory beside the file.
-        methods.iVersion = 1
+        if !keepsSharedMemory { methods.iVersion = 1 }
         // SQLite may have made up its mind to map the file into memory, which goes round `xRead`.
         methods.xFetch = { _, _, _, page in
             page?.pointee = nil

@@ -44,7 +44,9 @@ struct BackupRun {
             for: output,
             from: file
         ) {
-            let snapshot = try fill(copy)
+            let snapshot = try copy.fillLeavingOutUnused(of: file, form) {
+                try fill(copy, without: $0)
+            }
             let findings = try copy.checkPages(against: snapshot, of: file.path)
             try snapshot?.close()
             return (snapshot != nil, findings)
@@ -63,7 +65,8 @@ struct BackupRun {
     }
 
     /// - Returns: A connection that still sees what was copied, if it is in nobody's way by that.
-    private func fill(_ copy: ConversionCopy) throws -> DatabaseQueue? {
+    private func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws -> DatabaseQueue?
+    {
         // The last connection to be closed moves the log into the database and removes it.
         try file.checkLog()
         let source: DatabaseQueue
@@ -71,10 +74,13 @@ struct BackupRun {
             source = try openSnapshot()
         } catch EncryptedDatabaseError.readOnlyFolder {
             // SQLite can't have shared memory there for the log, and so nobody has.
-            try RestingDatabase(file, form: form, monitor: monitor).fill(copy)
+            try RestingDatabase(file, form: form, monitor: monitor).fill(copy, without: unused)
             return nil
         }
         let usesLog = try source.inDatabase { db in
+            if let unused, try !unused.leaveOut(on: db.sqliteConnection) {
+                throw ConversionCopy.PageFailure.source(.corrupt)
+            }
             let pageCount = try Int.fetchOne(db, sql: "PRAGMA main.page_count") ?? 0
             let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
             try copy.fillPages(from: db.sqliteConnection, byteCount: pageCount * pageSize)

@@ -99,7 +99,7 @@ extension ConversionCopy {
             // The schema may name what isn't here, which says nothing of the pages.
             let failure = outcome.obstacle.flatMap { $0 == Self.unexplained ? $0 : nil }
             if let finding = failure
-                ?? (isStructure ? outcome.findings.first(where: isDamage) : nil)
+                ?? (isStructure ? outcome.findings.first(where: Self.isDamage) : nil)
             {
                 throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding)
             }
@@ -117,7 +117,7 @@ extension ConversionCopy {
 
     /// Whether a finding of `quick_check` is none about a value that breaks a rule of its table,
     /// which it does in the source as well.
-    private func isDamage(_ finding: String) -> Bool {
+    static func isDamage(_ finding: String) -> Bool {
         !finding.hasPrefix("CHECK constraint failed in ")
             && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
     }
@@ -138,6 +138,5 @@ extension ConversionCopy {
 }
 
 extension CipherCode {
-    /// SQLITE_IOERR_READ and SQLITE_IOERR_SHORT_READ, macros that Swift doesn't import.
-    fileprivate static let readErrors = [SQLITE_IOERR | (1 << 8), shortRead]
+    fileprivate static let readErrors = [failedRead, shortRead]
 }

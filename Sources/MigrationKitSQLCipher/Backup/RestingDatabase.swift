@@ -27,12 +27,12 @@ final class RestingDatabase {
         }
         try file.checkAccess(forWriting: false)
         guardian = try Self.lock(file, monitor)
-        guard !file.hasHotJournal else {
+        guard try !file.hasHotJournal else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         try file.checkLog()
         stamp = file.stamp
-        let usesLog = file.holdsCommits
+        let usesLog = try file.holdsCommits
         do {
             connection =
                 usesLog
@@ -48,10 +48,16 @@ final class RestingDatabase {
 
     /// Copies all of it into a new file.
     ///
+    /// - Parameter unused: What is left out, if nothing else was read so far.
     /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``, or what the copying throws.
-    func fill(_ copy: ConversionCopy) throws {
+    func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws {
         do {
-            try connection.withHandle { try copy.fillPages(from: $0, byteCount: byteCount) }
+            try connection.withHandle { handle in
+                if let unused, try !unused.leaveOut(on: handle) {
+                    throw ConversionCopy.PageFailure.source(.corrupt)
+                }
+                try copy.fillPages(from: handle, byteCount: byteCount)
+            }
         } catch let error as ConversionCopy.PageFailure {
             try checkUnchanged()
             throw error

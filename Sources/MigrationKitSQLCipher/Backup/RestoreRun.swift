@@ -57,6 +57,7 @@ struct RestoreRun {
         let occupied =
             try file.size() == nil
             ? nil : OccupiedPlace(file, isKept: original != nil, monitor: monitor)
+        let hasOrphans = try occupied == nil && file.hasJournal
         let temporary = try folder.makeFile()
         defer { folder.remove(temporary) }
         let copy = ConversionCopy(
@@ -66,7 +67,13 @@ struct RestoreRun {
             monitor: monitor
         )
         let findings = try explainingReadFailures(of: temporary, for: file, from: backup) {
-            try source.fill(copy)
+            try copy.fillLeavingOutUnused(of: backup, form) { unused in
+                // Once a page has failed, its connection is of no use any more.
+                let source =
+                    try unused == nil
+                    ? source : RestingDatabase(backup, form: form, monitor: monitor)
+                try source.fill(copy, without: unused)
+            }
             return try copy.checkPages(against: nil, of: backup.path)
         }
         try folder.finish(temporary, mode: 0o600, owner: occupied?.identity)
@@ -74,10 +81,13 @@ struct RestoreRun {
         try monitor.checkCancellation()
         if let occupied {
             try occupied.replace(by: temporary, in: folder, keepingAs: original)
+        } else if hasOrphans {
+            // What a file left behind that was deleted is not the new one's. It goes under SQLite's
+            // lock on the name: another program may be making its database there just now.
+            let place = try OccupiedPlace(reserving: file, monitor: monitor)
+            defer { place.free() }
+            try place.replace(by: temporary, in: folder, keepingAs: nil)
         } else {
-            // What a file left behind that was deleted is not the new one's.
-            folder.removeJournals(of: file.absolutePath)
-            try folder.synchronize()
             try folder.place(temporary, at: file.absolutePath)
         }
         return RestoreReport(
