@@ -243,14 +243,15 @@ public struct WriteAheadLog: Equatable, Sendable {
             var first = frame.word(16) &- sum.first
             var second = frame.word(20) &- sum.second
             // Of the sum itself, as it stands in the frame.
-            if (first == 0) != (second == 0) { return .other }
+            var isOther = (first == 0) != (second == 0)
             let pairCount = 1 + (frame.count - WriteAheadLog.frameHeaderCount) / 8
             for pair in (0..<pairCount).reversed() {
-                if first == second { return .other }
-                if first == 0 { return pair == 0 ? .databaseSize : .other }
+                // A change of a word's highest bits may have come in at several places.
+                if pair == 0, first == 0 { return .databaseSize }
+                isOther = isOther || first == second || first == 0
                 (first, second) = (2 &* first &- second, second &- first)
             }
-            return nil
+            return isOther ? .other : nil
         }
 
         private func word(_ buffer: UnsafeRawBufferPointer, _ offset: Int) -> UInt32 {
