@@ -246,6 +246,31 @@ let package = Package(
             ],
             path: "Tests/PlainMigratorProbe"
         ),
+        // Power cuts: what a run does to the disk, the states that a cut can leave, their judge.
+        .target(
+            name: "PowerCuts",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/PowerCuts"
+        ),
+        .executableTarget(
+            name: "PowerProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKitSQLCipher",
+                "PowerCuts",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/PowerProbe"
+        ),
+        .testTarget(
+            name: "PowerCutTests",
+            dependencies: ["migrationkit-cli", "PowerCuts", "PowerProbe", "TestSupport"]
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

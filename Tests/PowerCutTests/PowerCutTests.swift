@@ -1,0 +1,2 @@
+import PowerCuts
+import Testing

@@ -1,0 +1,90 @@
+import Foundation
+import KeyStore
+import TestSupport
+
+/// A command, the files that it is given, and what may be found after a power cut.
+package struct Scenario: Sendable {
+    /// A way to open a database.
+    package struct Opening: Sendable {
+        let label: String
+        /// The name of the key's file; `nil`: it is in the clear.
+        let key: String?
+        var cipherVersion: Int?
+
+        static let key = Opening(label: "key", key: "password")
+        static let newKey = Opening(label: "new key", key: "new-password")
+        static let clear = Opening(label: "clear", key: nil)
+    }
+
+    /// A file whose content is looked at.
+    package struct Watched: Sendable {
+        package enum Kind: Sendable {
+            case database
+            /// A database that is opened with the key in the key store.
+            case store
+            case text
+        }
+
+        let name: String
+        var kind = Kind.database
+        var openings: [Opening] = [.key]
+        /// Whether the command makes it: the next run removes what this one left beside it.
+        var isNew = false
+
+        static let store = Watched(name: Place.databaseName)
+    }
+
+    package let name: String
+    /// What is run: the tool, or this package's own probe.
+    var program = "migrationkit-cli"
+    let arguments: @Sendable (Place) -> [String]
+    var watched: [Watched] = [.store]
+    /// Names that don't matter.
+    var others: Set<String> = []
+    /// How many contents there are, from the one before to the one after.
+    package let versionCount: Int
+    /// The folder that is watched; the database's unless said otherwise.
+    var prepare: @Sendable (Place) throws -> Void
+    /// Whether a run after a cut must come to the same end.
+    var repeats = true
+
+    /// Prepares the files, runs the command, and reads what it did.
+    package func record(in place: Place) throws {
+        try prepare(place)
+        if !FileManager.default.fileExists(atPath: place.keyStore) {
+            try Data().write(to: URL(fileURLWithPath: place.keyStore))
+        }
+        try Place.copy(place.disk, to: place.before)
+        try Data(place.read("keys")).write(to: URL(fileURLWithPath: place.path + "/keys-before"))
+        try Recording.trace(
+            [builtExecutable(program)] + arguments(place),
+            to: place.trace,
+            environment: Self.environment
+        )
+        try recording(in: place).check(after: Place.files(in: place.disk))
+    }
+
+    /// What was recorded before.
+    package func recording(in place: Place) throws -> Recording {
+        try Recording(
+            trace: place.read("trace"),
+            before: Place.files(in: place.before),
+            root: place.disk,
+            keys: (place.keyStore, place.read("keys-before"))
+        )
+    }
+
+    static var environment: [String: String] {
+        ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
+    }
+}
+
+extension Place {
+    static func copy(_ source: String, to target: String) throws {
+        if FileManager.default.fileExists(atPath: target) {
+            try FileManager.default.removeItem(atPath: target)
+        }
+        try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: true)
+        try fill(target, files(in: source))
+    }
+}

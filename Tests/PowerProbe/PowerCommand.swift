@@ -1,0 +1,106 @@
+import Foundation
+import PowerCuts
+
+/// The campaigns by their names and numbers.
+struct PowerCommand {
+    private let verb: String
+    private let folder: String
+    private var names: [String] = []
+    private var numbers: [String: Int] = [:]
+
+    init(_ words: [String]) {
+        verb = words[0]
+        folder = words.count > 1 ? words[1] : ""
+        var rest = words.dropFirst(2)
+        while let word = rest.popFirst() {
+            if word.hasPrefix("--") {
+                numbers[String(word.dropFirst(2))] = rest.popFirst().flatMap { Int($0) }
+            } else {
+                names.append(word)
+            }
+        }
+    }
+
+    private var scenarios: [Scenario] {
+        names.isEmpty
+            ? Scenario.all
+            : Scenario.all.filter { scenario in
+                names.contains { scenario.name == $0 || scenario.name.hasPrefix($0 + "-") }
+            }
+    }
+
+    private var seed: UInt64 { UInt64(numbers["seed"] ?? 1) }
+
+    func run() throws {
+        var isBad = false
+        switch verb {
+        case "list": for scenario in Scenario.all { print(scenario.name) }
+        case "state": try writeState()
+        default:
+            for scenario in scenarios {
+                let place = Place(folder + "/" + scenario.name)
+                do {
+                    switch verb {
+                    case "record":
+                        try scenario.record(in: .made(at: place.path))
+                        let operations = try scenario.recording(in: place).operations
+                        print("\(scenario.name): \(operations.count) operations")
+                    case "cut": isBad = try cut(scenario, place) || isBad
+                    default: try ignore(scenario, place)
+                    }
+                } catch {
+                    isBad = true
+                    print("\(scenario.name): \(error)")
+                }
+            }
+        }
+        if isBad { exit(1) }
+    }
+
+    private func cut(_ scenario: Scenario, _ place: Place) throws -> Bool {
+        let start = Date()
+        var campaign = try Campaign(scenario, in: place)
+        campaign.run(randomCount: numbers["random"] ?? 8, seed: seed, most: numbers["most"])
+        try campaign.repeat(numbers["repeat"] ?? 0, seed: seed)
+        let report = campaign.report
+        print(
+            "\(report.scenario) | \(report.operationCount) operations, \(report.syncCount) syncs"
+                + " | \(report.madeCount) cuts | \(report.judgedCount) states"
+                + " | \(report.repeatedCount) repeated | \(report.badCount) bad | seed \(seed)"
+                + " | \(Int(Date().timeIntervalSince(start))) s"
+        )
+        if numbers["versions"] != nil || report.badCount > 0 {
+            for version in report.versions { print("    content: \(version)") }
+        }
+        for finding in report.findings {
+            print("  \(finding.cut)\n    \(finding.reason)")
+            print("    SQLCipher alone: \(finding.withoutLibrary)")
+        }
+        return report.badCount > 0
+    }
+
+    private func ignore(_ scenario: Scenario, _ place: Place) throws {
+        var campaign = try Campaign(scenario, in: place)
+        campaign.run(randomCount: 2, seed: seed)
+        for sync in campaign.ignoreSyncs(randomCount: numbers["random"] ?? 4, seed: seed) {
+            print("\(scenario.name) | \(sync.index) | \(sync.place) | \(sync.judgedCount) states")
+            if let finding = sync.finding {
+                print("    seen: \(finding.cut) \(finding.reason)")
+            } else {
+                print("    NOT SEEN")
+            }
+        }
+    }
+
+    private func writeState() throws {
+        guard names.count == 3, let cut = Cut(names[1]),
+            let scenario = Scenario.all.first(where: { $0.name == names[0] })
+        else { return print("usage: PowerProbe state FOLDER NAME CUT OUTPUT") }
+        let campaign = try Campaign(scenario, in: Place(folder + "/" + scenario.name))
+        try FileManager.default.createDirectory(
+            atPath: names[2],
+            withIntermediateDirectories: true
+        )
+        try Place.fill(names[2], campaign.files(cut))
+    }
+}

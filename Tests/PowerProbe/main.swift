@@ -1,0 +1,51 @@
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitSQLCipher
+import PowerCuts
+
+// Cuts the power of recorded runs, and is itself what is recorded for the commands that need a key
+// store. Scripts/check-power says how it is used.
+//
+// PowerProbe record|cut|ignore FOLDER [--random N] [--seed S] [--most N] [--repeat N] [NAME...]
+// PowerProbe state FOLDER NAME CUT OUTPUT
+// PowerProbe list
+// PowerProbe launch|launch-pool|rotate|rotate-discard PLACE
+
+
+let words = Array(CommandLine.arguments.dropFirst())
+do {
+    switch words.first {
+    case "launch", "launch-pool", "rotate", "rotate-discard": try act(words[0], Place(words[1]))
+    case "record", "cut", "ignore", "state", "list": try PowerCommand(words).run()
+    default:
+        FileHandle.standardError.write(Data("usage: see Scripts/check-power\n".utf8))
+        exit(64)
+    }
+} catch {
+    FileHandle.standardError.write(Data("\(type(of: error)).\(error)\n".utf8))
+    exit(1)
+}
+
+/// What an app does with its store.
+func act(_ name: String, _ place: Place) throws {
+    let keyStore = try RecordedKeyStore(place.read("keys"), path: place.keyStore)
+    let store = EncryptedStore(
+        path: place.database,
+        keyStore: keyStore,
+        service: Place.service,
+        account: Place.account
+    )
+    switch name {
+    case "launch", "launch-pool":
+        let database: any DatabaseWriter =
+            name == "launch" ? try store.open() : try store.openPool()
+        try database.write { db in
+            try db.execute(sql: "CREATE TABLE launch (n); INSERT INTO launch VALUES (1)")
+        }
+        try database.close()
+    default:
+        try store.keyRotation(keepsOldKey: name == "rotate").run()
+    }
+    print("done")
+}
