@@ -21,6 +21,8 @@ package struct Recording: Sendable {
     package var initialKeys: [UInt8] = []
     package var operations: [Operation] = []
 
+    init() {}
+
     /// The calls that reach files. `read` is missing: it would double the trace, and a file whose
     /// place was moved by it is noticed at the end, since the contents differ.
     private static let calls = [
@@ -34,18 +36,21 @@ package struct Recording: Sendable {
 
     /// Runs a program under `strace`.
     ///
-    /// - Parameter trace: Where strace writes.
+    /// - Parameters:
+    ///   - trace: Where strace writes.
+    ///   - stacks: Whether it notes the functions that called, which takes it many seconds.
     static func trace(
         _ words: [String],
         to trace: String,
+        stacks: Bool,
         environment: [String: String]
     ) throws {
         let result = try TestSupport.run(
             "strace",
             [
-                "-f", "-k", "-xx", "-qq", "-s", "16777216", "-o", trace,
+                "-f", "-xx", "-qq", "-s", "16777216", "-o", trace,
                 "-e", "signal=none", "-e", "trace=\(calls.joined(separator: ","))",
-            ] + words,
+            ] + (stacks ? ["-k"] : []) + words,
             environment: environment,
             newSession: true,
             within: 300

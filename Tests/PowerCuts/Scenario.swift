@@ -49,7 +49,9 @@ package struct Scenario: Sendable {
     var repeats = true
 
     /// Prepares the files, runs the command, and reads what it did.
-    package func record(in place: Place) throws {
+    ///
+    /// - Parameter stacks: Whether the record says which functions called.
+    package func record(in place: Place, stacks: Bool = false) throws {
         try prepare(place)
         if !FileManager.default.fileExists(atPath: place.keyStore) {
             try Data().write(to: URL(fileURLWithPath: place.keyStore))
@@ -59,6 +61,7 @@ package struct Scenario: Sendable {
         try Recording.trace(
             [builtExecutable(program)] + arguments(place),
             to: place.trace,
+            stacks: stacks,
             environment: Self.environment
         )
         try recording(in: place).check(after: Place.files(in: place.disk))

@@ -1,6 +1,11 @@
 import Foundation
 import PowerCuts
 
+/// Prints a line at once, whatever standard output is.
+func print(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
 /// The campaigns by their names and numbers.
 struct PowerCommand {
     private let verb: String
@@ -25,7 +30,10 @@ struct PowerCommand {
         names.isEmpty
             ? Scenario.all
             : Scenario.all.filter { scenario in
-                names.contains { scenario.name == $0 || scenario.name.hasPrefix($0 + "-") }
+                names.contains {
+                    scenario.name == $0
+                        || numbers["exact"] == nil && scenario.name.hasPrefix($0 + "-")
+                }
             }
     }
 
@@ -42,9 +50,10 @@ struct PowerCommand {
                 do {
                     switch verb {
                     case "record":
-                        try scenario.record(in: .made(at: place.path))
-                        let operations = try scenario.recording(in: place).operations
-                        print("\(scenario.name): \(operations.count) operations")
+                        try scenario.record(
+                            in: .made(at: place.path),
+                            stacks: numbers["stacks"] != nil
+                        )
                     case "cut": isBad = try cut(scenario, place) || isBad
                     default: try ignore(scenario, place)
                     }
@@ -63,33 +72,36 @@ struct PowerCommand {
         campaign.run(randomCount: numbers["random"] ?? 8, seed: seed, most: numbers["most"])
         try campaign.repeat(numbers["repeat"] ?? 0, seed: seed)
         let report = campaign.report
-        print(
+        var lines = [
             "\(report.scenario) | \(report.operationCount) operations, \(report.syncCount) syncs"
                 + " | \(report.madeCount) cuts | \(report.judgedCount) states"
                 + " | \(report.repeatedCount) repeated | \(report.badCount) bad | seed \(seed)"
                 + " | \(Int(Date().timeIntervalSince(start))) s"
-        )
+        ]
         if numbers["versions"] != nil || report.badCount > 0 {
-            for version in report.versions { print("    content: \(version)") }
+            lines += report.versions.map { "    content: \($0)" }
         }
         for finding in report.findings {
-            print("  \(finding.cut)\n    \(finding.reason)")
-            print("    SQLCipher alone: \(finding.withoutLibrary)")
+            lines += [
+                "  \(finding.cut)", "    \(finding.reason)",
+                "    SQLCipher alone: \(finding.withoutLibrary)",
+            ]
         }
+        print(lines.joined(separator: "\n"))
         return report.badCount > 0
     }
 
     private func ignore(_ scenario: Scenario, _ place: Place) throws {
         var campaign = try Campaign(scenario, in: place)
         campaign.run(randomCount: 2, seed: seed)
+        var lines: [String] = []
         for sync in campaign.ignoreSyncs(randomCount: numbers["random"] ?? 4, seed: seed) {
-            print("\(scenario.name) | \(sync.index) | \(sync.place) | \(sync.judgedCount) states")
-            if let finding = sync.finding {
-                print("    seen: \(finding.cut) \(finding.reason)")
-            } else {
-                print("    NOT SEEN")
-            }
+            let verdict =
+                sync.finding.map { "seen: \($0.cut) \($0.reason)" }
+                ?? "not seen in \(sync.judgedCount) states"
+            lines.append("\(scenario.name) | \(sync.index) | \(sync.place) | \(verdict)")
         }
+        print(lines.joined(separator: "\n"))
     }
 
     private func writeState() throws {

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import PowerCuts
+
+/// What the model of the disk says can be lost.
+@Suite struct CutDiskTests {
+    private static let old: [UInt8] = Array("old".utf8)
+    private static let new: [UInt8] = Array("new!".utf8)
+
+    /// A folder with the file 1, "a", and operations on it.
+    private func recording(_ kinds: Operation.Kind...) -> Recording {
+        var recording = Recording()
+        recording.initialEntries = ["a": 1]
+        recording.initialContents = [1: Self.old]
+        recording.operations = kinds.map { Operation($0) }
+        return recording
+    }
+
+    /// All states after the last operation.
+    private func states(_ recording: Recording, ignoring: Int? = nil) -> Set<[String: [UInt8]]> {
+        var disk = CutDisk(recording, ignoring: ignoring)
+        disk.move(to: recording.operations.count)
+        return Set(disk.losses(randomCount: 50, seed: 1).map { disk.files($0) })
+    }
+
+    @Test func writeIsLostUntilItIsSynchronized() {
+        let write = Operation.Kind.write(file: 1, offset: 0, bytes: Self.new)
+        #expect(states(recording(write)).contains(["a": Self.old]))
+        let synchronized = recording(write, .syncFile(file: 1, begin: 1))
+        #expect(states(synchronized) == [["a": Self.new]])
+        #expect(states(synchronized, ignoring: 1).contains(["a": Self.old]))
+    }
+
+    @Test func sizeAndContentAreLostApart() {
+        let states = states(recording(.write(file: 1, offset: 3, bytes: [1, 2])))
+        #expect(states.contains(["a": Self.old + [0, 0]]))
+        #expect(states.contains(["a": Self.old]))
+    }
+
+    @Test func writeIsTornBetweenSectors() {
+        let bytes = [UInt8](repeating: 7, count: 1024)
+        let states = states(recording(.write(file: 1, offset: 0, bytes: bytes)))
+        #expect(states.contains(["a": Array(bytes[..<512]) + [UInt8](repeating: 0, count: 512)]))
+    }
+
+    @Test func renameMayComeBeforeTheContent() {
+        let renamed = recording(
+            .create(file: 2, name: "b"),
+            .write(file: 2, offset: 0, bytes: Self.new),
+            .rename(file: 2, from: "b", to: "a")
+        )
+        #expect(states(renamed).contains(["a": []]))
+        // Old or new: never neither.
+        #expect(states(renamed).allSatisfy { $0["a"] != nil })
+    }
+
+    @Test func entryIsLostUntilTheFolderIsSynchronized() {
+        let create = Operation.Kind.create(file: 2, name: "b")
+        let write = Operation.Kind.write(file: 2, offset: 0, bytes: Self.new)
+        let file = recording(create, write, .syncFile(file: 2, begin: 2))
+        #expect(states(file) == [["a": Self.old], ["a": Self.old, "b": Self.new]])
+        let both = recording(create, write, .syncFile(file: 2, begin: 2), .syncFolder(begin: 3))
+        #expect(states(both) == [["a": Self.old, "b": Self.new]])
+    }
+
+    @Test func synchronizationCoversWhatEndedBeforeItBegan() {
+        let states = states(
+            recording(
+                .write(file: 1, offset: 0, bytes: Self.new),
+                .syncFile(file: 1, begin: 0)
+            )
+        )
+        #expect(states.contains(["a": Self.old]))
+    }
+
+    @Test func sameSeedMakesTheSameStates() {
+        let recording = recording(
+            .write(file: 1, offset: 0, bytes: [UInt8](repeating: 1, count: 4096)),
+            .write(file: 1, offset: 4096, bytes: [UInt8](repeating: 2, count: 4096))
+        )
+        func made(_ seed: UInt64) -> [[String: [UInt8]]] {
+            var disk = CutDisk(recording)
+            disk.move(to: 2)
+            return disk.losses(randomCount: 20, seed: seed).map { disk.files($0) }
+        }
+        #expect(made(3) == made(3))
+        #expect(made(3) != made(4))
+    }
+}
