@@ -2,8 +2,8 @@ import Foundation
 
 /// A small file that is written as a whole or not at all.
 package enum WholeFile {
-    /// Writes a file under a name of its own beside its place, has it reach the disk, and gives it
-    /// its name.
+    /// Writes a file under a name of its own beside its place, gives it its name, and has both reach
+    /// the disk. What a killed process left of an earlier one is removed.
     ///
     /// - Parameters:
     ///   - path: The file.
@@ -18,17 +18,58 @@ package enum WholeFile {
     ) -> Int32 {
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent().path
-        let digits = TemporaryFiles.randomDigits()
-        let draft = "\(folder)/.\(url.lastPathComponent)-writing-\(digits)"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        let prefix = ".\(url.lastPathComponent)-writing-"
+        removeDrafts(in: folder, prefix: prefix)
+        let (draft, descriptor) = makeDraft("\(folder)/\(prefix)")
         guard descriptor >= 0 else { return errno }
         defer { unlink(draft) }
         let code = fill(descriptor, with: Array(bytes), mode: mode)
-        // A full disk, or a quota, may be told by the closing only.
+        // A full disk, or a quota, may be reported by the closing only.
         let closing = close(descriptor) == 0 || errno == EINTR ? 0 : errno
         guard code == 0, closing == 0 else { return code == 0 ? closing : code }
-        if replaces { return rename(draft, path) == 0 ? 0 : errno }
-        return FreeName.give(path, to: draft)
+        let placed =
+            replaces
+            ? (rename(draft, path) == 0 ? 0 : errno) : FreeName.give(path, to: draft)
+        return placed == 0 ? synchronize(folder) : placed
+    }
+
+    /// Makes an empty file. It is locked as long as its descriptor is open.
+    private static func makeDraft(_ prefix: String) -> (path: String, descriptor: Int32) {
+        while true {
+            let draft = prefix + TemporaryFiles.randomDigits()
+            let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { return (draft, descriptor) }
+            let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+            var status = stat()
+            // Before it was locked, another process may have removed it.
+            if isLocked, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
+                return (draft, descriptor)
+            }
+            close(descriptor)
+        }
+    }
+
+    /// Removes the drafts of processes that were killed, as far as that is possible.
+    private static func removeDrafts(in folder: String, prefix: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where name.hasPrefix(prefix) {
+            guard name.dropFirst(prefix.count).allSatisfy(\.isHexDigit) else { continue }
+            let draft = "\(folder)/\(name)"
+            let descriptor = open(draft, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard descriptor >= 0 else { continue }
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(draft) }
+            close(descriptor)
+        }
+    }
+
+    /// Has the disk keep the new entry: until then a power cut brings back what was there.
+    private static func synchronize(_ folder: String) -> Int32 {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // A folder may be written and not read.
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        // Some file systems can't synchronize a folder, and say so by EINVAL.
+        return fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno
     }
 
     private static func fill(_ descriptor: Int32, with bytes: [UInt8], mode: mode_t?) -> Int32 {

@@ -262,7 +262,8 @@ package struct Campaign {
                 reason = "the next run fails: \(result.stderr)"
             } else {
                 let names = try FileManager.default.contentsOfDirectory(atPath: place.disk)
-                let left = names.filter { $0.contains("-converting-") || $0.contains("-loading-") }
+                let drafts = ["-converting-", "-loading-", "-writing"]
+                let left = names.filter { name in drafts.contains { name.contains($0) } }
                 reason = left.isEmpty ? nil : "the next run leaves \(left)"
             }
             if let reason {

@@ -108,7 +108,9 @@ package struct Judge {
     /// Launches the app as it is launched next, and looks which of the keys the file has then.
     private func store(_ watched: Scenario.Watched, _ keyStore: [UInt8]) throws -> String {
         let path = folder + "/" + watched.name
-        let keyStore = try RecordedKeyStore(keyStore)
+        // A pending key's item names the file's path.
+        let items = String(decoding: keyStore, as: UTF8.self).replacing(place.disk, with: folder)
+        let keyStore = try RecordedKeyStore(Array(items.utf8))
         let queue: DatabaseQueue
         do {
             queue = try EncryptedStore(
@@ -225,7 +227,11 @@ package struct Judge {
         // A run that makes a new file removes what an earlier one left, before it begins.
         let removed = unnamed.filter { name in
             scenario.watched.contains { watched in
-                watched.isNew && name.hasPrefix(".\(watched.name)-converting-")
+                watched.isNew
+                    && [
+                        ".\(watched.name)-converting-", "\(watched.name)-loading-",
+                        "\(watched.name)-writing-", ".\(watched.name)-writing",
+                    ].contains { name.hasPrefix($0) }
             }
         }
         guard unnamed.count == removed.count else {

@@ -56,3 +56,22 @@ package struct Operation: Sendable {
         }
     }
 }
+
+extension Operation: CustomStringConvertible {
+    package var description: String {
+        switch kind {
+        case .create(let file, let name): "create file \(file) as \(name)"
+        case .write(let file, let offset, let bytes):
+            "write \(bytes.count) bytes at \(offset) of file \(file)"
+        case .setSize(let file, let size): "set size of file \(file) to \(size)"
+        case .link(let file, let name): "link file \(file) as \(name)"
+        case .rename(let file, let from, let to): "rename file \(file) from \(from) to \(to)"
+        case .unlink(let name): "unlink \(name)"
+        case .syncFile(let file, let begin): "sync file \(file), begun at \(begin)"
+        case .syncFolder(let begin): "sync folder, begun at \(begin)"
+        case .keyStore: "key store changes"
+        case .said: "says that it is done"
+        case .exited(let status): "exits with \(status)"
+        }
+    }
+}

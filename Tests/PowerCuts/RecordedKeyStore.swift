@@ -46,7 +46,10 @@ package final class RecordedKeyStore: KeyStore {
                 key: key.hexadecimal().withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             )
         }
-        return Array(try JSONEncoder().encode(items))
+        let encoder = JSONEncoder()
+        // Paths in it are looked for as they are.
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return Array(try encoder.encode(items))
     }
 
     private func save() throws {

@@ -44,6 +44,13 @@ struct PowerCommand {
         switch verb {
         case "list": for scenario in Scenario.all { print(scenario.name) }
         case "state": try writeState()
+        case "operations":
+            for scenario in scenarios {
+                let recording = try scenario.recording(in: Place(folder + "/" + scenario.name))
+                for (index, operation) in recording.operations.enumerated() {
+                    print("\(index) \(operation)")
+                }
+            }
         default:
             for scenario in scenarios {
                 let place = Place(folder + "/" + scenario.name)

@@ -9,6 +9,7 @@ import PowerCuts
 //
 // PowerProbe record|cut|ignore FOLDER [--random N] [--seed S] [--most N] [--repeat N] [NAME...]
 // PowerProbe state FOLDER NAME CUT OUTPUT
+// PowerProbe operations FOLDER NAME
 // PowerProbe list
 // PowerProbe launch|launch-pool|rotate|rotate-discard PLACE
 
@@ -17,7 +18,7 @@ let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
     case "launch", "launch-pool", "rotate", "rotate-discard": try act(words[0], Place(words[1]))
-    case "record", "cut", "ignore", "state", "list": try PowerCommand(words).run()
+    case "record", "cut", "ignore", "state", "operations", "list": try PowerCommand(words).run()
     default:
         FileHandle.standardError.write(Data("usage: see Scripts/check-power\n".utf8))
         exit(64)
