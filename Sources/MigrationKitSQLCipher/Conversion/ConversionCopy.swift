@@ -162,6 +162,8 @@ struct ConversionCopy {
         // memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
         let mode = source.journalMode == "wal" ? "WAL" : "DELETE"
         try copy.inDatabase { db in
+            // The file is synchronized as a whole before it gets its name.
+            try db.execute(sql: "PRAGMA main.synchronous = OFF")
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
             try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
         }

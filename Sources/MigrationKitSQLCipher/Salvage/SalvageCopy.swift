@@ -113,7 +113,11 @@ struct SalvageCopy {
         }
         monitor.finish()
         let mode = isWAL ? "WAL" : "DELETE"
-        try queue.inDatabase { try $0.execute(sql: "PRAGMA main.journal_mode = \(mode)") }
+        try queue.inDatabase { db in
+            // The file is synchronized as a whole before it gets its name.
+            try db.execute(sql: "PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
+        }
         try queue.close()
         return unsound
     }
