@@ -305,7 +305,9 @@ package struct Campaign {
         let sqlite = operation.stack.dropFirst().prefix { !$0.hasPrefix("$s") }.map {
             String($0.prefix { $0 != "." })
         }
-        let ours = operation.stack.first { $0.contains("MigrationKit") || $0.contains("PowerProbe") }
+        let ours = operation.stack.first {
+            $0.contains("MigrationKit") || $0.contains("PowerProbe")
+        }
         let what =
             switch operation.kind {
             case .syncFile(let file, _): "file \(file)"

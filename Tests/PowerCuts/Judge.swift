@@ -22,7 +22,9 @@ package struct Judge {
     /// Opening as the library does, or by SQLCipher alone: for what the library refuses.
     private let byLibrary: Bool
 
-    package init(_ scenario: Scenario, _ place: Place, folder: String, byLibrary: Bool = true) throws {
+    package init(_ scenario: Scenario, _ place: Place, folder: String, byLibrary: Bool = true)
+        throws
+    {
         self.scenario = scenario
         self.place = place
         self.folder = folder

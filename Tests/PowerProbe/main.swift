@@ -13,7 +13,6 @@ import PowerCuts
 // PowerProbe list
 // PowerProbe launch|launch-pool|rotate|rotate-discard PLACE
 
-
 let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
