@@ -76,7 +76,8 @@ struct CommandContext: Sendable {
         if let lockTimeout {
             resolved.busyTimeout = lockTimeout
         }
-        resolved.opensForReading = forReading
+        // A host's own opening gets the options as they were given.
+        if case .folder = host.migrations { resolved.opensForReading = forReading }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath

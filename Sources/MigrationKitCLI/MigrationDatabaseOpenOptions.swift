@@ -53,8 +53,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     public var busyTimeout: TimeInterval
 
     /// Whether a database that can't be written, for its mode or its medium, may be opened for
-    /// reading only. The commands that change nothing ask for it; a host that opens its database
-    /// itself may leave it out.
+    /// reading only. The standalone tool sets it for commands that change nothing; a host that
+    /// opens its database itself may do so, too.
     public var opensForReading: Bool
 
     /// Creates options.

@@ -10,7 +10,7 @@ import Testing
     private static let commands = [
         ["generate"] + item, ["set", "--password", "p"] + item, ["show"] + item,
         ["show", "--reveal", "--force"] + item, ["delete", "--yes"] + item, ["list"],
-        ["check", "--db-path", "/dev/null"] + item,
+        ["check", "--db-path", "store.db"] + item,
     ]
 
     private func expectFailure(
@@ -23,7 +23,9 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let tool = try Tool(environment: environment)
-        for command in commands {
+        // It may be encrypted, as far as can be seen without a key.
+        try tool.folder.write("store.db", (0..<4096).map { _ in UInt8.random(in: 1...255) })
+        for command in commands.map({ $0.map { $0 == "store.db" ? tool.database : $0 } }) {
             let result = try tool.run(["key"] + command + options + ["--json"])
             #expect(result.status == exit, "\(command) \(result)", sourceLocation: sourceLocation)
             #expect(result.stdout.isEmpty, sourceLocation: sourceLocation)

@@ -49,13 +49,13 @@ import Testing
 
         let status = try tool.onStore("status")
         #expect(status.status == 0)
-        let time = /\d{4}-\d\d-\d\d \d\d:\d\d/
+        let time = /\d{4}-\d\d-\d\d \d\d:\d\d [+-]\d{4}/
         #expect(
             status.stdout.replacing(time, with: "when").replacing(/\d+ ms/, with: "1 ms") == """
-                STATE  APPLIED           TOOK  MIGRATION
+                STATE  APPLIED                 TOOK  MIGRATION
                 up     when  1 ms  0001_items
                 up     when  1 ms  0002_row
-                down                           0003_tags
+                down                                 0003_tags
 
                 1 pending: 'migrate' applies it.
 

@@ -107,6 +107,8 @@ import Testing
 
     @Test func timeLimitIsTheOneThatWins() throws {
         try writeSettings("keychain-timeout = 0.4")
+        let page = (0..<4096).map { _ in UInt8.random(in: 1...255) }
+        try here.tool.folder.write("notes.db", page)
         secrets.suspend()
         defer { secrets.resume() }
         for command in [["status"], ["key", "list"]] {

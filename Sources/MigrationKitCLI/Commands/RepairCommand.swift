@@ -159,7 +159,9 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         _ overview: MigrationOverview,
         in context: CommandContext
     ) {
-        for (old, new) in renamings { context.output("Recorded \(old.printable) as \(new.printable)") }
+        for (old, new) in renamings {
+            context.output("Recorded \(old.printable) as \(new.printable)")
+        }
         for identifier in forget { context.output("Took \(identifier.printable) off the record") }
         for identifier in named where !overview.applied.contains(identifier) {
             context.output("Nothing to accept: \(identifier.printable) is not applied.")

@@ -148,12 +148,11 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
         let loaded = try loadedMigrations(in: context)
         context.warn(about: database.secret)
-        var options = try database.resolved(
+        let options = try database.resolved(
             in: context,
             isPlaintext: encryption.noEncryption,
             isForOpenWriter: true
         )
-        options.opensForReading = true
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
         if case .folder = context.host.migrations {
@@ -183,7 +182,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             form: options.isPlaintext ? .plaintext() : nil,
             runner: loaded?.runner,
             requiredIndexes: requiredIndexes,
-            open: { [options] in
+            open: {
                 defer { context.release(options.keySource) }
                 return try openWriter(options)
             }

@@ -25,7 +25,9 @@ import Testing
 
     /// Runs the command that a message ends with, as a shell does.
     private func runLastLine(of text: String) throws -> ProcessResult {
-        let line = try #require(text.split(separator: "\n").last { $0.hasPrefix("    migrationkit") })
+        let line = try #require(
+            text.split(separator: "\n").last { $0.hasPrefix("    migrationkit") }
+        )
         let command = line.trimmingPrefix("    migrationkit-cli")
         return try TestSupport.run(
             "/bin/sh",
