@@ -10,6 +10,7 @@ extension GRDBMigrationVerifier {
     ///
     /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read.
     static func readSchemaAnew(in db: Database) throws {
+        try db.writeOutVirtualTables()
         db.forgetSchema()
         do {
             _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
@@ -31,6 +32,17 @@ extension GRDBMigrationSchemaError {
 }
 
 extension Database {
+    /// Has virtual tables write what they keep in memory until the commit, as FTS does with words:
+    /// after a reset of the schema, further objects of SQLite's read and write the same tables.
+    /// They do so when a savepoint begins. <https://www.sqlite.org/vtab.html#xsavepoint>
+    fileprivate func writeOutVirtualTables() throws {
+        guard isInsideTransaction else { return }
+        let sql = "SAVEPOINT migrationkit; RELEASE migrationkit"
+        guard sqlite3_exec(sqliteConnection, sql, nil, nil, nil) == SQLITE_OK else {
+            throw DatabaseError(resultCode: lastErrorCode, message: lastErrorMessage)
+        }
+    }
+
     /// Has SQLite and GRDB read the schema again when they need it.
     ///
     /// SQLite does so by itself where a change of the schema is rolled back, but not where rows of
@@ -56,8 +68,19 @@ extension DatabaseWriter {
         guard let path else { return }
         var configuration = configuration.forReadingAlongside
         configuration.busyMode = self.configuration.busyMode
+        let other: DatabaseQueue
         do {
-            try DatabaseQueue(path: path, configuration: configuration).readAndClose { db in
+            other = try DatabaseQueue(path: path, configuration: configuration)
+        } catch let error as DatabaseError where error.resultCode != .SQLITE_ERROR {
+            // A host's preparation of connections may read the schema.
+            if let error = GRDBMigrationSchemaError(error) { throw error }
+            return
+        } catch {
+            // What else a host's preparation throws says nothing about the schema.
+            return
+        }
+        do {
+            try other.readAndClose { db in
                 _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
             }
         } catch let error as DatabaseError {

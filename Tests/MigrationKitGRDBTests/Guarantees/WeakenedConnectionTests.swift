@@ -22,6 +22,45 @@ import Testing
         }
     }
 
+    /// Words that FTS keeps in memory until the commit are no damage to the schema that is read anew.
+    @Test(arguments: ["fts5", "fts4"], [MigrationTransaction.perStep, .allOrNothing])
+    func aLastStepMayFillAFullTextIndex(
+        _ module: String,
+        _ transaction: MigrationTransaction
+    ) throws {
+        let steps: [MigrationStep<Database>] = [
+            MigrationStep(identifier: "0004_text") { db in
+                try db.execute(
+                    sql: """
+                        CREATE VIRTUAL TABLE found USING \(module) (name);
+                        INSERT INTO found (name) SELECT name FROM item;
+                        PRAGMA writable_schema = ON;
+                        UPDATE sqlite_schema SET sql = sql WHERE name = 'item';
+                        """
+                )
+            },
+            MigrationStep(
+                identifier: "0005_words",
+                apply: { try $0.execute(sql: "INSERT INTO found (name) VALUES ('one more word')") },
+                rollback: { try $0.execute(sql: "DELETE FROM found WHERE name = 'one more word'") }
+            ),
+        ]
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + steps)
+        var options = MigrationOptions()
+        options.transaction = transaction
+        try runner.migrate(in: writer, options: options)
+        try writer.write { db in
+            try db.execute(sql: "INSERT INTO found (found) VALUES ('integrity-check')")
+            let count = try Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM found WHERE found MATCH 'word'"
+            )
+            #expect(count == 1)
+        }
+        try runner.rollbackLastMigration(in: writer)
+        try runner.runPostMigrationChecks(in: writer)
+    }
+
     private func weakening(_ pragma: String, usesTransaction: Bool) -> MigrationStep<Database> {
         MigrationStep(
             identifier: "0004_weak",
