@@ -101,7 +101,7 @@ final class RunProgress: Sendable {
             var parts = [state.running, duration(state.elapsed)]
             if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row" : "rows")") }
             if let statement { parts.append("statement \(statement)") }
-            if let part { parts.append("\(Int(part * 100)) % of its SQL done") }
+            if let part { parts.append("\(Int(part * 100)) % done") }
             context.showProgress(parts.joined(separator: ", "))
         case .stepFinished:
             state.withLock { $0.committed += 1 }

@@ -85,10 +85,12 @@ public final class TerminalProcess: @unchecked Sendable {
 
     /// Waits until a text appears after what was waited for before.
     ///
-    /// - Returns: Whether it did before the program ended, or a minute passed.
+    /// - Returns: Whether it did before the program ended, fell silent for a minute, or went on for two
+    ///   without it.
     public func wait(for text: String) -> Bool {
         let wanted = Array(text.utf8)
-        while true {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < deadline {
             for start in searched..<max(searched, shown.count - wanted.count + 1)
             where shown[start..<(start + wanted.count)].elementsEqual(wanted) {
                 searched = start + wanted.count
@@ -96,6 +98,7 @@ public final class TerminalProcess: @unchecked Sendable {
             }
             guard readMore() else { return false }
         }
+        return false
     }
 
     /// Types bytes.
