@@ -23,9 +23,10 @@ extension OpenStore {
     func otherTools() throws -> [MigrationTool] {
         guard folder != nil else { return [] }
         let tools = try writer.read(MigrationTool.found)
-        guard !tools.isEmpty, try runner.appliedMigrationIdentifiers(in: writer).isEmpty else {
-            return []
-        }
+        // Where everything was rolled back since, the history says that it was adopted.
+        guard !tools.isEmpty, try runner.appliedMigrationIdentifiers(in: writer).isEmpty,
+            try GRDBMigrationRunner.history(in: writer).isEmpty
+        else { return [] }
         return tools
     }
 

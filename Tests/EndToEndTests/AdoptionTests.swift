@@ -220,6 +220,10 @@ import Testing
         )
         #expect(second.stdout.hasPrefix("Nothing to apply."))
         #expect(try onPlain("rollback", "--all").status == 0)
+        // Its own table is as it was, and yet nothing is adopted a second time.
+        #expect(try onPlain("migrate").status == 0)
+        #expect(try rows("SELECT count(*) FROM item") == "1\n")
+        #expect(try onPlain("rollback", "--all").status == 0)
     }
 
     @Test(arguments: Self.tables)
