@@ -10,7 +10,8 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
             usage: "\(Migrations.programName) redo [--steps <number>] [<options>]",
             discussion: """
                 For development: what a migration has written is lost with it. Whether each of \
-                them can be undone is found out before the first one is.
+                them can be undone is found out before the first one is. With --all-or-nothing, \
+                undoing is one transaction, and applying again is another.
                 """
         )
     }

@@ -28,7 +28,9 @@ extension KeyedFileCommand {
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        if !isPlaintext, options.keySource != nil {
+        // Nobody is asked for the key of a file that wants none. Elsewhere the run finds that out,
+        // once it has removed what a killed one left.
+        if !isPlaintext, case .prompt = options.keySource {
             try EncryptedDatabase.check(file?.path ?? path, is: file?.is ?? .encrypted)
         }
         context.keySource.note(options.keySource)

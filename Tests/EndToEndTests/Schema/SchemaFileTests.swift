@@ -150,7 +150,11 @@ import Testing
         let text = try dump().stdout
         let piped = try tool.run(["schema-load", "-"] + options, input: text)
         #expect(piped.status == 0, "\(piped)")
-        #expect(piped.stdout.hasPrefix("Made \(tool.database) from standard input, and verified"))
+        #expect(
+            piped.stdout.hasPrefix(
+                "Created \(tool.database).\nLoaded standard input, and verified the result.\n"
+            )
+        )
         #expect(try tool.onStore("verify").status == 0)
     }
 
