@@ -71,7 +71,7 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// Stores a key, in the named collection or the default one.
     ///
-    /// A passphrase with a ``PassphraseFlaw`` is refused before the service is asked.
+    /// A passphrase with a `PassphraseFlaw` is refused before the service is asked.
     ///
     /// What was stored is read back: some services change a text that they take for one with
     /// placeholders. A replacement is made before the old item is deleted: whatever interrupts it, no key is

@@ -30,7 +30,7 @@ extension Database {
                 if atStatements { remove(transactionObserver: handler) }
                 sqlite3_progress_handler(sqliteConnection, 0, nil, nil)
             }
-            return try body()
+            return try withExtendedLifetime(handler) { try body() }
         }
     }
 }

@@ -168,7 +168,12 @@ struct ForwardRun {
     /// Drops the rows of steps that others stand for.
     private func forgetObsolete(_ plan: MigrationPlan) throws {
         guard !plan.obsolete.isEmpty else { return }
-        try writer.write { try MigrationLedger.remove(plan.obsolete, $0) }
+        try writer.write { db in
+            guard try MigrationLedger.read(db).isSuperset(of: plan.obsolete) else {
+                throw LedgerChanged()
+            }
+            try MigrationLedger.remove(plan.obsolete, db)
+        }
     }
 
     /// Applies a group of steps with GRDB's migrator, each in a transaction of its own.

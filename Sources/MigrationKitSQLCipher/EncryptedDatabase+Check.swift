@@ -3,7 +3,7 @@ import Foundation
 extension EncryptedDatabase {
     /// Whether there is a file with content at a path.
     package static func hasContent(_ path: String) -> Bool {
-        ((try? DatabaseFile(path).size()) ?? 0) > 0
+        ((try? DatabaseFile(path).recoveredSize()) ?? 0) > 0
     }
 
     /// Where a path leads that may be relative to the current folder.

@@ -70,6 +70,7 @@ extension StoredKey {
                 item.account.flatMap { FormerKey(service: keptService, name: $0) }
             }
             .filter { account == nil || $0.account == account }
+            .sorted { $0.name < $1.name }
         for key in former.reversed() {
             guard let entry = try item(service: keptService, account: key.name),
                 let secret = try? read(entry)
