@@ -40,6 +40,8 @@ func act(_ name: String, _ place: Place) throws {
     case "launch", "launch-pool":
         let database: any DatabaseWriter =
             name == "launch" ? try store.open() : try store.openPool()
+        // How durable an app's own commits are is its choice; without this, the last one isn't.
+        try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = EXTRA") }
         try database.write { db in
             try db.execute(sql: "CREATE TABLE launch (n); INSERT INTO launch VALUES (1)")
         }
