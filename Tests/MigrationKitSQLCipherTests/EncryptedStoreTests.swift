@@ -228,10 +228,9 @@ import Testing
         let held = try #require(try lock.hold())
         let task = Task { try await store.asyncOpen() }
         try await Task.sleep(for: .milliseconds(100))
-        let start = ContinuousClock.now
         task.cancel()
+        // The lock is held all the while, and its time limit would be another error.
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(.now - start < .seconds(20))
         held.release()
         #expect(try items == [])
         #expect(try folder.names == [])
