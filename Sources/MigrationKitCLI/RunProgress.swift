@@ -96,12 +96,10 @@ final class RunProgress: Sendable {
             context.showProgress(line)
         case .stepContinues(_, let seconds):
             state.withLock { $0.elapsed = seconds }
-        case .stepAdvanced(_, let rows, let statement, let part):
+        case .stepAdvanced(_, let rows):
             let state = state.withLock { $0 }
             var parts = [state.running, duration(state.elapsed)]
             if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row" : "rows")") }
-            if let statement { parts.append("statement \(statement)") }
-            if let part { parts.append("\(Int(part * 100)) % done") }
             context.showProgress(parts.joined(separator: ", "))
         case .stepFinished:
             state.withLock { $0.committed += 1 }

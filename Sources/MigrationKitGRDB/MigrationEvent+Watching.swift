@@ -50,14 +50,8 @@ extension MigrationEvent {
             )
         case .stepContinues(let identifier, let seconds):
             (.trace, "step continues", ["step": "\(identifier)", "seconds": "\(seconds)"])
-        case .stepAdvanced(let identifier, let rows, let statement, _):
-            (
-                .trace, "step advanced",
-                [
-                    "step": "\(identifier)", "rows": "\(rows)",
-                    "statement": "\(statement.map(String.init) ?? "")",
-                ]
-            )
+        case .stepAdvanced(let identifier, let rows):
+            (.trace, "step advanced", ["step": "\(identifier)", "rows": "\(rows)"])
         case .stepFinished(let step, let direction):
             (
                 .info, "step finished",

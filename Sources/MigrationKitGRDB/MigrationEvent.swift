@@ -23,10 +23,9 @@ public enum MigrationEvent: Equatable, Sendable {
     /// A step goes on; told about ten times a second while a statement runs.
     case stepContinues(identifier: String, seconds: Double)
 
-    /// How far the step is that goes on, as far as that is known; reported behind `stepContinues`.
-    /// Rows count when their statement is done. An SQL file knows which of its statements runs, and
-    /// how much of its text is before that, from 0 to 1.
-    case stepAdvanced(identifier: String, rowsChanged: Int, statement: Int?, part: Double?)
+    /// How many rows the step that goes on has changed; reported behind `stepContinues`. Rows count
+    /// when their statement is done.
+    case stepAdvanced(identifier: String, rowsChanged: Int)
 
     /// A step is done: committed, or for a run that is all or nothing, ready to be.
     case stepFinished(MigrationReport.Step, direction: Direction)

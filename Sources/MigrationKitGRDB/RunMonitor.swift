@@ -16,7 +16,6 @@ final class RunMonitor: @unchecked Sendable {
         let changesBefore: Int
         var changes = 0
         var seconds = 0.0
-        var position: (statement: Int, part: Double)?
         var lastSign: ContinuousClock.Instant
     }
 
@@ -84,14 +83,7 @@ final class RunMonitor: @unchecked Sendable {
             return finished.count + 1
         }
         tell(.stepStarted(identifier: identifier, direction: direction, index: index, count: count))
-        if options.observer == nil {
-            try watching(db, work)
-        } else {
-            let report: @Sendable (Int, Double) -> Void = { [self] statement, part in
-                lock.withLock { running?.position = (statement, part) }
-            }
-            try StepPosition.$report.withValue(report) { try watching(db, work) }
-        }
+        try watching(db, work)
         let changesAfter = db.totalChangesCount
         // The journal has this time as well, and is written before the commit.
         let seconds = (.now - start) / .seconds(1)
@@ -188,9 +180,7 @@ final class RunMonitor: @unchecked Sendable {
                 ),
                 .stepAdvanced(
                     identifier: running.identifier,
-                    rowsChanged: db.totalChangesCount - running.changesBefore,
-                    statement: running.position?.statement,
-                    part: running.position?.part
+                    rowsChanged: db.totalChangesCount - running.changesBefore
                 ),
             ]
         }

@@ -17,28 +17,13 @@ struct SQLScript: Sendable {
     ///
     /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
     func run(in db: Database) throws {
-        let report = StepPosition.report
-        let total = Double(max(1, ranges.reduce(0) { $0 + $1.count }))
-        var (before, count) = (0, 0)
-        for range in ranges {
-            try run(range, in: db) { position in
-                count += 1
-                report?(count, Double(before + position - range.lowerBound) / total)
-            }
-            before += range.count
-        }
+        for range in ranges { try run(range, in: db) }
     }
 
-    /// - Parameter begin: Is told where the statement begins that is about to run.
-    private func run(
-        _ range: Range<Int>,
-        in db: Database,
-        _ begin: (_ position: Int) -> Void
-    ) throws {
+    private func run(_ range: Range<Int>, in db: Database) throws {
         let statements = try db.allStatements(sql: file.text(in: range))
         var position = range.lowerBound
         while let statement = try compile(next: statements, from: position, in: db) {
-            begin(position)
             do {
                 try checkHasNoParameters(statement)
                 try statement.execute()

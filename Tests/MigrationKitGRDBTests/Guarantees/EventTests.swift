@@ -22,7 +22,7 @@ import Testing
         case .stepStarted(let identifier, let direction, let index, let count):
             "start \(identifier) \(direction) \(index)/\(count)"
         case .stepContinues(let identifier, _): "continue \(identifier)"
-        case .stepAdvanced(let identifier, let rows, _, _): "advance \(identifier) \(rows)"
+        case .stepAdvanced(let identifier, let rows): "advance \(identifier) \(rows)"
         case .stepFinished(let step, let direction):
             "finish \(step.identifier) \(direction) \(step.rowsChanged)"
         case .stepFailed(let identifier, let direction): "fail \(identifier) \(direction)"
