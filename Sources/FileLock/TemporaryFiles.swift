@@ -3,7 +3,7 @@ import Foundation
 /// The files that are made in a folder until they have their final names.
 ///
 /// They are named after a file, `.NAME-converting-` and random digits, so that those of a killed run
-/// are found: whoever holds the lock of that file knows that none of them is in use.
+/// are found. While that file's lock is held, no other process uses any of them.
 package struct TemporaryFiles: Sendable {
     /// What SQLite appends to a database's name for the files beside it.
     /// <https://www.sqlite.org/tempfiles.html>

@@ -36,8 +36,8 @@ extension CommandContext {
         }
     }
 
-    /// Tells what a second signal does, while the first one has not ended the run yet. Whoever wants
-    /// JSON gets nothing but that.
+    /// Says what a second signal does, while the first one has not ended the run yet. With JSON,
+    /// nothing is said: standard error holds the document of a failure alone.
     private func tellStillRunning(_ signal: Int32, _ stateAtOnce: String) {
         guard writesNotes else { return }
         showProgress(nil)

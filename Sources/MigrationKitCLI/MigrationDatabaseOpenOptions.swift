@@ -64,7 +64,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - password: The passphrase, or the digits of a raw key.
     ///   - keychainService: The service under which the key store has the key.
     ///   - keychainAccount: The account under which the key store has the key.
-    ///   - otherKeySource: A source of the key that is none of these.
+    ///   - otherKeySource: Any other source of the key.
     ///   - isRawKey: Whether the secret is the digits of a raw key.
     ///   - isPlaintext: Whether the database is a plaintext one.
     ///   - createsFile: Whether a file that doesn't exist is created.
