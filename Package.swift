@@ -173,18 +173,21 @@ let package = Package(
             ],
             path: "Tests/FirstLaunchProbe"
         ),
-        // The README's example, which must compile as it stands, also where every import is checked.
+        // The Swift code of the documentation, which must compile as it stands, with every import.
         .target(
-            name: "ReadmeExample",
+            name: "DocumentationExamples",
             dependencies: [
                 "KeyStore",
                 "MigrationKit",
+                "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitSQL",
                 "MigrationKitSQLCipher",
+                "MigrationKitTestSupport",
                 "SecretService",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            path: "Tests/ReadmeExample",
+            path: "Tests/DocumentationExamples",
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         ),
         .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
@@ -193,13 +196,13 @@ let package = Package(
             dependencies: [
                 "CKeyDerivation",
                 "CSQLCipher",
+                "DocumentationExamples",
                 "FileLock",
                 "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
-                "ReadmeExample",
                 "SecretService",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -4,8 +4,8 @@ import MigrationKitGRDB
 import MigrationKitSQLCipher
 import SecretService
 
-// The README's example, to be compiled as it stands there: in a function that blocks, in an
-// asynchronous one, and with the asynchronous forms. `ReadmeExampleTests` compares the texts.
+// The example of Documentation/Embedding.md, compiled as it stands there: in a blocking function, in
+// an asynchronous one, and with the asynchronous forms. `DocumentationExampleTests` compares the texts.
 
 func launch(path: String) throws -> DatabaseQueue {
     let runner = try GRDBMigrationRunner(

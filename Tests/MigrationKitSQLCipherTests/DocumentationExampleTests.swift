@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The Swift code of the documentation is what the target `DocumentationExamples` compiles, with
+/// `MemberImportVisibility`.
+@Suite struct DocumentationExampleTests {
+    private func text(_ path: String) throws -> String {
+        try String(contentsOfFile: PackageFolder.path(path), encoding: .utf8)
+    }
+
+    /// The Swift blocks of a page, or of its chapter.
+    private func blocks(of path: String, chapter: String? = nil) throws -> [String] {
+        var page = try text(path)
+        if let chapter {
+            page = try #require(page.components(separatedBy: "\(chapter)\n").dropFirst().last)
+        }
+        return page.components(separatedBy: "```swift\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }
+    }
+
+    private func indented(_ text: some StringProtocol) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")
+    }
+
+    @Test func exampleOfALaunchIsTheOneThatIsCompiled() throws {
+        let blocks = try blocks(
+            of: "Documentation/Embedding.md",
+            chapter: "## Opening a store at launch"
+        )
+        let example = try #require(blocks.first)
+        let parts = try #require(example.range(of: "\n\n"))
+        let imports = example[..<parts.lowerBound]
+        let body = example[parts.upperBound...]
+        let lastLines = body.split(separator: "\n").suffix(2).joined(separator: "\n") + "\n"
+        let asyncBody = body.replacingOccurrences(of: lastLines, with: blocks[1])
+        #expect(asyncBody != body)
+
+        let compiled = try text("Tests/DocumentationExamples/Embedding.swift")
+        #expect(compiled.hasPrefix(imports + "\n\n"))
+        #expect(
+            compiled.components(separatedBy: indented(body) + "    return database\n").count == 3
+        )
+        #expect(
+            compiled.components(separatedBy: indented(asyncBody) + "    return database\n").count
+                == 2
+        )
+    }
+
+    @Test(arguments: [
+        ("Sources/MigrationKit", "GettingStarted"),
+        ("Sources/MigrationKitCLI", "GettingStarted"),
+        ("Sources/MigrationKitGRDB", "GettingStarted"),
+        ("Sources/MigrationKitSQL", "GettingStarted"),
+        ("Sources/MigrationKitSQLCipher", "GettingStarted"),
+        ("Sources/MigrationKitSQLCipher", "BackingUp"),
+        ("Sources/MigrationKitSQLCipher", "RotatingAKey"),
+        ("Sources/MigrationKitTestSupport", "GettingStarted"),
+        ("Keys/KeyStore", "GettingStarted"),
+        ("Keys/SecretService", "GettingStarted"),
+    ])
+    func codeOfAnArticleIsCompiled(folder: String, article: String) throws {
+        let library = URL(filePath: folder).lastPathComponent
+        let blocks = try blocks(of: "\(folder)/\(library).docc/\(article).md")
+        #expect(!blocks.isEmpty)
+        let compiled = try text("Tests/DocumentationExamples/\(library)+\(article).swift")
+        let compiledImports = Set(
+            compiled.split(separator: "\n").filter { $0.hasPrefix("import ") }
+        )
+        var imports = Set<Substring>()
+        for block in blocks {
+            let lines = block.split(separator: "\n", omittingEmptySubsequences: false)
+            let ofBlock = lines.prefix { $0.hasPrefix("import ") }
+            imports.formUnion(ofBlock)
+            let body = lines.dropFirst(ofBlock.count).joined(separator: "\n")
+                .trimmingCharacters(in: .newlines)
+            #expect(compiled.contains("\n\(body)\n"))
+        }
+        #expect(imports == compiledImports)
+    }
+}
