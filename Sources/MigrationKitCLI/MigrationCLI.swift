@@ -18,6 +18,9 @@ public enum MigrationCLI {
     /// The version of MigrationKit.
     public static let version = "0.1.0"
 
+    /// The day of that version's release, as the manual page has it.
+    static let releaseDate = "November 21, 2026"
+
     /// Runs one command, and throws what goes wrong.
     ///
     /// - Parameters:

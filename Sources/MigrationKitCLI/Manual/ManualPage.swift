@@ -1,8 +1,5 @@
 /// The manual page, made from the commands' own definitions.
 struct ManualPage {
-    /// The day of the release that ``MigrationCLI/version`` names.
-    static let date = "November 21, 2026"
-
     private let program: CommandInfo
     private let sections: ManualSections
 
@@ -21,7 +18,7 @@ struct ManualPage {
         let abstract = program.abstract ?? ""
         let lines =
             [
-                ".Dd \(Self.date)",
+                ".Dd \(MigrationCLI.releaseDate)",
                 ".Dt \(name.uppercased()) 1",
                 ".Os",
                 ".Sh NAME",
