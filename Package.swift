@@ -15,13 +15,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [
-        .target(name: "MigrationKit"),
-        // A lock between processes, and the making of new files, for the rooms that need them.
-        .target(name: "FileLock"),
+        // What every storey needs: codes of errors, a lock between processes, the making of new files.
+        .target(name: "Common"),
+        .target(name: "MigrationKit", dependencies: ["Common"]),
         .target(
             name: "MigrationKitGRDB",
             dependencies: [
-                "FileLock",
+                "Common",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -48,6 +48,7 @@ let package = Package(
     package.products += [
         .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
         .library(name: "MigrationKitSQLCipher", targets: ["MigrationKitSQLCipher"]),
+        .library(name: "MigrationKitRescue", targets: ["MigrationKitRescue"]),
         .library(name: "MigrationKitCLI", targets: ["MigrationKitCLI"]),
         .library(name: "KeyStore", targets: ["KeyStore"]),
         .library(name: "SecretService", targets: ["SecretService"]),
@@ -63,7 +64,7 @@ let package = Package(
             name: "MigrationKitSQL",
             dependencies: [
                 "CLibCrypto",
-                "FileLock",
+                "Common",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -76,25 +77,46 @@ let package = Package(
         // Refuses the functions that SQLCipher's archive lacks, which the system's SQLite would answer.
         .target(name: "CMissingFromSQLCipher"),
         .target(name: "CKeyDerivation", linkerSettings: [.linkedLibrary("crypto")]),
+        // Reads, authenticates and writes the pages of a SQLCipher file.
+        .target(
+            name: "CipherPages",
+            dependencies: ["Common", "CKeyDerivation", "CSQLCipher", "KeyStore"]
+        ),
         .target(
             name: "MigrationKitSQLCipher",
             dependencies: [
-                "CKeyDerivation",
+                "CipherPages",
                 "CMissingFromSQLCipher",
                 "CSQLCipher",
-                "FileLock",
+                "Common",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
+        // Files that may be damaged: a look inside, a full verification, and getting rows out.
+        .target(
+            name: "MigrationKitRescue",
+            dependencies: [
+                "CipherPages",
+                "CSQLCipher",
+                "Common",
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
         .target(
             name: "MigrationKitCLI",
             dependencies: [
-                "FileLock",
+                "CipherPages",
+                "Common",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitRescue",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "CKeyStore",
@@ -116,7 +138,7 @@ let package = Package(
         ),
 
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
-        .target(name: "KeyStore", dependencies: ["CKeyStore"], path: "Keys/KeyStore"),
+        .target(name: "KeyStore", dependencies: ["Common", "CKeyStore"], path: "Keys/KeyStore"),
         .target(name: "CLibSecret", path: "Keys/CLibSecret"),
         .target(
             name: "SecretService",
@@ -190,18 +212,20 @@ let package = Package(
             path: "Tests/DocumentationExamples",
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         ),
-        .testTarget(name: "FileLockTests", dependencies: ["FileLock", "TestSupport"]),
+        .testTarget(name: "CommonTests", dependencies: ["Common", "TestSupport"]),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
+                "CipherPages",
                 "CKeyDerivation",
                 "CSQLCipher",
+                "Common",
                 "DocumentationExamples",
-                "FileLock",
                 "FirstLaunchProbe",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitRescue",
                 "MigrationKitSQLCipher",
                 "SecretService",
                 "TestSupport",
@@ -254,6 +278,7 @@ let package = Package(
             name: "PowerCuts",
             dependencies: [
                 "KeyStore",
+                "MigrationKitRescue",
                 "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

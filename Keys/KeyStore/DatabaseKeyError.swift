@@ -1,3 +1,4 @@
+import Common
 import FoundationEssentials
 
 /// Why bytes can't be the key of a database.
@@ -47,6 +48,16 @@ extension DatabaseKeyError: LocalizedError {
             "Give 32 bytes of key, or 48: the key followed by the 16 bytes of salt."
         case .noRandomBytes:
             nil
+        }
+    }
+}
+
+extension DatabaseKeyError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .empty: ErrorCode("emptyKey", .noPermission)
+        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount: ErrorCode("unusableKey", .noPermission)
+        case .noRandomBytes: ErrorCode("noRandomBytes", .inputOutput)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Common
 import FoundationEssentials
 
 /// Why a source gave no usable key.
@@ -136,5 +137,27 @@ extension KeySourceError: LocalizedError {
         }
         if plain, !path.isEmpty, !path.hasPrefix("-") { return path }
         return "'" + path.replacing("'", with: "'\\''") + "'"
+    }
+}
+
+extension KeySourceError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)
+        case .notAFile: ErrorCode("notAKeyFile", .noInput)
+        case .symbolicLink: ErrorCode("keyFileIsLink", .noPermission)
+        case .wrongOwner: ErrorCode("keyFileOfAnother", .noPermission)
+        case .openToOthers: ErrorCode("keyFileOpenToOthers", .noPermission)
+        case .permissionDenied: ErrorCode("keyPermissionDenied", .noPermission)
+        case .unreadable: ErrorCode("keyUnreadable", .inputOutput)
+        case .empty: ErrorCode("emptyKey", .noPermission)
+        case .tooLarge: ErrorCode("keyTooLarge", .noPermission)
+        case .badDescriptor, .terminal, .unusableCommand: ErrorCode("unusableKeySource", .usage)
+        case .commandNotStarted, .commandFailed, .commandKilled: ErrorCode("passwordCommandFailed", .noPermission)
+        case .noTerminal: ErrorCode("noTerminal", .usage)
+        case .promptCancelled: ErrorCode("promptCancelled", .noPermission)
+        case .promptBusy: ErrorCode("promptBusy", .busy)
+        case .unusableKey(_, let reason): reason.code
+        }
     }
 }

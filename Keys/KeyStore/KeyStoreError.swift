@@ -1,3 +1,4 @@
+import Common
 import FoundationEssentials
 
 /// Why a key store gave no key.
@@ -135,5 +136,23 @@ extension KeyStoreError: LocalizedError {
             $0.isASCII && ($0.isLetter || $0.isNumber || "._-@".contains($0))
         }
         return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+    }
+}
+
+extension KeyStoreError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noBus: ErrorCode("noBus", .unavailable)
+        case .noLibrary, .noService: ErrorCode("noSecretService", .unavailable)
+        case .noCollection: ErrorCode("noCollection", .unavailable)
+        case .locked: ErrorCode("collectionLocked", .noPermission)
+        case .promptDismissed: ErrorCode("promptDismissed", .noPermission)
+        case .itemNotFound: ErrorCode("keyNotFound", .unavailable)
+        case .ambiguous: ErrorCode("keyAmbiguous", .unavailable)
+        case .timedOut: ErrorCode("secretServiceTimedOut", .unavailable)
+        case .itemExists: ErrorCode("keyExists", .cannotCreate)
+        case .unstorablePassphrase: ErrorCode("unstorablePassphrase", .noPermission)
+        case .failure: ErrorCode("secretServiceFailed", .unavailable)
+        }
     }
 }

@@ -13,6 +13,11 @@
 // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlite3_key>
 extern int sqlite3_key(sqlite3 *db, const void *pKey, int nKey);
 
+// Since SQLite 3.44, and so in SQLCipher's library from 4.6 on, but not in every system's header.
+// <https://www.sqlite.org/c3ref/get_clientdata.html>
+extern void *sqlite3_get_clientdata(sqlite3 *, const char *);
+extern int sqlite3_set_clientdata(sqlite3 *, const char *, void *, void (*)(void *));
+
 // `sqlite3_db_config` is variadic, and so out of Swift's sight.
 // <https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfignockptonclose>
 static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {

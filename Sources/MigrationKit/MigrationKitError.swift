@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which steps can't be registered, applied or rolled back.
@@ -221,5 +222,33 @@ extension MigrationKitError: LocalizedError {
         }
         return "the migrations are out of order: '\(actual[index])' stands where "
             + "'\(expected[index])' is due"
+    }
+}
+
+extension MigrationKitError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .duplicateIdentifiers, .identifiersOutOfOrder: ErrorCode("unusableMigrations", .dataError)
+        case .unknownMigrationTarget: ErrorCode("unknownTarget", .usage)
+        case .unknownMigrationIdentifier: ErrorCode("unknownMigration", .usage)
+        case .rollbackNotDefined: ErrorCode("rollbackNotDefined", .dataError)
+        case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
+            ErrorCode("negativeSteps", .usage)
+        case .rollbackTargetNotApplied: ErrorCode("notApplied", .usage)
+        case .appliedMigrationsMissing: ErrorCode("migrationsMissing", .dataError)
+        case .unusableTable: ErrorCode("unusableLedger", .dataError)
+        case .stepChangedLedger: ErrorCode("failed", .failed)
+        case .changedAfterApplied: ErrorCode("migrationsChanged", .dataError)
+        case .rollbackMustTargetLatestApplied: ErrorCode("notLatestApplied", .usage)
+        case .targetBehindDatabase: ErrorCode("targetBehindDatabase", .usage)
+        case .databaseIsNewer: ErrorCode("databaseIsNewer", .dataError)
+        case .pendingBeforeApplied: ErrorCode("pendingBeforeApplied", .dataError)
+        case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
+        case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
+        case .locked: ErrorCode("locked", .busy)
+        case .cannotLock: ErrorCode("cannotLock", .noPermission)
+        case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
+        case .stepEndedTransaction: ErrorCode("failed", .failed)
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which a command can't begin.
@@ -197,4 +198,27 @@ public struct MigrationVerificationFailure: Error {
 
     /// Whether pages are damaged.
     public let hasDamagedPages: Bool
+}
+
+extension MigrationCLIError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .schemaSnapshotNotConfigured: ErrorCode("schemaSnapshotNotConfigured", .usage)
+        case .unknownCommand: ErrorCode("unknownCommand", .usage)
+        case .notText: ErrorCode("notText", .usage)
+        case .noDatabasePath: ErrorCode("noDatabasePath", .usage)
+        case .noKey, .noKeyToConvert: ErrorCode("noKey", .usage)
+        case .noNewKey: ErrorCode("noNewKey", .usage)
+        case .severalKeySources: ErrorCode("severalKeySources", .usage)
+        case .keyForPlaintext: ErrorCode("keyForPlaintext", .usage)
+        case .accountWithoutService: ErrorCode("accountWithoutService", .usage)
+        case .collectionWithoutService: ErrorCode("collectionWithoutService", .usage)
+        case .ambiguousMigration: ErrorCode("ambiguousMigration", .usage)
+        case .needsConfirmation: ErrorCode("needsConfirmation", .usage)
+        case .adoptionWithoutFolder: ErrorCode("adoptionWithoutFolder", .usage)
+        case .cannotTryOut: ErrorCode("readOnly", .noPermission)
+        case .pending: ErrorCode("pending", .differs)
+        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
+        }
+    }
 }

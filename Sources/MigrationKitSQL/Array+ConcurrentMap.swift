@@ -1,6 +1,6 @@
+import Common
 import Dispatch
 import Foundation
-import Synchronization
 
 extension Array where Element: Sendable {
     /// Does the same as `map`, on all cores where there are many elements: a folder may have
@@ -13,7 +13,7 @@ extension Array where Element: Sendable {
         let few = 256
         guard count > few else { return try map(transform) }
         let parts = ProcessInfo.processInfo.activeProcessorCount
-        let results = Mutex<[Int: Result<[Value], any Error>]>([:])
+        let results = Locked<[Int: Result<[Value], any Error>]>([:])
         DispatchQueue.concurrentPerform(iterations: parts) { part in
             let range = count * part / parts..<count * (part + 1) / parts
             let result = Result { try self[range].map(transform) }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which a new migration can't be created.
@@ -47,6 +48,15 @@ extension MigrationCreationError: LocalizedError {
             "All migrations of a folder have one form: leave the format out."
         case .cannotWrite:
             "Check the folder and its permissions."
+        }
+    }
+}
+
+extension MigrationCreationError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .unusableName, .otherFormat: ErrorCode("unusableName", .usage)
+        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
         }
     }
 }

@@ -1,3 +1,5 @@
+import Common
+
 /// A reason for which a folder of SQL files can't be used.
 ///
 /// All but ``emptyUpPart(at:)`` are found when the folder is read, before any database is opened.
@@ -96,4 +98,17 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
 
     /// A line of a `metadata.toml` is none that is known.
     case unknownMetadata(at: SQLPlace)
+}
+
+extension MigrationFolderError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)
+        case .empty: ErrorCode("emptyFolder", .noInput)
+        case .missing: ErrorCode("missingMigration", .noInput)
+        case .unreadable: ErrorCode("unreadableMigrations", .noPermission)
+        case .emptyUpPart: ErrorCode("draftMigration", .dataError)
+        default: ErrorCode("unusableMigrations", .dataError)
+        }
+    }
 }

@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 
 /// The files of a migration that is still to be written.

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import GRDB
 
@@ -105,6 +106,17 @@ extension SQLDumpError: LocalizedError {
             \(place.excerpt)
             Remove it: a dump is loaded as a whole, in one transaction, into a database of its own.
             """
+        }
+    }
+}
+
+extension SQLDumpError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noSuchFile: ErrorCode("noSuchFile", .noInput)
+        case .isFolder: ErrorCode("isDirectory", .noInput)
+        case .unreadable: ErrorCode("unreadableFile", .noPermission)
+        case .refusedStatement: ErrorCode("unusableDump", .dataError)
         }
     }
 }

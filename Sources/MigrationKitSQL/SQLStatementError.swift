@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import GRDB
 
@@ -71,5 +72,16 @@ extension SQLStatementError: CustomStringConvertible {
     /// The same as `errorDescription`.
     public var description: String {
         errorDescription ?? file
+    }
+}
+
+extension SQLStatementError: CodedError {
+    public var code: ErrorCode {
+        switch resultCode.primaryResultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)
+        case .SQLITE_FULL: ErrorCode("diskFull", .inputOutput)
+        case .SQLITE_IOERR, .SQLITE_CORRUPT: ErrorCode("inputOutput", .inputOutput)
+        default: ErrorCode("failed", .failed)
+        }
     }
 }

@@ -1,3 +1,4 @@
+@testable import CipherPages
 import Foundation
 import GRDB
 import KeyStore
@@ -31,6 +32,11 @@ import Testing
         return try EncryptedDatabase.open(folder.database, key: key.key, options: options)
     }
 
+    private func reader(of queue: DatabaseQueue) throws -> DatabaseQueue {
+        let opensReader = try #require(try EncryptedDatabase.quietReaders(of: queue))
+        return try opensReader(folder.database)
+    }
+
     private static let questions = [
         "SELECT a FROM t", "SELECT count(*) FROM filler", "PRAGMA user_version",
         "SELECT sum(length(a)) FROM filler INDEXED BY filler_a WHERE a > ''",
@@ -50,7 +56,7 @@ import Testing
             let expected = try answers(queue)
             #expect(expected[0] == "zettel" && expected[4] == "ok")
             let before = try folder.snapshot()
-            let reader = try StillFile.open(beside: queue)
+            let reader = try reader(of: queue)
             #expect(try answers(reader) == expected)
             // It is none of SQLCipher's connections.
             #expect(
@@ -74,11 +80,12 @@ import Testing
     @Test func otherConnectionsKeepTheirLocks() throws {
         let key = try TestKey.raw()
         let queue = try make(key, .current, mode: "DELETE")
+        let opensReader = try #require(try EncryptedDatabase.quietReaders(of: queue))
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN IMMEDIATE; INSERT INTO t VALUES ('held')")
             defer { if db.isInsideTransaction { try? db.execute(sql: "COMMIT") } }
             let path = try #require(db.filePath)
-            let reader = try StillFile.open(path, queue.configuration)
+            let reader = try opensReader(path)
             #expect(try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 1)
             try reader.close()
             // Closing its descriptor took nothing away.
@@ -95,7 +102,7 @@ import Testing
     @Test func aPageThatIsNotAsItWasWrittenIsNotRead() throws {
         let key = try TestKey.raw()
         let queue = try make(key, .current, mode: "DELETE")
-        let reader = try StillFile.open(beside: queue)
+        let reader = try reader(of: queue)
         #expect(try answers(reader)[1] == "300")
         // A small cache makes it read the pages anew, which it knows to be authentic.
         try reader.writeWithoutTransaction { try $0.execute(sql: "PRAGMA cache_size = 10") }
@@ -121,7 +128,7 @@ import Testing
         try file.close()
 
         let damaged = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
-        let reader = try StillFile.open(beside: damaged)
+        let reader = try reader(of: damaged)
         #expect(throws: DatabaseError.self) {
             try reader.read { db in try String.fetchAll(db, sql: "SELECT a FROM t") }
         }
@@ -162,7 +169,7 @@ import Testing
             try queue.close()
         })
         let queue = try EncryptedDatabase.open(folder.database, key: key.key, options: options)
-        try StillFile.open(beside: queue).close()
+        try reader(of: queue).close()
         try queue.close()
         let count = try SQLCipherShell.run(other, key: key.spelling, "SELECT count(*) FROM t;")
         #expect(count == "3")

@@ -1,7 +1,8 @@
-import FileLock
+import Common
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import CSQLCipher
+@testable import CipherPages
 import Foundation
 import GRDB
 import KeyStore

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 /// What is wrong with a state of the disk.

@@ -1,6 +1,6 @@
+import Common
 import Dispatch
 import MigrationKitSQLCipher
-import Synchronization
 
 /// Shows on a terminal how far a conversion is, and ends it by Ctrl-C.
 final class ConversionProgress: Sendable {
@@ -10,7 +10,7 @@ final class ConversionProgress: Sendable {
         var isWaiting = false
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let context: CommandContext
     private let cancellation = ConversionCancellation()
 
@@ -20,7 +20,7 @@ final class ConversionProgress: Sendable {
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying]
     ) {
         self.context = context
-        state = Mutex(State(estimate: RunEstimate(phases)))
+        state = Locked(State(estimate: RunEstimate(phases)))
     }
 
     /// Runs a conversion.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import KeyStore
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {

@@ -1,3 +1,4 @@
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 /// What `inspect` prints for programs.

@@ -1,3 +1,4 @@
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 /// What `inspect` prints for people: a name and a value in each line.

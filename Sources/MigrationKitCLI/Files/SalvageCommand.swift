@@ -1,4 +1,5 @@
 import ArgumentParser
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {

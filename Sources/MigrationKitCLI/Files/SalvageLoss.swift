@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A salvage that is done, and couldn't bring back everything.
@@ -11,6 +12,6 @@ struct SalvageLoss: Error, LocalizedError {
     }
 }
 
-extension SalvageLoss: Classified {
-    var classification: (code: String, exitCode: Int32) { ("incomplete", 2) }
+extension SalvageLoss: CodedError {
+    var code: ErrorCode { ErrorCode("incomplete", .verificationFailed) }
 }

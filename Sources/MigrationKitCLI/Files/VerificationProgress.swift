@@ -1,10 +1,10 @@
+import Common
 import MigrationKitGRDB
-import Synchronization
 
 /// Prints each check as soon as it is done, shows on a terminal which one is running, and ends the
 /// verification by Ctrl-C.
 final class VerificationProgress: Sendable {
-    private let done = Mutex<[VerificationCheck]>([])
+    private let done = Locked<[VerificationCheck]>([])
     private let context: CommandContext
     private let lines: Lines
     private let cancellation = MigrationCancellation()

@@ -2,6 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitRescue
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
@@ -82,7 +83,10 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 )
                 // What is wrong with the database, the checks say.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
+                let opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
                 try progress.watch { options in
+                    var options = options
+                    options.opensReader = opensReader
                     let checks = try opened.runner.verificationChecks(
                         in: opened.writer,
                         additionalIndexes: requiredIndexes,

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import KeyStore
 import MigrationKitSQLCipher
@@ -30,8 +31,8 @@ struct FormerKeyError: Error {
     }
 }
 
-extension FormerKeyError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("formerKey", 77) }
+extension FormerKeyError: CodedError {
+    var code: ErrorCode { ErrorCode("formerKey", .noPermission) }
 
     var errorDescription: String? {
         """

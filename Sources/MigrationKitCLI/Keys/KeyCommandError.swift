@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which a `key` command doesn't do its work.
@@ -77,6 +78,21 @@ extension KeyCommandError: LocalizedError {
             "Nothing was stored or changed. Try again."
         case .notStored:
             "Look at it in the desktop's password program before you use it for a database."
+        }
+    }
+}
+
+extension KeyCommandError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noItemNamed: ErrorCode("noItemNamed", .usage)
+        case .noSource: ErrorCode("noKey", .usage)
+        case .allAndService: ErrorCode("allAndService", .usage)
+        case .needsConfirmation: ErrorCode("needsConfirmation", .usage)
+        case .declined: ErrorCode("declined", .noPermission)
+        case .outputIsNoTerminal: ErrorCode("outputIsNoTerminal", .usage)
+        case .passphrasesDiffer: ErrorCode("passphrasesDiffer", .usage)
+        case .notStored: ErrorCode("notStored", .unavailable)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Common
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
@@ -97,7 +98,7 @@ struct NotAdopted: Error {
     }
 }
 
-extension NotAdopted: Classified {
+extension NotAdopted: CodedError {
     var errorDescription: String? { fact }
 
     var recoverySuggestion: String? {
@@ -108,5 +109,5 @@ extension NotAdopted: Classified {
         """
     }
 
-    var classification: (code: String, exitCode: Int32) { ("notAdopted", 65) }
+    var code: ErrorCode { ErrorCode("notAdopted", .dataError) }
 }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import MigrationKit
 import MigrationKitGRDB
@@ -47,12 +48,12 @@ struct UnknownMigration: Error {
     let nearest: String?
 }
 
-extension UnknownMigration: Classified {
+extension UnknownMigration: CodedError {
     var errorDescription: String? { error.errorDescription }
 
     var recoverySuggestion: String? {
         nearest.map { "Did you mean '\($0)'?" } ?? error.recoverySuggestion
     }
 
-    var classification: (code: String, exitCode: Int32) { error.classification }
+    var code: ErrorCode { error.code }
 }

@@ -1,6 +1,6 @@
+import Common
 import MigrationKit
 import MigrationKitGRDB
-import Synchronization
 
 /// Shows on a terminal which step is running, and names the step that failed.
 final class RunProgress: Sendable {
@@ -12,7 +12,7 @@ final class RunProgress: Sendable {
         var failed: (identifier: String, isRollback: Bool)?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let context: CommandContext
     private let store: OpenStore
     private let cancellation = MigrationCancellation()

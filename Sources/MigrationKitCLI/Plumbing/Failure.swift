@@ -1,4 +1,6 @@
 import ArgumentParser
+import Common
+import Common
 import Foundation
 import GRDB
 import KeyStore
@@ -40,22 +42,22 @@ struct Failure {
             )
         case let error as EncryptedDatabaseError:
             self.init(
-                error.classification.code,
-                error.classification.exitCode,
+                error.code.name,
+                error.code.exitStatus.rawValue,
                 error.localizedDescription,
                 hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
         case let error as KeyStoreError:
             self.init(
-                error.classification.code,
-                error.classification.exitCode,
+                error.code.name,
+                error.code.exitStatus.rawValue,
                 error.localizedDescription,
                 hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
         case let error as FormerKeyError:
             self.init(
-                error.classification.code,
-                error.classification.exitCode,
+                error.code.name,
+                error.code.exitStatus.rawValue,
                 error.localizedDescription,
                 hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
@@ -71,19 +73,17 @@ struct Failure {
             )
         case let error as MigrationKitError:
             self.init(
-                error.classification.code,
-                error.classification.exitCode,
+                error.code.name,
+                error.code.exitStatus.rawValue,
                 error.localizedDescription,
                 hint: error.suggestion
             )
-        case let error as any Classified:
-            let (code, exitCode) = error.classification
-            let described = error as any LocalizedError
+        case let error as any CodedError:
             self.init(
-                code,
-                exitCode,
-                described.errorDescription ?? "\(error)",
-                hint: described.recoverySuggestion
+                error.code.name,
+                error.code.exitStatus.rawValue,
+                error.errorDescription ?? "\(error)",
+                hint: error.recoverySuggestion
             )
         case let error as DatabaseError:
             self.init(database: error)
@@ -294,239 +294,5 @@ extension Substring {
             }
         }
         return lines
-    }
-}
-
-/// An error with a code and an exit code of the tool's.
-protocol Classified: LocalizedError {
-    var classification: (code: String, exitCode: Int32) { get }
-}
-
-extension MigrationCLIError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .schemaSnapshotNotConfigured: ("schemaSnapshotNotConfigured", 64)
-        case .unknownCommand: ("unknownCommand", 64)
-        case .notText: ("notText", 64)
-        case .noDatabasePath: ("noDatabasePath", 64)
-        case .noKey, .noKeyToConvert: ("noKey", 64)
-        case .noNewKey: ("noNewKey", 64)
-        case .severalKeySources: ("severalKeySources", 64)
-        case .keyForPlaintext: ("keyForPlaintext", 64)
-        case .accountWithoutService: ("accountWithoutService", 64)
-        case .collectionWithoutService: ("collectionWithoutService", 64)
-        case .ambiguousMigration: ("ambiguousMigration", 64)
-        case .needsConfirmation: ("needsConfirmation", 64)
-        case .adoptionWithoutFolder: ("adoptionWithoutFolder", 64)
-        case .cannotTryOut: ("readOnly", 77)
-        case .pending: ("pending", 3)
-        case .cannotWrite: ("cannotWrite", 73)
-        }
-    }
-}
-
-extension MigrationAdoptionError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noVersionTable: ("noVersionTable", 66)
-        case .unexpectedColumns: ("unexpectedVersionTable", 65)
-        case .unfinishedMigration: ("unfinishedMigration", 65)
-        case .unknownVersions: ("unknownVersions", 65)
-        case .changedMigrations: ("adoptedMigrationsChanged", 65)
-        }
-    }
-}
-
-extension MigrationRepairError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .notApplied: ("notApplied", 64)
-        case .stillThere: ("stillThere", 64)
-        case .alreadyApplied: ("alreadyApplied", 64)
-        }
-    }
-}
-
-extension MigrationCreationError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .unusableName, .otherFormat: ("unusableName", 64)
-        case .cannotWrite: ("cannotWrite", 73)
-        }
-    }
-}
-
-extension KeyCommandError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noItemNamed: ("noItemNamed", 64)
-        case .noSource: ("noKey", 64)
-        case .allAndService: ("allAndService", 64)
-        case .needsConfirmation: ("needsConfirmation", 64)
-        case .declined: ("declined", 77)
-        case .outputIsNoTerminal: ("outputIsNoTerminal", 64)
-        case .passphrasesDiffer: ("passphrasesDiffer", 64)
-        case .notStored: ("notStored", 69)
-        }
-    }
-}
-
-extension MigrationKitError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .duplicateIdentifiers, .identifiersOutOfOrder: ("unusableMigrations", 65)
-        case .unknownMigrationTarget: ("unknownTarget", 64)
-        case .unknownMigrationIdentifier: ("unknownMigration", 64)
-        case .rollbackNotDefined: ("rollbackNotDefined", 65)
-        case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
-            ("negativeSteps", 64)
-        case .rollbackTargetNotApplied: ("notApplied", 64)
-        case .appliedMigrationsMissing: ("migrationsMissing", 65)
-        case .unusableTable: ("unusableLedger", 65)
-        case .stepChangedLedger: ("failed", 1)
-        case .changedAfterApplied: ("migrationsChanged", 65)
-        case .rollbackMustTargetLatestApplied: ("notLatestApplied", 64)
-        case .targetBehindDatabase: ("targetBehindDatabase", 64)
-        case .databaseIsNewer: ("databaseIsNewer", 65)
-        case .pendingBeforeApplied: ("pendingBeforeApplied", 65)
-        case .mergesRegisteredMigration: ("unusableMigrations", 65)
-        case .notForAllOrNothing: ("notForAllOrNothing", 65)
-        case .locked: ("locked", 75)
-        case .cannotLock: ("cannotLock", 77)
-        case .baselineOnMigratedDatabase: ("baselineOnMigratedDatabase", 64)
-        case .stepEndedTransaction: ("failed", 1)
-        }
-    }
-}
-
-extension MigrationBackupError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ("backupFailed", 74)
-        case .cannotCopy(_, let code): Self.classification(of: code)
-        case .cannotCreate: ("cannotWrite", 73)
-        }
-    }
-
-    private static func classification(of code: ResultCode) -> (code: String, exitCode: Int32) {
-        switch code.primaryResultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: ("locked", 75)
-        default: ("backupFailed", 74)
-        }
-    }
-}
-
-extension GRDBMigrationSchemaError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("verificationFailed", 2) }
-}
-
-extension GRDBMigrationVerificationError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("verificationFailed", 2) }
-}
-
-extension MigrationFolderError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noSuchFolder, .notAFolder: ("noSuchFolder", 66)
-        case .empty: ("emptyFolder", 66)
-        case .missing: ("missingMigration", 66)
-        case .unreadable: ("unreadableMigrations", 77)
-        case .emptyUpPart: ("draftMigration", 65)
-        default: ("unusableMigrations", 65)
-        }
-    }
-}
-
-extension SQLStatementError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch resultCode.primaryResultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: ("locked", 75)
-        case .SQLITE_FULL: ("diskFull", 74)
-        case .SQLITE_IOERR, .SQLITE_CORRUPT: ("inputOutput", 74)
-        default: ("failed", 1)
-        }
-    }
-}
-
-extension EncryptedDatabaseError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noSuchFile: ("noSuchFile", 66)
-        case .empty: ("empty", 66)
-        case .isDirectory: ("isDirectory", 66)
-        case .notAFile: ("notAFile", 66)
-        case .notADatabase: ("notADatabase", 66)
-        case .journalIsNoFile: ("journalIsNoFile", 66)
-        case .plaintext: ("plaintext", 77)
-        case .encrypted: ("encrypted", 77)
-        case .wrongKey, .rawKeyAsPassphrase: ("wrongKey", 77)
-        case .olderFormat: ("olderFormat", 77)
-        case .damaged: ("damaged", 74)
-        case .damagedLog: ("damagedLog", 74)
-        case .permissionDenied: ("permissionDenied", 77)
-        case .readOnly: ("readOnly", 77)
-        case .readOnlyFolder: ("readOnlyFolder", 77)
-        case .locked: ("locked", 75)
-        case .needsRecovery: ("needsRecovery", 74)
-        case .newerFormat: ("newerFormat", 74)
-        case .cannotCreate: ("cannotCreate", 73)
-        case .noSQLCipher: ("noSQLCipher", 74)
-        case .diskFull: ("diskFull", 74)
-        case .inputOutput: ("inputOutput", 74)
-        }
-    }
-}
-
-extension CipherSettingsError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("unknownCipherSettings", 64) }
-}
-
-extension KeySourceError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noSuchFile: ("noSuchKeyFile", 66)
-        case .notAFile: ("notAKeyFile", 66)
-        case .symbolicLink: ("keyFileIsLink", 77)
-        case .wrongOwner: ("keyFileOfAnother", 77)
-        case .openToOthers: ("keyFileOpenToOthers", 77)
-        case .permissionDenied: ("keyPermissionDenied", 77)
-        case .unreadable: ("keyUnreadable", 74)
-        case .empty: ("emptyKey", 77)
-        case .tooLarge: ("keyTooLarge", 77)
-        case .badDescriptor, .terminal, .unusableCommand: ("unusableKeySource", 64)
-        case .commandNotStarted, .commandFailed, .commandKilled: ("passwordCommandFailed", 77)
-        case .noTerminal: ("noTerminal", 64)
-        case .promptCancelled: ("promptCancelled", 77)
-        case .promptBusy: ("promptBusy", 75)
-        case .unusableKey(_, let reason): reason.classification
-        }
-    }
-}
-
-extension DatabaseKeyError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .empty: ("emptyKey", 77)
-        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount: ("unusableKey", 77)
-        case .noRandomBytes: ("noRandomBytes", 74)
-        }
-    }
-}
-
-extension KeyStoreError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noBus: ("noBus", 69)
-        case .noLibrary, .noService: ("noSecretService", 69)
-        case .noCollection: ("noCollection", 69)
-        case .locked: ("collectionLocked", 77)
-        case .promptDismissed: ("promptDismissed", 77)
-        case .itemNotFound: ("keyNotFound", 69)
-        case .ambiguous: ("keyAmbiguous", 69)
-        case .timedOut: ("secretServiceTimedOut", 69)
-        case .itemExists: ("keyExists", 73)
-        case .unstorablePassphrase: ("unstorablePassphrase", 77)
-        case .failure: ("secretServiceFailed", 69)
-        }
     }
 }

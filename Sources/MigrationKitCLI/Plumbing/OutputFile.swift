@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 
 /// A file that a command writes.

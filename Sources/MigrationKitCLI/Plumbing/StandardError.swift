@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 
 /// The standard error stream, by lines.

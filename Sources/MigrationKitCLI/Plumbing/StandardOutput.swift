@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 import KeyStore
 
@@ -53,22 +53,22 @@ final class StandardOutput: @unchecked Sendable {
 
     private func send(_ bytes: UnsafeRawBufferPointer) {
         guard failure == nil, let code = writeAll(bytes, to: STDOUT_FILENO) else { return }
-        failure = StandardOutputError(code: code)
+        failure = StandardOutputError(errno: code)
     }
 }
 
 /// Standard output can't be written.
 struct StandardOutputError: Error, Equatable {
     /// Why, as errno.
-    let code: Int32
+    let errno: Int32
 
     /// Whether the reader has gone, which is its right, and nothing to speak of.
-    var isBrokenPipe: Bool { code == EPIPE }
+    var isBrokenPipe: Bool { errno == EPIPE }
 }
 
 extension StandardOutputError: LocalizedError {
     var errorDescription: String? {
-        let reason = code == EBADF ? "it is closed" : String(cString: strerror(code)).lowercased()
+        let reason = errno == EBADF ? "it is closed" : String(cString: strerror(errno)).lowercased()
         return "standard output can't be written: \(reason)"
     }
 
@@ -77,6 +77,6 @@ extension StandardOutputError: LocalizedError {
     }
 }
 
-extension StandardOutputError: Classified {
-    var classification: (code: String, exitCode: Int32) { ("outputNotWritten", 74) }
+extension StandardOutputError: CodedError {
+    var code: ErrorCode { ErrorCode("outputNotWritten", .inputOutput) }
 }

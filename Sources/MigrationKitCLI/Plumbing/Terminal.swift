@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 
 /// The terminal that the process was started from.

@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 import GRDB
 import MigrationKitSQLCipher

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import MigrationKitGRDB
 import MigrationKitSQL
@@ -57,36 +58,15 @@ extension SchemaCommandError: LocalizedError {
     }
 }
 
-extension SchemaCommandError: Classified {
-    var classification: (code: String, exitCode: Int32) {
+extension SchemaCommandError: CodedError {
+    var code: ErrorCode {
         switch self {
-        case .differs: ("schemaDiffers", 3)
-        case .noSuchFile: ("noSuchFile", 66)
-        case .isFolder: ("isDirectory", 66)
-        case .unreadable: ("unreadableFile", 77)
-        case .databaseExists: ("databaseExists", 73)
-        case .opensAnotherFile: ("opensAnotherFile", 73)
-        }
-    }
-}
-
-extension SQLDumpError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .noSuchFile: ("noSuchFile", 66)
-        case .isFolder: ("isDirectory", 66)
-        case .unreadable: ("unreadableFile", 77)
-        case .refusedStatement: ("unusableDump", 65)
-        }
-    }
-}
-
-extension SchemaLoadError: Classified {
-    var classification: (code: String, exitCode: Int32) {
-        switch self {
-        case .notEmpty: ("databaseExists", 73)
-        case .noLedger: ("unusableDump", 65)
-        case .unknownMigrations, .missingMigrations: ("dumpMigrationsDiffer", 65)
+        case .differs: ErrorCode("schemaDiffers", .differs)
+        case .noSuchFile: ErrorCode("noSuchFile", .noInput)
+        case .isFolder: ErrorCode("isDirectory", .noInput)
+        case .unreadable: ErrorCode("unreadableFile", .noPermission)
+        case .databaseExists: ErrorCode("databaseExists", .cannotCreate)
+        case .opensAnotherFile: ErrorCode("opensAnotherFile", .cannotCreate)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import GRDB
 import MigrationKit
@@ -134,6 +135,16 @@ extension SchemaLoadError: LocalizedError {
             """
         case .missingMigrations:
             "They came in late, from another branch perhaps. Write the dump anew."
+        }
+    }
+}
+
+extension SchemaLoadError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .notEmpty: ErrorCode("databaseExists", .cannotCreate)
+        case .noLedger: ErrorCode("unusableDump", .dataError)
+        case .unknownMigrations, .missingMigrations: ErrorCode("dumpMigrationsDiffer", .dataError)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import GRDB
 import MigrationKit
@@ -141,6 +142,16 @@ extension MigrationRepairError: LocalizedError {
             "To undo it, roll it back. To accept another text of it, repair it by its name alone."
         case .alreadyApplied:
             "If the old entry is of no use, have it forgotten instead."
+        }
+    }
+}
+
+extension MigrationRepairError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .notApplied: ErrorCode("notApplied", .usage)
+        case .stillThere: ErrorCode("stillThere", .usage)
+        case .alreadyApplied: ErrorCode("alreadyApplied", .usage)
         }
     }
 }

@@ -165,14 +165,17 @@ extension GRDBMigrationRunner {
         let cancellation = monitor.options.cancellation
         do {
             guard let path = try writer.largeFile() else { return false }
-            let configuration = writer.configuration
+            let configuration = writer.configuration.forReadingAlongside
+            let opensReader =
+                monitor.options.opensReader
+                ?? { try DatabaseQueue(path: $0, configuration: configuration) }
             return try writer.read { db in
                 guard try db.isAllInFile(path) else { return false }
                 let foreignKeys = ForeignKeysAlongside(cancellation) { body in
-                    try StillFile.open(path, configuration).readAndClose(body)
+                    try opensReader(path).readAndClose(body)
                 }
                 defer { foreignKeys.stop() }
-                try StillFile.open(path, configuration).readAndClose { other in
+                try opensReader(path).readAndClose { other in
                     try monitor.watching(other) {
                         try GRDBMigrationVerifier.verifyStructure(in: other)
                     }

@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -166,6 +166,23 @@ extension MigrationBackupError: LocalizedError {
             "Nothing was migrated. Make room on the disk, or choose another one."
         case .copyIsDamaged:
             "Nothing was migrated. Verify the database, and the disk."
+        }
+    }
+}
+
+extension MigrationBackupError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ErrorCode("backupFailed", .inputOutput)
+        case .cannotCopy(_, let code): Self.code(of: code)
+        case .cannotCreate: ErrorCode("cannotWrite", .cannotCreate)
+        }
+    }
+
+    private static func code(of code: ResultCode) -> ErrorCode {
+        switch code.primaryResultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)
+        default: ErrorCode("backupFailed", .inputOutput)
         }
     }
 }

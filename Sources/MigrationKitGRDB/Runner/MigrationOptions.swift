@@ -57,27 +57,5 @@ public struct MigrationOptions: Sendable {
     }
 }
 
-/// Ends a run from another thread: the running statement is interrupted, its transaction undone.
-public final class MigrationCancellation: @unchecked Sendable {
-    // `@unchecked`: every access holds the lock.
-    private let lock = NSLock()
-    private var cancelled = false
-
-    /// Creates a cancellation that nobody has asked for yet.
-    public init() {}
-
-    /// Asks for the end of the run that was given this object. It throws a `CancellationError`
-    /// within a few milliseconds, or at the end of a call of the step's own that isn't SQL.
-    public func cancel() {
-        lock.withLock { cancelled = true }
-    }
-
-    /// Whether the end was asked for.
-    public var isCancelled: Bool {
-        lock.withLock { cancelled }
-    }
-
-    func check() throws {
-        if isCancelled { throw CancellationError() }
-    }
-}
+/// Ends a run from another thread.
+public typealias MigrationCancellation = Cancellation

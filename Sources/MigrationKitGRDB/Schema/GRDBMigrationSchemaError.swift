@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// The schema that a run leaves can't be read by a connection that has never seen it.
@@ -26,4 +27,8 @@ extension GRDBMigrationSchemaError: LocalizedError {
         what it writes. If it was committed, restore the database from a backup.
         """
     }
+}
+
+extension GRDBMigrationSchemaError: CodedError {
+    public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
 }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which a database is not in order.
@@ -41,4 +42,8 @@ extension GRDBMigrationVerificationError: LocalizedError {
             "Apply the migration that creates it, or correct the name that is required."
         }
     }
+}
+
+extension GRDBMigrationVerificationError: CodedError {
+    public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
 }

@@ -2,38 +2,9 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A database file that nobody writes as long as a connection is in a transaction that reads it.
-///
-/// Further connections can read it without locks of their own, and so in ways in which SQLite can't.
-package enum StillFile {
-    /// The path of such a file while a connection to it is being opened, which does nothing but read
-    /// it. What opens it is the one who may open other files meanwhile.
-    @TaskLocal package static var path: String?
-
-    /// Opens a further connection.
-    ///
-    /// - Parameter reader: Who reads the file, and with whose configuration it is opened, so that
-    ///   whatever knows the key gives it.
-    package static func open(beside reader: some DatabaseReader) throws -> DatabaseQueue {
-        guard let path = try reader.unsafeRead({ $0.filePath }) else {
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN)
-        }
-        return try open(path, reader.configuration)
-    }
-
-    /// Opens a further connection with a configuration, where the one that reads is at work.
-    package static func open(_ path: String, _ configuration: Configuration) throws -> DatabaseQueue
-    {
-        try $path.withValue(path) {
-            // Not read-only unless the other one is: SQLite then knows nothing of CHECK constraints.
-            try DatabaseQueue(path: path, configuration: configuration.forReadingAlongside)
-        }
-    }
-}
-
 extension Configuration {
     /// For a further connection, which waits for nobody, and has a thread of its own.
-    var forReadingAlongside: Configuration {
+    package var forReadingAlongside: Configuration {
         var configuration = self
         configuration.busyMode = .immediateError
         // On a queue that is given, the connection that is there may be at work.
@@ -83,7 +54,7 @@ extension Database {
         return code == SQLITE_OK && hasMoved == 0
     }
 
-    /// Begins to read, which keeps others from writing the file, and tells whether everything that
+    /// Begins to read, which keeps others from writing the file, and says whether everything that
     /// the connection sees is in it.
     ///
     /// In WAL mode others write to the log, and nobody moves that into the file while somebody reads

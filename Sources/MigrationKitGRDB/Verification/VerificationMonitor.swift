@@ -6,7 +6,7 @@ package final class VerificationMonitor {
     /// The checks that are done, in order.
     package private(set) var checks: [VerificationCheck] = []
 
-    let options: VerificationOptions
+    package var options: VerificationOptions
     private var name = ""
     private var start = ContinuousClock.now
     private var lastSign = ContinuousClock.now

@@ -1,3 +1,5 @@
+import GRDB
+
 /// How a verification goes.
 public struct VerificationOptions: Sendable {
     /// Ends the verification from another thread: the running statement is interrupted.
@@ -8,6 +10,12 @@ public struct VerificationOptions: Sendable {
     /// It is called on the thread of the database, also in the middle of a statement, and must not
     /// use the database.
     public var observer: (@Sendable (VerificationEvent) -> Void)?
+
+    /// Opens a further connection to a file that nobody writes as long as it is open; `nil` opens it
+    /// as the writer's connections were.
+    ///
+    /// Two such connections do without locks, and may read faster than SQLite's own can.
+    package var opensReader: (@Sendable (_ path: String) throws -> DatabaseQueue)?
 
     /// Creates options.
     ///

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which another tool's version table can't be taken over.
@@ -68,6 +69,18 @@ extension MigrationAdoptionError: LocalizedError {
     private func owner(of columns: [String], besides tool: MigrationTool) -> MigrationTool? {
         MigrationTool.allCases.first {
             $0 != tool && $0.versionTable == tool.versionTable && $0.hasMade(columns: Set(columns))
+        }
+    }
+}
+
+extension MigrationAdoptionError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noVersionTable: ErrorCode("noVersionTable", .noInput)
+        case .unexpectedColumns: ErrorCode("unexpectedVersionTable", .dataError)
+        case .unfinishedMigration: ErrorCode("unfinishedMigration", .dataError)
+        case .unknownVersions: ErrorCode("unknownVersions", .dataError)
+        case .changedMigrations: ErrorCode("adoptedMigrationsChanged", .dataError)
         }
     }
 }

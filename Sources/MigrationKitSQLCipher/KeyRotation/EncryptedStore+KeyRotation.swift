@@ -31,7 +31,7 @@ extension EncryptedStore {
     }
 
     /// The store's key, whichever it is while it is rotated.
-    var storedKey: StoredKey {
+    package var storedKey: StoredKey {
         let keyForm = keyForm
         return StoredKey(
             path: path,

@@ -23,7 +23,7 @@ package struct FormerKey: Equatable, Sendable {
     package static func isService(_ service: String) -> Bool { service.hasPrefix(mark) }
 
     /// - Parameter taken: The accounts of the other items of the same service.
-    init(service: String, account: String, at time: Date, besides taken: Set<String>) {
+    package init(service: String, account: String, at time: Date, besides taken: Set<String>) {
         self.service = service
         self.account = account
         let first = Self.beginning(account) + time.formatted(.iso8601)
@@ -51,7 +51,7 @@ package struct FormerKey: Equatable, Sendable {
     }
 
     /// What the names of all former keys of an account begin with.
-    static func beginning(_ account: String) -> String { "\(account) " }
+    package static func beginning(_ account: String) -> String { "\(account) " }
 
     private static let mark = "migrationkit-previous: "
 }

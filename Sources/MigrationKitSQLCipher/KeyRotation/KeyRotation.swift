@@ -1,3 +1,4 @@
+import CipherPages
 import Foundation
 import KeyStore
 
@@ -31,9 +32,9 @@ public struct KeyRotation: Sendable {
     /// The database, as it was named.
     public let path: String
 
-    let stored: StoredKey
-    let keepsOldKey: Bool
-    var options: DatabaseConversion.Options
+    package let stored: StoredKey
+    package let keepsOldKey: Bool
+    package var options: DatabaseConversion.Options
 
     /// Describes a rotation; nothing is asked or changed yet.
     ///

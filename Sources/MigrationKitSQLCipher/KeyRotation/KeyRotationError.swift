@@ -1,3 +1,4 @@
+import Common
 import Foundation
 import KeyStore
 
@@ -62,6 +63,18 @@ extension KeyRotationError: LocalizedError {
             Nothing was deleted. A file of another time or another database may be at this path, or its first page may be damaged.
             The keys are in the items with the services \"\(service)\", \"\(PendingKey.service(of: service))\", and former ones in \"\(FormerKey.service(of: service))\".
             """
+        }
+    }
+}
+
+extension KeyRotationError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noAccount: ErrorCode("itemWithoutAccount", .unavailable)
+        case .oldKeyNotStorable: ErrorCode("unstorablePassphrase", .noPermission)
+        case .keyNotKept: ErrorCode("notStored", .unavailable)
+        case .unfinished: ErrorCode("rotationUnfinished", .unavailable)
+        case .neitherOpens: ErrorCode("neitherKeyOpens", .noPermission)
         }
     }
 }

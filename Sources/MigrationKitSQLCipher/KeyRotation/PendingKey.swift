@@ -7,18 +7,18 @@ import KeyStore
 /// files that share one item have a pending key each.
 struct PendingKey: Equatable {
     /// The account of the item that is to get the key.
-    let account: String
+    package let account: String
 
     /// The database's path when the rotation began, absolute and without links.
-    let path: String
+    package let path: String
 
     /// The service of the pending items of a service.
-    static func service(of service: String) -> String {
+    package static func service(of service: String) -> String {
         "migrationkit-pending: \(service)"
     }
 
     /// The account of the pending item: both, and a path has no space in it here.
-    var name: String { "\(account) \(Self.escaped(path))" }
+    package var name: String { "\(account) \(Self.escaped(path))" }
 
     init(account: String, path: String) {
         self.account = account
@@ -38,7 +38,7 @@ struct PendingKey: Equatable {
     private static let mark = "Pending: "
 
     /// What a person sees: the label that the key's item is to get again, and what this one is.
-    static func label(for label: String) -> String? {
+    package static func label(for label: String) -> String? {
         label.isEmpty ? nil : mark + label
     }
 

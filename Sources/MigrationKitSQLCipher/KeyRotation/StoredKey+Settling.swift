@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 import KeyStore
 
@@ -183,7 +183,7 @@ extension StoredKey {
     /// Stores a key, unless it is there already, and reads it back.
     ///
     /// - Parameter label: Empty and `nil` are the same.
-    func store(
+    package func store(
         _ key: DatabaseKey,
         service: String,
         account: String,
@@ -218,7 +218,7 @@ extension StoredKey {
 
     /// Keeps a key that may be needed for a file that isn't at hand, such as a backup.
     @discardableResult
-    func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {
+    package func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {
         let keptService = FormerKey.service(of: service)
         let kept = try keyStore.items(service: keptService, account: nil)
         for item in kept {

@@ -1,3 +1,4 @@
+import CipherPages
 import Foundation
 import KeyStore
 
@@ -10,16 +11,16 @@ package struct StoredKey: Sendable {
     /// The database, as it was named.
     package var path: String { file.path }
 
-    let file: DatabaseFile
-    let keyStore: any KeyStore
-    let service: String
-    let account: String?
-    let cipher: CipherSettings
-    let isReadOnly: Bool
-    let timeout: TimeInterval
-    let read: @Sendable (KeyEntry) throws -> DatabaseKey
+    package let file: DatabaseFile
+    package let keyStore: any KeyStore
+    package let service: String
+    package let account: String?
+    package let cipher: CipherSettings
+    package let isReadOnly: Bool
+    package let timeout: TimeInterval
+    package let read: @Sendable (KeyEntry) throws -> DatabaseKey
     /// Ends the first look-up, which may ask a person, and the wait for a rotation.
-    var cancellation: ConversionCancellation?
+    package var cancellation: ConversionCancellation?
 
     /// - Parameters:
     ///   - path: The database.
@@ -148,7 +149,7 @@ package struct StoredKey: Sendable {
     private var isThere: Bool { ((try? file.size()) ?? 0) > 0 }
 
     /// The key's item; `nil` only if the key store was open and holds none.
-    func item() throws -> KeyEntry? {
+    package func item() throws -> KeyEntry? {
         try item(in: keyStore)
     }
 
@@ -156,7 +157,7 @@ package struct StoredKey: Sendable {
         try item(service: service, account: account, in: keyStore)
     }
 
-    func item(service: String, account: String?) throws -> KeyEntry? {
+    package func item(service: String, account: String?) throws -> KeyEntry? {
         try item(service: service, account: account, in: keyStore)
     }
 
@@ -242,7 +243,7 @@ package struct StoredKey: Sendable {
     }
 
     /// Whether the key is the file's, even if something else keeps it from being opened.
-    func opens(_ key: DatabaseKey) throws -> Bool {
+    package func opens(_ key: DatabaseKey) throws -> Bool {
         do {
             try prove(key)
             return true

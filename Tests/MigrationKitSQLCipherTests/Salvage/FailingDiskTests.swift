@@ -1,5 +1,7 @@
+@testable import CipherPages
 import Foundation
 import GRDB
+@testable import MigrationKitRescue
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
 import Testing

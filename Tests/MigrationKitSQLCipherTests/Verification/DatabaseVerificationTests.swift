@@ -3,6 +3,7 @@ import GRDB
 import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport
 import Testing

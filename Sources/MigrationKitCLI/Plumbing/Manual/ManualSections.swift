@@ -73,14 +73,14 @@ struct ManualSections {
             + [".Bl -tag -width Ds"]
             + keys.flatMap { key in
                 [".It \(Mdoc.argument(key.rawValue))"]
-                    + Mdoc.paragraph("\(key.meaning). It is \(key.expected).")
+                    + Mdoc.paragraph("\(key.meaning). It is \(key.setting.kind.expected).")
             }
             + [".El"]
     }
 
-    private func list(_ items: KeyValuePairs<String, String>, macro: String) -> [String] {
+    private func list(_ items: [(String, String)], macro: String) -> [String] {
         [".Bl -tag -width Ds"]
-            + items.flatMap { [".It \(macro) \(Mdoc.argument($0.key))"] + Mdoc.paragraph($0.value) }
+            + items.flatMap { [".It \(macro) \(Mdoc.argument($0.0))"] + Mdoc.paragraph($0.1) }
             + [".El"]
     }
 
@@ -108,45 +108,56 @@ struct ManualSections {
         }.dropLast()
     }
 
-    private static let environment: KeyValuePairs = [
-        "MIGRATIONKIT_DB_PATH": "The database, where --db-path names none.",
-        "MIGRATIONKIT_MIGRATIONS": "The folder of SQL files, where --migrations names none.",
-        "MIGRATIONKIT_KEYCHAIN_SERVICE":
-            "The service of the key in the secret store, where no option names a key.",
-        "MIGRATIONKIT_KEYCHAIN_ACCOUNT":
-            "The account of the key, where --keychain-account names none.",
-        "MIGRATIONKIT_CONFIG": "The settings file, where --config names none.",
-        "MIGRATIONKIT_PASSWORD_FILE": "A file that holds the key, open to its owner alone.",
-        "MIGRATIONKIT_PASSWORD":
-            """
-        The key itself. Whoever may look at the process saw it before it was wiped: prefer \
-        the others.
-        """,
-        "CREDENTIALS_DIRECTORY":
-            """
-        Where the service manager keeps a service's credentials. A credential named \
-        migrationkit-password is the key; it comes before the variables.
-        """,
-        "TERM": "No progress is shown where it is 'dumb'.",
-    ]
+    private static let environment =
+        SettingsKey.allCases.compactMap(\.setting.variable) + [
+            ("MIGRATIONKIT_CONFIG", "The settings file, where --config names none."),
+            (
+                "MIGRATIONKIT_PASSWORD",
+                """
+                The key itself. Others on this machine may have seen it before it was wiped: prefer \
+                the other sources.
+                """
+            ),
+            (
+                "CREDENTIALS_DIRECTORY",
+                """
+                Where the service manager keeps a service's credentials. A credential named \
+                migrationkit-password is the key; it comes before the variables.
+                """
+            ),
+            ("TERM", "No progress is shown where it is 'dumb'."),
+        ]
 
-    private static let files: KeyValuePairs = [
-        "migrationkit.toml":
+    private static let files = [
+        (
+            "migrationkit.toml",
             """
-        Settings, in the folder where the tool is run. Options and the environment win over them; \
-        'status --show-settings' shows where each comes from.
-        """,
-        "migrations": "The folder of SQL files, where nothing names another.",
-        "DATABASE-migration.lock":
-            "Held while a process migrates the database, or writes it anew. Left over, it locks nothing.",
-        "DATABASE-wal, DATABASE-shm, DATABASE-journal":
-            "SQLite's own, encrypted as the database is. They belong to it: never remove them.",
-        ".DATABASE-converting-*":
+            Settings, in the folder where the tool is run. Options and the environment win over \
+            them; 'status --show-settings' shows where each comes from.
             """
-        What encrypt, decrypt, rekey or upgrade has begun and was killed in. The next one removes \
-        it.
-        """,
-        "DATABASE-loading-*":
-            "What schema-load has begun and was killed in. It can be removed.",
+        ),
+        ("migrations", "The folder of SQL files, where nothing names another."),
+        (
+            "DATABASE-migration.lock",
+            """
+            Held while a process migrates the database, or writes it anew. Left over, it locks \
+            nothing.
+            """
+        ),
+        (
+            "DATABASE-wal, DATABASE-shm, DATABASE-journal",
+            "SQLite's own, encrypted as the database is. They belong to it: never remove them."
+        ),
+        (
+            ".DATABASE-converting-*",
+            """
+            What encrypt, decrypt, rekey or upgrade has begun and was killed in. The next one \
+            removes it.
+            """
+        ),
+        (
+            "DATABASE-loading-*",
+            "What schema-load has begun and was killed in. It can be removed."
+        ),
     ]
 }

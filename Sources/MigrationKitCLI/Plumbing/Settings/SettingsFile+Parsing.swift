@@ -38,11 +38,12 @@ extension SettingsFile {
                     nearest: nearest(to: name, among: keys.map(\.rawValue))
                 )
             }
-            guard let value = Self.value(value, of: key, seenFrom: path, home: home) else {
+            let kind = key.setting.kind
+            guard let value = Self.value(value, of: kind, seenFrom: path, home: home) else {
                 throw SettingsFileError.wrongValue(
                     key: name,
                     place: place,
-                    expected: key.expected
+                    expected: kind.expected
                 )
             }
             entries[key] = Entry(value: value, line: line)
@@ -71,24 +72,23 @@ extension SettingsFile {
     /// The value in our terms; `nil` where it is none for the setting.
     private static func value(
         _ value: any TOMLValueConvertible,
-        of key: SettingsKey,
+        of kind: Setting.Kind,
         seenFrom path: String,
         home: String?
     ) -> Value? {
-        switch key {
-        case .dbPath, .migrations, .passwordFile:
-            // Standard input is for who types the command.
+        switch kind {
+        case .path:
+            // Standard input is for the one who types the command.
             guard let text = text(value), text != "-" else { return nil }
             return .text(resolved(text, seenFrom: path, home: home))
-        case .keychainService, .keychainAccount, .keychainCollection:
+        case .text:
             return text(value).map(Value.text)
-        case .keychainTimeout:
-            guard let seconds = number(value), seconds > 0, seconds <= 86400 else { return nil }
+        case .seconds(let allowsZero):
+            guard let seconds = number(value), seconds <= 86400,
+                allowsZero ? seconds >= 0 : seconds > 0
+            else { return nil }
             return .seconds(seconds)
-        case .lockTimeout:
-            guard let seconds = number(value), seconds >= 0, seconds <= 86400 else { return nil }
-            return .seconds(seconds)
-        case .requireIndex:
+        case .indexes:
             guard value.type == .array, let array = value.array else { return nil }
             var indexes: [RequiredIndexSpec] = []
             for element in array {
@@ -98,7 +98,7 @@ extension SettingsFile {
                 if !indexes.contains(index) { indexes.append(index) }
             }
             return .indexes(indexes)
-        case .allowOutOfOrder:
+        case .flag:
             return value.type == .bool ? value.bool.map(Value.flag) : nil
         }
     }

@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// A reason for which a settings file can't be used. None of them shows a value of the file.
@@ -119,20 +120,20 @@ extension SettingsFileError: LocalizedError {
     }
 }
 
-extension SettingsFileError: Classified {
-    var classification: (code: String, exitCode: Int32) {
+extension SettingsFileError: CodedError {
+    public var code: ErrorCode {
         switch self {
-        case .noSuchFile, .danglingLink, .notAFile: ("noSuchSettingsFile", 66)
-        case .permissionDenied: ("settingsPermissionDenied", 77)
-        case .unreadable: ("settingsUnreadable", 74)
-        case .ofAnother: ("settingsOfAnother", 77)
-        case .tooLarge, .malformed: ("malformedSettings", 64)
-        case .unknownKey: ("unknownSetting", 64)
-        case .secret: ("secretInSettings", 64)
-        case .command: ("commandInSettings", 64)
-        case .wrongValue: ("wrongSetting", 64)
-        case .severalKeySources: ("severalKeySources", 64)
-        case .missing: ("incompleteSettings", 64)
+        case .noSuchFile, .danglingLink, .notAFile: ErrorCode("noSuchSettingsFile", .noInput)
+        case .permissionDenied: ErrorCode("settingsPermissionDenied", .noPermission)
+        case .unreadable: ErrorCode("settingsUnreadable", .inputOutput)
+        case .ofAnother: ErrorCode("settingsOfAnother", .noPermission)
+        case .tooLarge, .malformed: ErrorCode("malformedSettings", .usage)
+        case .unknownKey: ErrorCode("unknownSetting", .usage)
+        case .secret: ErrorCode("secretInSettings", .usage)
+        case .command: ErrorCode("commandInSettings", .usage)
+        case .wrongValue: ErrorCode("wrongSetting", .usage)
+        case .severalKeySources: ErrorCode("severalKeySources", .usage)
+        case .missing: ErrorCode("incompleteSettings", .usage)
         }
     }
 }

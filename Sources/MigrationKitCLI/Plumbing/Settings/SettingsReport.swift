@@ -50,17 +50,18 @@ private struct SettingsReport: Encodable {
         var rows = [Self.configRow(settings, in: context)]
         for key in context.settingsKeys {
             var row = Row(name: key.rawValue)
-            if let value = Self.option(key, of: command) {
+            let setting = key.setting
+            if let value = setting.given(command) {
                 (row.value, row.origin) = (value, .option(key.option))
             } else if let variable = key.variable, let text = context.environment.nonEmpty(variable)
             {
                 (row.value, row.origin) = (.text(text), .environment(variable))
             } else if let settings, let entry = settings.entries[key] {
                 (row.value, row.origin) = (entry.value, .file(settings.path, line: entry.line))
-            } else if let value = Self.standard(key) {
+            } else if let value = setting.standard {
                 (row.value, row.origin) = (value, .byDefault)
             }
-            row.isUsed = Self.isUsed(row.value, of: key, by: opening)
+            if case .text(let text) = row.value { row.isUsed = setting.isUsed(text, opening) }
             rows.append(row)
         }
         rows += Self.secretRows(command.database.secret, opening, in: context)
@@ -103,54 +104,6 @@ private struct SettingsReport: Encodable {
             rows.append(row)
         }
         return rows
-    }
-
-    private static func option(
-        _ key: SettingsKey,
-        of command: some StoreCommand
-    ) -> SettingsFile.Value? {
-        let (database, keychain) = (command.database, command.database.keychain)
-        switch key {
-        case .dbPath: return database.dbPath.map(SettingsFile.Value.text)
-        case .migrations:
-            let folder = command.migrations as? FolderMigrations
-            return (folder?.migrations).map(SettingsFile.Value.text)
-        case .keychainService: return keychain.keychainService.map(SettingsFile.Value.text)
-        case .keychainAccount: return keychain.keychainAccount.map(SettingsFile.Value.text)
-        case .keychainCollection: return keychain.keychainCollection.map(SettingsFile.Value.text)
-        case .keychainTimeout: return keychain.keychainTimeout.map(SettingsFile.Value.seconds)
-        case .passwordFile: return database.secret.passwordFile.map(SettingsFile.Value.text)
-        case .lockTimeout, .requireIndex, .allowOutOfOrder: return nil
-        }
-    }
-
-    /// What counts where nobody says anything.
-    private static func standard(_ key: SettingsKey) -> SettingsFile.Value? {
-        switch key {
-        case .migrations: .text(FolderMigrations.defaultFolder)
-        case .keychainTimeout: .seconds(KeychainOptions.defaultTimeout)
-        case .lockTimeout: .seconds(LockTimeoutOptions.defaultLockTimeout)
-        case .allowOutOfOrder: .flag(false)
-        case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile,
-            .requireIndex:
-            nil
-        }
-    }
-
-    private static func isUsed(
-        _ value: SettingsFile.Value?,
-        of key: SettingsKey,
-        by opening: MigrationDatabaseOpenOptions
-    ) -> Bool {
-        guard case .text(let text) = value else { return true }
-        switch key {
-        case .keychainService: return opening.keychainService == text
-        case .keychainAccount: return opening.keychainAccount == text
-        case .keychainCollection: return opening.keychainCollection == text
-        case .passwordFile:
-            return opening.keySource == (text == "-" ? .standardInput : .file(path: text))
-        default: return true
-        }
     }
 }
 

@@ -1,0 +1,44 @@
+import Common
+
+
+/// The pages that were authenticated under one key, so that those that are read again as they were
+/// are not authenticated again: an HMAC takes ten times as long as this.
+///
+/// Of each page a hash is kept, 8 bytes of memory, that is seeded anew by each process.
+package final class AuthenticPages: Sendable {
+    /// By page number. Of a file of 32 GiB or more, not of all pages.
+    private let hashes = Locked<[Int]>([])
+    private static let mostPages = 8 << 20
+
+    package init() {}
+
+    /// Whether a page is authentic.
+    ///
+    /// - Parameters:
+    ///   - page: The page's bytes as they are in the file.
+    ///   - number: Its number, from 1.
+    ///   - authenticate: Finds out of a page that isn't known.
+    func contain(
+        _ page: UnsafeRawBufferPointer,
+        number: Int,
+        _ authenticate: (UnsafeRawBufferPointer) -> Bool
+    ) -> Bool {
+        guard number <= Self.mostPages else { return authenticate(page) }
+        var hasher = Hasher()
+        hasher.combine(number)
+        hasher.combine(bytes: page)
+        // Never that of a page that isn't known.
+        let hash = hasher.finalize() | 1
+        let isKnown = hashes.withLock { number < $0.count && $0[number] == hash }
+        guard !isKnown else { return true }
+        guard authenticate(page) else { return false }
+        hashes.withLock { hashes in
+            if number >= hashes.count {
+                let count = max(number + 1, min(hashes.count * 2, Self.mostPages + 1))
+                hashes += repeatElement(0, count: count - hashes.count)
+            }
+            hashes[number] = hash
+        }
+        return true
+    }
+}

@@ -1,0 +1,259 @@
+import CSQLCipher
+import KeyStore
+
+/// A connection of our own, beside GRDB's, that looks at a database file and changes nothing.
+///
+/// It takes no lock, plays back no journal and creates no file beside the database.
+///
+/// The file is read through SQLite even where only its first bytes are wanted: closing a descriptor
+/// of our own would drop the locks of every other connection that this process has to the file.
+/// <https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_>
+package struct CipherConnection: ~Copyable {
+    private let connection: OpaquePointer
+
+    /// The locks of a connection that reads the log, which there are none of.
+    private let methods: UnsafeMutablePointer<sqlite3_io_methods>?
+
+    private let trouble = Trouble()
+
+    private final class Trouble {
+        var code: CipherCode?
+    }
+
+    /// Opens the database without its write-ahead log: SQLite is told that the file never changes.
+    /// <https://www.sqlite.org/uri.html#uriimmutable>
+    ///
+    /// - Parameter path: An absolute path.
+    package init(immutable path: String) throws(CipherCode) {
+        connection = try Self.open(path, parameters: "?immutable=1")
+        methods = nil
+    }
+
+    /// Opens the database with its write-ahead log, which has to be there.
+    ///
+    /// SQLite reads a log either under locks and with an index in shared memory, a file beside the
+    /// database; or with an index of its own, if it has the database for itself. Here it is told
+    /// that it got the lock for that. ``keepLogIndexInMemory()`` has to be called after the key.
+    /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
+    ///
+    /// - Parameter path: An absolute path.
+    package init(readingLogOf path: String) throws(CipherCode) {
+        let connection = try Self.open(path, parameters: "")
+        Self.setCheckpointOnClose(false, on: connection)
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK, let file, let original = file.pointee.pMethods else {
+            sqlite3_close(connection)
+            throw code == SQLITE_OK ? .misuse : CipherCode(code)
+        }
+        let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        methods.initialize(to: original.pointee)
+        methods.pointee.xLock = { _, _ in SQLITE_OK }
+        methods.pointee.xUnlock = { _, _ in SQLITE_OK }
+        methods.pointee.xCheckReservedLock = { _, isReserved in
+            isReserved?.pointee = 0
+            return SQLITE_OK
+        }
+        // Nothing was read yet, so that no lock is held of which the file would know.
+        file.pointee.pMethods = UnsafePointer(methods)
+        self.connection = connection
+        self.methods = methods
+    }
+
+    private static func open(
+        _ path: String,
+        parameters: String
+    ) throws(CipherCode) -> OpaquePointer {
+        var connection: OpaquePointer?
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(uri(path) + parameters, &connection, flags, nil)
+        guard code == SQLITE_OK, let connection else {
+            sqlite3_close(connection)
+            throw CipherCode(code)
+        }
+        // SQLCipher tells standard error about every page that it can't decrypt.
+        sqlite3_exec(connection, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
+        return connection
+    }
+
+    deinit {
+        sqlite3_close(connection)
+        methods?.deallocate()
+    }
+
+    /// Has the index of the log in this process, not in a file that others see.
+    package borrowing func keepLogIndexInMemory() {
+        _ = run("PRAGMA locking_mode = EXCLUSIVE")
+    }
+
+    /// Gives SQLite's connection, for its own functions.
+    package borrowing func withHandle<Value>(_ body: (OpaquePointer) throws -> Value) rethrows -> Value {
+        try body(connection)
+    }
+
+    /// What SQLite says of the last failure.
+    package var message: String { String(cString: sqlite3_errmsg(connection)) }
+
+    /// The first failure of a statement because the disk or the system doesn't give what it asked
+    /// for. What was not found then may be there.
+    package var readFailure: CipherCode? { trouble.code }
+
+    private func note(_ code: Int32) -> CipherCode {
+        let code = CipherCode(code)
+        if trouble.code == nil, code.isReadFailure { trouble.code = code }
+        return code
+    }
+
+    /// The number that a statement gives; `nil` if it fails.
+    package borrowing func number(_ sql: String) -> Int? {
+        let row = column(sql, limit: 1)
+        return row.code == .ok ? row.values.first.flatMap { Int($0) } : nil
+    }
+
+    /// The pages that are not as they were written, or too short, after the key was given.
+    ///
+    /// - Throws: The code of a read error.
+    package borrowing func damagedPages(limit: Int) throws(CipherCode) -> [Int] {
+        let rows = column("PRAGMA cipher_integrity_check", limit: limit)
+        // "error reading 4096 bytes from file page 7 at offset 24576"
+        if rows.code.isReadFailure || rows.values.contains(where: { $0.hasPrefix("error reading") })
+        {
+            throw rows.code.isReadFailure ? rows.code : CipherCode(CipherCode.failedRead)
+        }
+        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
+        return rows.values.compactMap { row in
+            let words = row.split(separator: " ")
+            return words.firstIndex(of: "page").flatMap { index in
+                index + 1 < words.endIndex ? Int(words[index + 1]) : nil
+            }
+        }
+    }
+
+    /// Gives the connection its key, and how the file is encrypted, before anything is read.
+    package borrowing func setKey(_ key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
+        var code = Self.setKey(key, on: connection)
+        for statement in cipher.statements where code == .ok { code = run(statement) }
+        return code
+    }
+
+    /// Runs statements that bind nothing, and drops their rows.
+    package borrowing func run(_ sql: String) -> CipherCode {
+        note(sqlite3_exec(connection, sql, nil, nil, nil))
+    }
+
+    /// The first column of every row, as text, and how the statement ended.
+    package borrowing func column(_ sql: String, limit: Int) -> (values: [String], code: CipherCode) {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+        guard code == SQLITE_OK else { return ([], note(code)) }
+        defer { sqlite3_finalize(statement) }
+        var values: [String] = []
+        while values.count < limit {
+            let code = sqlite3_step(statement)
+            guard code == SQLITE_ROW else { return (values, note(code)) }
+            if let text = sqlite3_column_text(statement, 0) {
+                values.append(String(cString: text))
+            }
+        }
+        return (values, .ok)
+    }
+
+    /// The file's size in bytes.
+    package borrowing func fileSize() throws(CipherCode) -> Int {
+        let file = try mainFile()
+        var size: sqlite3_int64 = 0
+        guard let method = file.pointee.pMethods?.pointee.xFileSize else { throw .misuse }
+        let code = method(file, &size)
+        guard code == SQLITE_OK else { throw CipherCode(code) }
+        return Int(size)
+    }
+
+    /// Bytes of the file as they are on the disk. What lies beyond the end is zero.
+    package borrowing func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
+        let file = try mainFile()
+        guard let method = file.pointee.pMethods?.pointee.xRead else { throw .misuse }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let code = method(file, &bytes, Int32(count), sqlite3_int64(offset))
+        // > If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
+        // > the buffer with zeros. <https://www.sqlite.org/c3ref/io_methods.html>
+        guard code == SQLITE_OK || code == CipherCode.shortRead else { throw CipherCode(code) }
+        return bytes
+    }
+
+    private borrowing func mainFile() throws(CipherCode) -> UnsafeMutablePointer<sqlite3_file> {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK, let file else { throw CipherCode(code) }
+        return file
+    }
+
+    /// Gives a key to any connection: GRDB's, or one of ours.
+    package static func setKey(_ key: DatabaseKey, on connection: OpaquePointer?) -> CipherCode {
+        let quietly = "PRAGMA cipher_log_level = NONE"
+        // Giving the first key in a process starts SQLCipher, which sets the level anew: hence twice.
+        sqlite3_exec(connection, quietly, nil, nil, nil)
+        let code = key.spelled().withUnsafeBytes {
+            sqlite3_key(connection, $0.baseAddress, Int32($0.count))
+        }
+        sqlite3_exec(connection, quietly, nil, nil, nil)
+        return CipherCode(code)
+    }
+
+    /// Whether a connection may only read, although it was perhaps opened for writing.
+    package static func isReadOnly(_ connection: OpaquePointer?) -> Bool {
+        sqlite3_db_readonly(connection, "main") == 1
+    }
+
+    /// Whether closing the last connection moves the write-ahead log into the database, as usual.
+    package static func setCheckpointOnClose(_ isEnabled: Bool, on connection: OpaquePointer?) {
+        _ = csqlcipher_set_checkpoint_on_close(connection, isEnabled ? 1 : 0)
+    }
+
+    private static func uri(_ path: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        var uri = "file://"
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                uri.append(Character(Unicode.Scalar(byte)))
+            default:
+                uri += ["%", digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return uri
+    }
+}
+
+/// A result code of SQLite, with its extension.
+package struct CipherCode: Error, Equatable {
+    package let rawValue: Int32
+
+    package init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// The code without its extension.
+    package var primary: Int32 { rawValue & 0xff }
+
+    package static let ok = CipherCode(SQLITE_OK)
+    package static let done = CipherCode(SQLITE_DONE)
+    static let misuse = CipherCode(SQLITE_MISUSE)
+    package static let corrupt = CipherCode(SQLITE_CORRUPT)
+    package static let notADatabase = CipherCode(SQLITE_NOTADB)
+
+    /// SQLITE_IOERR_SHORT_READ, a macro that Swift doesn't import.
+    package static let shortRead: Int32 = SQLITE_IOERR | (2 << 8)
+
+    /// SQLITE_IOERR_READ, a macro that Swift doesn't import.
+    package static let failedRead: Int32 = SQLITE_IOERR | (1 << 8)
+
+    /// The primary code of errors of the disk.
+    package static let readError = SQLITE_IOERR
+
+    /// Whether the system doesn't give what is there.
+    package var isReadFailure: Bool {
+        primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR && rawValue != Self.shortRead
+    }
+}

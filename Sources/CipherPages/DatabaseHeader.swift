@@ -1,0 +1,76 @@
+import CSQLCipher
+import KeyStore
+
+/// The first hundred bytes of a database, decrypted.
+/// <https://www.sqlite.org/fileformat.html#the_database_header>
+package struct DatabaseHeader {
+    package static let count = 100
+    package static let magic = Array("SQLite format 3\0".utf8)
+
+    private let bytes: [UInt8]
+
+    /// - Returns: `nil` if the bytes can't be those of a database.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count >= Self.count, bytes.starts(with: Self.magic) else { return nil }
+        self.bytes = bytes
+        // Three fractions that never change, the versions, and the encoding: a wrong key won't
+        // decrypt to these.
+        guard bytes[21] == 64, bytes[22] == 32, bytes[23] == 32, bytes[18] > 0, bytes[19] > 0,
+            (512...65536).contains(pageSize), pageSize.nonzeroBitCount == 1, word(56) <= 3
+        else { return nil }
+    }
+
+    /// Decrypts the header of an encrypted file.
+    ///
+    /// - Parameters:
+    ///   - page: The first page.
+    ///   - key: A raw key.
+    ///   - cipher: How the file is encrypted.
+    /// - Returns: `nil` if it decrypts to no header of a database with such pages.
+    package init?(decrypting page: [UInt8], key: DatabaseKey, cipher: CipherSettings) {
+        guard page.count == cipher.pageSize else { return nil }
+        let start = page.count - cipher.reservedCount
+        let vector = Array(page[start..<(start + CipherSettings.vectorCount)])
+        // Whole blocks of the cipher.
+        let encrypted = Array(page[CipherSettings.saltCount..<112])
+        var plain = [UInt8](repeating: 0, count: encrypted.count)
+        var count: Int32 = 0
+        guard let context = EVP_CIPHER_CTX_new() else { return nil }
+        defer { EVP_CIPHER_CTX_free(context) }
+        let isDecrypted = key.secret.withUnsafeBytes { key in
+            EVP_DecryptInit_ex(
+                context,
+                EVP_aes_256_cbc(),
+                nil,
+                key.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                vector
+            ) == 1
+                && EVP_CIPHER_CTX_set_padding(context, 0) == 1
+                && EVP_DecryptUpdate(context, &plain, &count, encrypted, Int32(encrypted.count))
+                    == 1
+        }
+        guard isDecrypted, Int(count) == plain.count else { return nil }
+        self.init(Self.magic + plain)
+        guard pageSize == cipher.pageSize else { return nil }
+    }
+
+    package var pageSize: Int {
+        // 65536 doesn't fit.
+        let size = Int(bytes[16]) << 8 | Int(bytes[17])
+        return size == 1 ? 65536 : size
+    }
+
+    /// Whether the file asks for a write-ahead log.
+    package var usesLog: Bool { bytes[19] == 2 }
+
+    /// Whether a release of SQLite wrote it that this one can't read.
+    package var isNewer: Bool { bytes[19] > 2 }
+
+    /// The number of pages; `nil` where a SQLite before 3.7.0 wrote last, which didn't count them.
+    package var pageCount: Int? { word(24) == word(92) && word(28) > 0 ? Int(word(28)) : nil }
+
+    /// The big-endian number of four bytes.
+    package func word(_ offset: Int) -> UInt32 {
+        bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

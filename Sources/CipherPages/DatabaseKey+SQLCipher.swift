@@ -1,0 +1,55 @@
+import KeyStore
+
+extension DatabaseKey {
+    /// The bytes that `sqlite3_key` wants: a passphrase as it is, a raw key as `x'...'`.
+    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
+    func spelled() -> Secret {
+        guard form == .rawKey else { return secret }
+        let digits = hexadecimal()
+        return Secret(capacity: digits.count + 3) { text in
+            text[0] = UInt8(ascii: "x")
+            text[1] = UInt8(ascii: "'")
+            digits.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: text[2...]).copyMemory(from: $0)
+            }
+            text[digits.count + 2] = UInt8(ascii: "'")
+            return digits.count + 3
+        }
+    }
+
+    /// The salt that a raw key brings with it, for the first 16 bytes of a new file; `nil` if it has
+    /// none.
+    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
+    package var salt: [UInt8]? {
+        guard form == .rawKey, secret.count > CipherSettings.keyCount else { return nil }
+        return secret.withUnsafeBytes { Array($0.dropFirst(CipherSettings.keyCount)) }
+    }
+
+    /// The raw key, with its salt, that SQLCipher derives from a passphrase.
+    ///
+    /// The derivation costs a tenth of a second, on purpose. Done here once, it is not done again
+    /// by each connection. Nothing in the file changes by it: a file made so opens with the
+    /// passphrase, and the other way round. A raw key is returned as it is.
+    ///
+    /// - Parameters:
+    ///   - salt: The file's first 16 bytes, or as many random ones for a new file.
+    ///   - cipher: How the file is encrypted.
+    package func derived(salt: [UInt8], cipher: CipherSettings) throws -> DatabaseKey {
+        guard form == .passphrase else { return self }
+        let raw = try secret.withUnsafeBytes { passphrase in
+            try Secret(capacity: CipherSettings.keyCount + salt.count) { output in
+                try cipher.kdfAlgorithm.derive(
+                    from: passphrase,
+                    salt: salt,
+                    iterations: cipher.kdfIterations,
+                    into: output
+                )
+                for (index, byte) in salt.enumerated() {
+                    output[CipherSettings.keyCount + index] = byte
+                }
+                return CipherSettings.keyCount + salt.count
+            }
+        }
+        return try .rawKey(bytes: raw)
+    }
+}

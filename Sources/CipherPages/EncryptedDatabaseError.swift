@@ -1,0 +1,237 @@
+import Common
+import Foundation
+
+/// A reason for which a database can't be opened or used.
+///
+/// None of them holds any part of a key.
+public enum EncryptedDatabaseError: Error, Equatable, Sendable {
+    /// There is no file, and none was to be created.
+    case noSuchFile(path: String)
+
+    /// The file has no content, and no database was to be created.
+    case empty(path: String)
+
+    /// The path names a folder.
+    case isDirectory(path: String)
+
+    /// The path leads to something that is no file; what it is, in words: `a named pipe`.
+    case notAFile(path: String, kind: String)
+
+    /// What is there can't be a database, encrypted or not: its size fits no page size.
+    case notADatabase(path: String)
+
+    /// Beside the database, something has a journal's name that is no file: a folder, a named pipe,
+    /// a socket, a device.
+    case journalIsNoFile(path: String, kind: String)
+
+    /// A key was given for a database that is not encrypted.
+    case plaintext(path: String)
+
+    /// No key was given for a file that is no plaintext database.
+    case encrypted(path: String)
+
+    /// The key opens no page of the file. Another key, other cipher settings, a damaged salt and
+    /// random bytes can't be told apart.
+    case wrongKey(path: String)
+
+    /// The passphrase consists of a raw key's hexadecimal digits, and opens the file as that raw key.
+    case rawKeyAsPassphrase(path: String)
+
+    /// The key opens the file with the settings of another SQLCipher than the one that was asked
+    /// for, mostly an older one; its major version is given: 4, 3, 2 or 1. With a raw key, files of
+    /// 2 are like those of 3, and told as 3.
+    case olderFormat(path: String, cipherCompatibility: Int)
+
+    /// The key is right and content is damaged. `pages` are the numbers of the pages that
+    /// SQLCipher's check found, counted from 1, the first hundred at most; it is empty where the
+    /// check found none, as in a file that was cut short.
+    case damaged(path: String, pages: [Int])
+
+    /// A frame of the write-ahead log, counted from 1, is not as it was written, and there are
+    /// commits from there on that SQLite doesn't see and that would be lost with the log. A loss of
+    /// power in the middle of a transaction may look the same.
+    case damagedLog(path: String, frame: Int)
+
+    /// The operating system refuses to let the file be read.
+    case permissionDenied(path: String)
+
+    /// The file can be read, but not be written.
+    case readOnly(path: String)
+
+    /// The file's folder can't be written, so that SQLite can't keep its journal there.
+    case readOnlyFolder(path: String)
+
+    /// Another connection held a lock for longer than the timeout.
+    case locked(path: String)
+
+    /// A program was stopped in the middle of a change, and undoing it needs an opening for writing.
+    case needsRecovery(path: String)
+
+    /// The file is whole, and says that a newer SQLite is needed, or has a schema that this one
+    /// can't read.
+    case newerFormat(path: String)
+
+    /// The file can't be created, for a reason in words.
+    case cannotCreate(path: String, reason: String)
+
+    /// A connection is not SQLCipher's, so that it would write without encryption.
+    case noSQLCipher
+
+    /// The disk, or the quota on it, is full.
+    case diskFull(path: String)
+
+    /// The operating system reported an error while the file was read or written.
+    case inputOutput(path: String, detail: String)
+}
+
+extension EncryptedDatabaseError: LocalizedError {
+    /// What went wrong, in one line that stands alone.
+    public var errorDescription: String? {
+        switch self {
+        case .noSuchFile(let path):
+            "there is no database \(path)"
+        case .empty(let path):
+            "\(path) is empty"
+        case .isDirectory(let path):
+            "\(path) is a folder, not a database"
+        case .notAFile(let path, let kind):
+            "\(path) is \(kind), not a database"
+        case .notADatabase(let path):
+            "\(path) is not a database"
+        case .journalIsNoFile(let path, let kind):
+            "\(path) is a \(kind), not a file"
+        case .plaintext(let path):
+            "\(path) is not encrypted"
+        case .encrypted(let path):
+            "\(path) is encrypted, or no database"
+        case .wrongKey(let path):
+            "the key does not open \(path)"
+        case .rawKeyAsPassphrase(let path):
+            "the key does not open \(path) as a passphrase, and opens it as a raw key"
+        case .olderFormat(let path, let version):
+            "\(path) is in the format of SQLCipher \(version)"
+        case .damaged(let path, let pages):
+            "\(path) is damaged" + Self.describe(pages)
+        case .damagedLog(let path, let frame):
+            "the write-ahead log of \(path) is damaged in frame \(frame)"
+        case .permissionDenied(let path):
+            "there is no permission to read \(path)"
+        case .readOnly(let path):
+            "\(path) can't be written"
+        case .readOnlyFolder(let path):
+            "the folder of \(path) can't be written"
+        case .locked(let path):
+            "\(path) is locked by another program"
+        case .needsRecovery(let path):
+            "\(path) holds a change that was never finished"
+        case .newerFormat(let path):
+            "\(path) was written by a newer SQLite"
+        case .cannotCreate(let path, let reason):
+            "\(path) can't be created: \(reason)"
+        case .noSQLCipher:
+            "this program was linked without SQLCipher"
+        case .diskFull(let path):
+            "the disk is full, and \(path) can't grow"
+        case .inputOutput(let path, let detail):
+            "\(path) can't be read or written: \(detail)"
+        }
+    }
+
+    /// What can be done about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noSuchFile:
+            "Check the path. Only a migration creates a database."
+        case .empty:
+            "If it is to become a database, migrate it. Otherwise restore the file from a backup."
+        case .isDirectory:
+            "Give the path of the database file in it."
+        case .notAFile:
+            "A database is a regular file. Check the path."
+        case .notADatabase:
+            "Check the path. If it was a database, it was cut short or overwritten: restore it from a backup."
+        case .journalIsNoFile:
+            "SQLite keeps its journal under that name, and would open what is there. Find out what put it there, and remove it."
+        case .plaintext:
+            "Open it without encryption, or encrypt it first. Check that no program expects it to be encrypted."
+        case .encrypted:
+            "Give its key instead of asking for no encryption."
+        case .wrongKey:
+            """
+            It is another database's key, or the file is no SQLCipher database, or its first bytes are damaged: these can't be told apart.
+            Tried: the settings of SQLCipher 4, 3, 2 and 1, and any that were given.
+            """
+        case .rawKeyAsPassphrase:
+            "The hexadecimal digits are the key itself. Give them as a raw key."
+        case .olderFormat(_, let version):
+            version == CipherSettings.current.compatibility
+                ? "The key is right. Open it with these settings."
+                : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
+        case .damaged:
+            "It is not the key: that is right, or none is needed. Keep a copy of the file, and restore it from a backup."
+        case .damagedLog:
+            """
+            SQLite doesn't see what was committed there and behind it, and a database that is opened for writing throws it away. So it was not opened, and nothing was changed.
+            Keep a copy of the database and of its -wal file. 'salvage' brings back what is in both; a program that opens the database as usual goes on without it.
+            """
+        case .permissionDenied:
+            "Check the owner and the mode of the file and of the folders above it. A database wants mode 600."
+        case .readOnly:
+            "Check the owner and the mode of the file, and whether its disk is mounted for writing."
+        case .readOnlyFolder:
+            "SQLite keeps a journal beside the file. Check the owner and the mode of the folder."
+        case .locked:
+            "Close the other program, or wait longer."
+        case .needsRecovery:
+            "A program was stopped while it wrote. Open the database once for writing, which undoes the change."
+        case .newerFormat:
+            "Its pages are whole, but this SQLite can't read their format or schema. Use a release of this program that is built with a newer SQLCipher."
+        case .cannotCreate:
+            "The folder must exist and be writable."
+        case .noSQLCipher:
+            "Another copy of SQLite came first in the linking. Link libsqlcipher.a, as the module CSQLCipher asks for."
+        case .diskFull:
+            "Make room and try again. What was begun was undone."
+        case .inputOutput:
+            "Check the disk and the system's log."
+        }
+    }
+
+    private static func describe(_ pages: [Int]) -> String {
+        switch pages.count {
+        case 0: ""
+        case 1: " in page \(pages[0])"
+        case 2...8: " in pages " + pages.map(String.init).joined(separator: ", ")
+        default: " in \(pages.count) pages or more, page \(pages[0]) among them"
+        }
+    }
+}
+
+extension EncryptedDatabaseError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .noSuchFile: ErrorCode("noSuchFile", .noInput)
+        case .empty: ErrorCode("empty", .noInput)
+        case .isDirectory: ErrorCode("isDirectory", .noInput)
+        case .notAFile: ErrorCode("notAFile", .noInput)
+        case .notADatabase: ErrorCode("notADatabase", .noInput)
+        case .journalIsNoFile: ErrorCode("journalIsNoFile", .noInput)
+        case .plaintext: ErrorCode("plaintext", .noPermission)
+        case .encrypted: ErrorCode("encrypted", .noPermission)
+        case .wrongKey, .rawKeyAsPassphrase: ErrorCode("wrongKey", .noPermission)
+        case .olderFormat: ErrorCode("olderFormat", .noPermission)
+        case .damaged: ErrorCode("damaged", .inputOutput)
+        case .damagedLog: ErrorCode("damagedLog", .inputOutput)
+        case .permissionDenied: ErrorCode("permissionDenied", .noPermission)
+        case .readOnly: ErrorCode("readOnly", .noPermission)
+        case .readOnlyFolder: ErrorCode("readOnlyFolder", .noPermission)
+        case .locked: ErrorCode("locked", .busy)
+        case .needsRecovery: ErrorCode("needsRecovery", .inputOutput)
+        case .newerFormat: ErrorCode("newerFormat", .inputOutput)
+        case .cannotCreate: ErrorCode("cannotCreate", .cannotCreate)
+        case .noSQLCipher: ErrorCode("noSQLCipher", .inputOutput)
+        case .diskFull: ErrorCode("diskFull", .inputOutput)
+        case .inputOutput: ErrorCode("inputOutput", .inputOutput)
+        }
+    }
+}

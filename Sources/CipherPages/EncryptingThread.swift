@@ -1,0 +1,113 @@
+import CSQLCipher
+import Dispatch
+import KeyStore
+
+/// One thread that encrypts pages and writes them to a file, in the order in which it gets them.
+final class EncryptingThread: @unchecked Sendable {
+    // `@unchecked`: `cipher` and `authentication` are used on the queue alone, `batch` by the caller
+    // alone.
+
+    /// How many pages are handed over at once.
+    static func batchCount(_ pageSize: Int) -> Int { max(1, 256 * 1024 / pageSize) }
+    /// In bytes. SQLite's method takes less than 128 KiB.
+    private static let largestWrite = 64 * 1024
+    /// How many batches may wait. They are what this takes of memory.
+    private static let waitingCount = 8
+
+    private let disk: EncryptedPages
+    private let salt: [UInt8]
+    private let pageSize: Int
+    private let cipher: PageCipher
+    private let authentication: PageAuthentication?
+    private let queue = DispatchQueue(label: "MigrationKit.encryption")
+    private let places = DispatchSemaphore(value: waitingCount)
+    private var batch: Batch?
+
+    /// Pages, one behind the other.
+    private final class Batch: @unchecked Sendable {
+        // `@unchecked`: the caller fills it and hands it over to the queue, and has it no more then.
+        let bytes: UnsafeMutableRawBufferPointer
+        var numbers: [Int] = []
+
+        init(byteCount: Int) {
+            bytes = .allocate(byteCount: byteCount, alignment: 16)
+        }
+
+        deinit { bytes.deallocate() }
+    }
+
+    init(
+        _ disk: EncryptedPages,
+        key: DatabaseKey,
+        salt: [UInt8],
+        cipher: CipherSettings
+    ) throws {
+        self.disk = disk
+        self.salt = salt
+        pageSize = cipher.pageSize
+        self.cipher = try PageCipher(key: key, cipher: cipher, isEncrypting: true)
+        authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+    }
+
+    /// Takes a page to be encrypted and written, and waits where there are many.
+    ///
+    /// - Parameter number: Its number, from 1.
+    package func add(_ page: UnsafeRawBufferPointer, number: Int) {
+        let most = Self.batchCount(pageSize)
+        let batch = batch ?? Batch(byteCount: most * pageSize)
+        bytes(batch, batch.numbers.count).copyMemory(from: page)
+        batch.numbers.append(number)
+        self.batch = batch
+        if batch.numbers.count == most { submit() }
+    }
+
+    /// Begins with what was added last.
+    func submit() {
+        guard let batch else { return }
+        self.batch = nil
+        places.wait()
+        queue.async { [self] in
+            disk.note(write(batch))
+            places.signal()
+        }
+    }
+
+    /// Returns once everything is written.
+    package func finish() {
+        submit()
+        queue.sync {}
+    }
+
+    private func bytes(_ batch: Batch, _ index: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(
+            rebasing: batch.bytes[index * pageSize..<(index + 1) * pageSize]
+        )
+    }
+
+    /// - Returns: A result code of SQLite.
+    private func write(_ batch: Batch) -> Int32 {
+        for (index, number) in batch.numbers.enumerated() {
+            let page = bytes(batch, index)
+            if number == 1 { page.copyBytes(from: salt) }
+            guard cipher.encrypt(page, number: number),
+                authentication?.authenticate(page, number: number) ?? true
+            else { return SQLITE_ERROR }
+        }
+        // Neighbours with one call.
+        let most = Self.largestWrite / pageSize
+        var start = 0
+        while start < batch.numbers.count {
+            let last = min(start + most, batch.numbers.count)
+            var end = start + 1
+            while end < last, batch.numbers[end] == batch.numbers[end - 1] + 1 { end += 1 }
+            let run = batch.bytes[start * pageSize..<end * pageSize]
+            let code = disk.write(
+                UnsafeRawBufferPointer(rebasing: run),
+                at: (batch.numbers[start] - 1) * pageSize
+            )
+            guard code == SQLITE_OK else { return code }
+            start = end
+        }
+        return SQLITE_OK
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+
+/// A file that is read by its bytes, and by nothing else: no connection, no lock.
+///
+/// Closing the descriptor drops the locks that this process has on the file. So it is a journal,
+/// which has none, or no connection to it may be open here.
+package final class UntouchedFile {
+    private let path: String
+    private let descriptor: Int32
+    package let size: Int
+
+    /// Opens the file at a path, links followed.
+    package static func find(_ path: String) -> Found<UntouchedFile> {
+        // Opening a pipe would otherwise wait for somebody who writes into it.
+        let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+        let descriptor = open(path, flags)
+        guard descriptor >= 0 else { return Found(failing: "open", on: path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            defer { close(descriptor) }
+            return .unreadable(.unreadable(path, "fstat", errno))
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return .unreadable(.inputOutput(path: path, detail: "it is no regular file"))
+        }
+        guard status.st_size > 0 else {
+            close(descriptor)
+            return .empty
+        }
+        return .content(UntouchedFile(path, descriptor, size: Int(status.st_size)))
+    }
+
+    private init(_ path: String, _ descriptor: Int32, size: Int) {
+        self.path = path
+        self.descriptor = descriptor
+        self.size = size
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The bytes at a place; `nil` where the file ends before.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the disk doesn't give them.
+    package func read(at offset: Int, count: Int) throws(EncryptedDatabaseError) -> [UInt8]? {
+        guard offset >= 0, count >= 0, offset + count <= size else { return nil }
+        var (done, code) = (0, Int32(0))
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while done < count {
+                let more = pread(
+                    descriptor,
+                    buffer.baseAddress.map { $0 + done },
+                    count - done,
+                    off_t(offset + done)
+                )
+                if more < 0, errno == EINTR { continue }
+                if more < 0 { code = errno }
+                guard more > 0 else { break }
+                done += more
+            }
+            initialized = done
+        }
+        guard code == 0 else { throw .unreadable(path, "read", code) }
+        // Somebody has cut it meanwhile.
+        return done == count ? bytes : nil
+    }
+}
+
+extension [UInt8] {
+    /// The big-endian number of two bytes.
+    package func half(_ offset: Int) -> Int {
+        Int(self[offset]) << 8 | Int(self[offset + 1])
+    }
+
+    /// The big-endian number of four bytes.
+    package func word(_ offset: Int) -> UInt32 {
+        self[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

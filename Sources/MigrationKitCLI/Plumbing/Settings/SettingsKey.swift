@@ -1,0 +1,158 @@
+/// What a settings file can set.
+enum SettingsKey: String, CaseIterable, Sendable {
+    case dbPath = "db-path"
+    case migrations
+    case keychainService = "keychain-service"
+    case keychainAccount = "keychain-account"
+    case keychainCollection = "keychain-collection"
+    case keychainTimeout = "keychain-timeout"
+    case passwordFile = "password-file"
+    case lockTimeout = "lock-timeout"
+    case requireIndex = "require-index"
+    case allowOutOfOrder = "allow-out-of-order"
+
+    /// The option that sets the same.
+    var option: String { "--\(rawValue)" }
+
+    /// The environment variable that sets the same, if there is one.
+    var variable: String? { setting.variable?.name }
+
+    /// What it sets, and what counts without it.
+    var meaning: String {
+        guard let standard = setting.standard else { return setting.meaning }
+        return switch standard {
+        case .text(let text): "\(setting.meaning); without it '\(text)'"
+        case .seconds(let seconds): "\(setting.meaning); without it \(seconds.formatted())"
+        case .flag(let flag): "\(setting.meaning); without it \(flag)"
+        case .indexes: setting.meaning
+        }
+    }
+
+    /// Every variable of the environment that means something to the tool.
+    static let variables =
+        allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
+}
+
+/// All that the tool knows of a setting. The settings file, the environment, `--show-settings` and the
+/// manual page go by this.
+struct Setting {
+    enum Kind {
+        case path, text, indexes, flag
+        /// At most a day, which no clock overflows by.
+        case seconds(allowsZero: Bool)
+    }
+
+    let kind: Kind
+    /// A line of prose without its full stop.
+    let meaning: String
+    var variable: (name: String, meaning: String)?
+    /// What counts where nothing is given.
+    var standard: SettingsFile.Value?
+    /// What the option says, where the command has it.
+    var given: (any StoreCommand) -> SettingsFile.Value? = { _ in nil }
+    /// Whether a value counts: of several sources of a key only one does.
+    var isUsed: (_ text: String, MigrationDatabaseOpenOptions) -> Bool = { _, _ in true }
+}
+
+extension SettingsKey {
+    var setting: Setting {
+        switch self {
+        case .dbPath:
+            Setting(
+                kind: .path,
+                meaning: "The database",
+                variable: ("MIGRATIONKIT_DB_PATH", "The database, where --db-path names none."),
+                given: { $0.database.dbPath.map(SettingsFile.Value.text) }
+            )
+        case .migrations:
+            Setting(
+                kind: .path,
+                meaning: "The folder of SQL files",
+                variable: (
+                    "MIGRATIONKIT_MIGRATIONS",
+                    "The folder of SQL files, where --migrations names none."
+                ),
+                standard: .text(FolderMigrations.defaultFolder),
+                given: { command in
+                    (command.migrations as? FolderMigrations)?.migrations
+                        .map(SettingsFile.Value.text)
+                }
+            )
+        case .keychainService:
+            Setting(
+                kind: .text,
+                meaning: "The service of the key in the secret store",
+                variable: (
+                    "MIGRATIONKIT_KEYCHAIN_SERVICE",
+                    "The service of the key in the secret store, where no option names a key."
+                ),
+                given: { $0.database.keychain.keychainService.map(SettingsFile.Value.text) },
+                isUsed: { $1.keychainService == $0 }
+            )
+        case .keychainAccount:
+            Setting(
+                kind: .text,
+                meaning: "The account under that service",
+                variable: (
+                    "MIGRATIONKIT_KEYCHAIN_ACCOUNT",
+                    "The account of the key, where --keychain-account names none."
+                ),
+                given: { $0.database.keychain.keychainAccount.map(SettingsFile.Value.text) },
+                isUsed: { $1.keychainAccount == $0 }
+            )
+        case .keychainCollection:
+            Setting(
+                kind: .text,
+                meaning: "The collection to look and store in; without it all of them",
+                given: { $0.database.keychain.keychainCollection.map(SettingsFile.Value.text) },
+                isUsed: { $1.keychainCollection == $0 }
+            )
+        case .keychainTimeout:
+            Setting(
+                kind: .seconds(allowsZero: false),
+                meaning: "How long to wait for the secret store, and for its unlocking",
+                standard: .seconds(KeychainOptions.defaultTimeout),
+                given: { $0.database.keychain.keychainTimeout.map(SettingsFile.Value.seconds) }
+            )
+        case .passwordFile:
+            Setting(
+                kind: .path,
+                meaning: "The file with the key; not beside 'keychain-service'",
+                variable: (
+                    "MIGRATIONKIT_PASSWORD_FILE",
+                    "A file that holds the key, open to its owner alone."
+                ),
+                given: { $0.database.secret.passwordFile.map(SettingsFile.Value.text) },
+                isUsed: { $1.keySource == ($0 == "-" ? .standardInput : .file(path: $0)) }
+            )
+        case .lockTimeout:
+            Setting(
+                kind: .seconds(allowsZero: true),
+                meaning: "How long to wait for other processes that use the database",
+                standard: .seconds(LockTimeoutOptions.defaultLockTimeout)
+            )
+        case .requireIndex:
+            Setting(kind: .indexes, meaning: "Indexes that a fully migrated database must have")
+        case .allowOutOfOrder:
+            Setting(
+                kind: .flag,
+                meaning: "Whether pending migrations that come before applied ones are applied",
+                standard: .flag(false)
+            )
+        }
+    }
+}
+
+extension Setting.Kind {
+    /// What a file must give, as it reads after "must be".
+    var expected: String {
+        switch self {
+        case .path: "a path: a text that is not empty"
+        case .text: "a text that is not empty"
+        case .seconds(allowsZero: false): "a number of seconds above 0 and at most 86400"
+        case .seconds(allowsZero: true): "a number of seconds, at least 0 and at most 86400"
+        case .indexes: "an array of texts of the form \"table.index\""
+        case .flag: "true or false"
+        }
+    }
+}

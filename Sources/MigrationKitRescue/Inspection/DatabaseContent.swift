@@ -1,0 +1,82 @@
+import CipherPages
+
+/// What is in a database.
+public struct DatabaseContent: Equatable, Sendable {
+    /// When SQLite gives free pages back.
+    public enum AutoVacuum: String, Sendable {
+        case none, full, incremental
+    }
+
+    /// How SQLite keeps a change that is not yet finished.
+    public enum JournalMode: String, Sendable {
+        /// In a rollback journal beside the file, in whichever way a connection asks for.
+        case rollback
+        /// In a write-ahead log, which the file itself says.
+        case wal
+    }
+
+    /// The size of a page in bytes.
+    public internal(set) var pageSize: Int
+
+    /// The number of pages.
+    public internal(set) var pageCount: Int
+
+    /// The number of pages that hold nothing.
+    public internal(set) var freePageCount: Int
+
+    /// `PRAGMA user_version`.
+    public internal(set) var userVersion: Int
+
+    /// `PRAGMA application_id`.
+    public internal(set) var applicationID: Int
+
+    /// The journal mode that the file asks for.
+    public internal(set) var journalMode: JournalMode
+
+    /// `PRAGMA auto_vacuum`.
+    public internal(set) var autoVacuum: AutoVacuum
+
+    /// `UTF-8`, `UTF-16le` or `UTF-16be`.
+    public internal(set) var encoding: String
+
+    /// The tables in the order of their names, without SQLite's own and those behind a virtual
+    /// table; `nil` if they were not asked for or can't be read.
+    public internal(set) var tables: [Table]?
+
+    /// Which migrations were applied; `nil` if the database has no ledger, or it can't be read.
+    public internal(set) var ledger: Ledger?
+
+    /// A table.
+    public struct Table: Equatable, Sendable {
+        /// Its name.
+        public let name: String
+        /// The number of rows; `nil` if they can't be counted.
+        public let rowCount: Int?
+    }
+
+    /// The table `grdb_migrations`.
+    public struct Ledger: Equatable, Sendable {
+        /// How many migrations were applied.
+        public let appliedCount: Int
+        /// The one that was recorded last.
+        public let latest: String?
+    }
+}
+
+extension DatabaseHeader {
+    /// What the header tells of the content.
+    ///
+    /// - Parameter pageCount: The pages that the file has, where the header doesn't count them.
+    func content(pageCount: Int) -> DatabaseContent {
+        DatabaseContent(
+            pageSize: pageSize,
+            pageCount: self.pageCount ?? pageCount,
+            freePageCount: Int(word(36)),
+            userVersion: Int(Int32(bitPattern: word(60))),
+            applicationID: Int(Int32(bitPattern: word(68))),
+            journalMode: usesLog ? .wal : .rollback,
+            autoVacuum: word(52) == 0 ? .none : word(64) == 0 ? .full : .incremental,
+            encoding: word(56) == 2 ? "UTF-16le" : word(56) == 3 ? "UTF-16be" : "UTF-8"
+        )
+    }
+}

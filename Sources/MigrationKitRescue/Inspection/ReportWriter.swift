@@ -1,0 +1,295 @@
+import CipherPages
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+
+/// Looks at a file once, and writes down what it sees.
+struct ReportWriter {
+    let file: DatabaseFile
+    let key: DatabaseKey?
+    let candidates: [CipherSettings]
+    let countsRows: Bool
+    let checksPages: Bool
+
+    /// What opening came to.
+    private struct Finding {
+        var check = FileReport.KeyCheck.notGiven
+        var content: DatabaseContent?
+        var damage = FileDamage()
+    }
+
+    func report() throws -> FileReport {
+        guard let size = try file.size() else {
+            throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        }
+        try file.checkAccess(forWriting: false)
+        let journals = try file.journals
+        let wasHot = try file.hasHotJournal
+        let log = journals.lazy.compactMap(\.log).first
+        var kind = FileReport.Kind.empty
+        var finding = Finding(check: key == nil ? .notGiven : .unneeded)
+        var start: [UInt8] = []
+        if size > 0 {
+            do {
+                let connection = try CipherConnection(immutable: file.absolutePath)
+                start = try connection.bytes(at: 0, count: 65536)
+            } catch {
+                throw FileInspection.cannotRead(file, error)
+            }
+            if start.starts(with: DatabaseHeader.magic) {
+                kind = .plaintext
+                try readPlaintext(start, size: size, log: log, into: &finding)
+            } else {
+                if let key { try check(key, start, size: size, log: log, into: &finding) }
+                let isOpen = finding.check != .notGiven && finding.check != .wrong
+                kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
+            }
+        }
+        // After the reading: a change may have been begun meanwhile.
+        let hasUnfinishedChange = try size > 0 && (wasHot || file.hasHotJournal)
+        if hasUnfinishedChange {
+            (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
+            finding.damage.detail = nil
+        }
+        finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
+        let pageSize = finding.content?.pageSize ?? log?.pageSize
+        let status = file.status
+        return FileReport(
+            path: file.path,
+            linkTarget: file.linkTarget,
+            size: size,
+            mode: status.st_mode & 0o7777,
+            ownerID: status.st_uid,
+            owner: getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) },
+            kind: kind,
+            pageSize: pageSize,
+            possiblePageSizes: pageSize == nil && kind == .encrypted
+                ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
+            salt: kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil,
+            journals: journals,
+            hasUnfinishedChange: hasUnfinishedChange,
+            leftovers: LeftoverFile.all(beside: file),
+            key: finding.check,
+            content: finding.content,
+            damage: finding.damage == FileDamage() ? nil : finding.damage
+        )
+    }
+
+    // MARK: - Plaintext
+
+    private func readPlaintext(
+        _ start: [UInt8],
+        size: Int,
+        log: WriteAheadLog?,
+        into finding: inout Finding
+    ) throws {
+        guard let header = DatabaseHeader(start) else {
+            finding.damage.pages = [1]
+            return
+        }
+        try describe(header, key: nil, cipher: nil, size: size, log: log, into: &finding)
+    }
+
+    // MARK: - With a key
+
+    private func check(
+        _ key: DatabaseKey,
+        _ start: [UInt8],
+        size: Int,
+        log: WriteAheadLog?,
+        into finding: inout Finding
+    ) throws {
+        finding.check = .wrong
+        var recovered: [UInt8]?
+        if case .firstPage(let page) = try Recovery(of: file) { recovered = page }
+        let salt = Array(start.prefix(CipherSettings.saltCount))
+        for cipher in candidates {
+            let derived = try key.derived(salt: salt, cipher: cipher)
+            let header =
+                DatabaseHeader(
+                    decrypting: Array(start.prefix(cipher.pageSize)),
+                    key: derived,
+                    cipher: cipher
+                )
+                ?? recovered.flatMap {
+                    DatabaseHeader(decrypting: $0, key: derived, cipher: cipher)
+                }
+            let pages = try authenticity(
+                of: salt,
+                size: size,
+                key: derived,
+                cipher: cipher,
+                recovered
+            )
+            switch (pages, header) {
+            case (.unknown, nil), (.none, nil):
+                continue
+            case (.none, _?) where key.form == .rawKey:
+                // The header shows that the key is right, and the salt has a part in the HMAC only.
+                finding.check = .opens(cipher)
+                finding.content = header?.content(pageCount: size / cipher.pageSize)
+                finding.damage.isSaltDamaged = true
+            case (_, let header):
+                finding.check = .opens(cipher)
+                if checksPages || pages == .others || pages == .none,
+                    cipher.hmacAlgorithm != .off
+                {
+                    // SQLite takes those from the log that are there.
+                    finding.damage.pages = try damagedPages(key: derived, cipher: cipher)
+                        .filter { log?.committedPages[$0] == nil }
+                }
+                guard let header else { break }
+                try describe(
+                    header,
+                    key: derived,
+                    cipher: cipher,
+                    size: size,
+                    log: log,
+                    into: &finding
+                )
+            }
+            return
+        }
+    }
+
+    private enum Authenticity {
+        /// There are no HMACs.
+        case unknown
+        case none
+        case first
+        case others
+    }
+
+    private func authenticity(
+        of salt: [UInt8],
+        size: Int,
+        key: DatabaseKey,
+        cipher: CipherSettings,
+        _ recovered: [UInt8]?
+    ) throws -> Authenticity {
+        guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+        else { return .unknown }
+        if let recovered, authentication.isAuthentic(recovered, number: 1) { return .first }
+        let count = size / cipher.pageSize
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            for number in PageAuthentication.sample(ofPages: count) {
+                let page = try connection.bytes(
+                    at: (number - 1) * cipher.pageSize,
+                    count: cipher.pageSize
+                )
+                if authentication.isAuthentic(page, number: number) {
+                    return number == 1 ? .first : .others
+                }
+            }
+            return .none
+        } catch {
+            throw FileInspection.cannotRead(file, error)
+        }
+    }
+
+    private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
+            return try connection.damagedPages(limit: .max)
+        } catch {
+            throw FileInspection.cannotRead(file, error)
+        }
+    }
+
+    // MARK: - Content
+
+    private func describe(
+        _ header: DatabaseHeader,
+        key: DatabaseKey?,
+        cipher: CipherSettings?,
+        size: Int,
+        log: WriteAheadLog?,
+        into finding: inout Finding
+    ) throws {
+        let pageCount = (size + header.pageSize - 1) / header.pageSize
+        var content = header.content(pageCount: pageCount)
+        defer { finding.content = content }
+        let usesLog = (log?.committedFrameCount ?? 0) > 0
+        if !usesLog, content.pageCount > size / header.pageSize {
+            // With a part of a page at the end, that one is missing as well.
+            finding.damage.missingPageCount = content.pageCount - size / header.pageSize
+        }
+        let connection: CipherConnection
+        do {
+            connection =
+                usesLog
+                ? try CipherConnection(readingLogOf: file.absolutePath)
+                : try CipherConnection(immutable: file.absolutePath)
+        } catch {
+            throw FileInspection.cannotRead(file, error)
+        }
+        if let key, let cipher, connection.setKey(key, cipher: cipher) != .ok { return }
+        if usesLog { connection.keepLogIndexInMemory() }
+        let schema = connection.column("SELECT count(*) FROM sqlite_schema", limit: 1)
+        guard schema.code == .ok, schema.values.count == 1 else {
+            if let code = connection.readFailure { throw FileInspection.cannotRead(file, code) }
+            guard finding.damage == FileDamage() else { return }
+            finding.damage.detail =
+                header.isNewer ? "a newer SQLite wrote it" : connection.message
+            return
+        }
+        if usesLog { content.readNumbers(from: connection) }
+        content.readLedger(from: connection)
+        if countsRows { content.readTables(from: connection) }
+        if let code = connection.readFailure { throw FileInspection.cannotRead(file, code) }
+    }
+}
+
+extension DatabaseContent {
+    /// Replaces what the header says by what a connection sees that reads the log as well.
+    fileprivate mutating func readNumbers(from connection: borrowing CipherConnection) {
+        pageCount = connection.number("PRAGMA page_count") ?? pageCount
+        freePageCount = connection.number("PRAGMA freelist_count") ?? freePageCount
+        userVersion = connection.number("PRAGMA user_version") ?? userVersion
+        applicationID = connection.number("PRAGMA application_id") ?? applicationID
+        journalMode = .wal
+    }
+
+    fileprivate mutating func readLedger(from connection: borrowing CipherConnection) {
+        // A view of that name need not come to an end.
+        let isTable = connection.number(
+            """
+            SELECT count(*) FROM main.sqlite_schema
+            WHERE type = 'table' AND rootpage > 0 AND name = 'grdb_migrations' COLLATE NOCASE
+            """
+        )
+        guard isTable == 1,
+            let count = connection.number("SELECT count(*) FROM main.grdb_migrations")
+        else { return }
+        let latest = connection.column(
+            "SELECT identifier FROM main.grdb_migrations ORDER BY rowid DESC",
+            limit: 1
+        )
+        ledger = Ledger(appliedCount: count, latest: latest.values.first)
+    }
+
+    fileprivate mutating func readTables(from connection: borrowing CipherConnection) {
+        let names = connection.column(
+            """
+            SELECT name FROM pragma_table_list WHERE schema = 'main'
+            AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            ORDER BY name
+            """,
+            limit: .max
+        )
+        guard names.code == .done else { return }
+        var tables: [Table] = []
+        for name in names.values {
+            let quoted = name.replacing("\"", with: "\"\"")
+            tables.append(
+                Table(
+                    name: name,
+                    rowCount: connection.number("SELECT count(*) FROM \"\(quoted)\"")
+                )
+            )
+        }
+        self.tables = tables
+    }
+}

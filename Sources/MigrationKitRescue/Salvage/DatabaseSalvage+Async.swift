@@ -1,0 +1,19 @@
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+
+extension DatabaseSalvage {
+    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
+    /// is cancelled, it ends with a `CancellationError`, and nothing is left of the new file.
+    ///
+    /// - Returns: What was brought back, and what not.
+    /// - Throws: What the blocking form throws.
+    @discardableResult
+    public func asyncRun() async throws -> SalvageReport {
+        var salvage = self
+        let cancellation = options.cancellation ?? ConversionCancellation()
+        salvage.options.cancellation = cancellation
+        return try await blocking(cancellingBy: cancellation.cancel) { [salvage] in
+            try salvage.run()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import CipherPages
+
+extension PageVersions {
+    private static let headerCount = 32
+    private static let frameHeaderCount = 24
+
+    /// Reads a write-ahead log, past what is damaged in it.
+    ///
+    /// SQLite itself reads no frame behind the first whose checksum is wrong, since the sums are a
+    /// chain. But each sum stands in its frame, so that the chain can be taken up again behind a
+    /// damaged one; and of an encrypted page the HMAC proves the content and the page's number by
+    /// itself. What is behind the last finished transaction was never finished and doesn't count,
+    /// nor does what an earlier use of the file left, which has other salts. A damaged frame's word
+    /// that it ends a transaction is believed: of 4096 bytes with one wrong bit it is hardly these.
+    ///
+    /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
+    ///
+    /// - Parameter tick: Is told how many bytes were read.
+    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give all of it; what `tick` throws.
+    init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
+        guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
+        let frameSize = Self.frameHeaderCount + form.pageSize
+        // The header may be what is damaged: then the first frame knows the salts as well.
+        let isHeaderIntact = [false, true].contains { isBigEndian in
+            LogSum(header[0..<24], after: nil, isBigEndian: isBigEndian)
+                == LogSum(header, at: 24)
+        }
+        if isHeaderIntact, Int(header.word(8)) != form.pageSize { return }
+        let isBigEndian = isHeaderIntact && header.word(0) & 1 == 1
+        var salts = Array(header[16..<24])
+        if !isHeaderIntact {
+            damagedFrames.append(0)
+            let first = try log.read(at: Self.headerCount, count: Self.frameHeaderCount)
+            guard let first else { return }
+            salts = Array(first[8..<16])
+        }
+
+        var last: LogSum? = isHeaderIntact ? LogSum(header, at: 24) : nil
+        var pending: [(frame: Int, page: Int, isIntact: Bool)] = []
+        let count = (log.size - Self.headerCount) / frameSize
+        for frame in 0..<max(0, count) {
+            try tick(frameSize)
+            let offset = Self.headerCount + frame * frameSize
+            guard let bytes = try log.read(at: offset, count: frameSize) else {
+                last = nil
+                continue
+            }
+            let sum = LogSum(bytes, at: 16)
+            let continuesChain = [isBigEndian, !isBigEndian].contains { isBigEndian in
+                last.map {
+                    LogSum(
+                        bytes[Self.frameHeaderCount...],
+                        after: LogSum(bytes[0..<8], after: $0, isBigEndian: isBigEndian),
+                        isBigEndian: isBigEndian
+                    ) == sum
+                } ?? false
+            }
+            last = sum
+            let isOfThisUse = Array(bytes[8..<16]) == salts
+            guard isOfThisUse || continuesChain else { continue }
+            let page = Array(bytes[Self.frameHeaderCount...])
+            var number = Int(bytes.word(0))
+            var isIntact = form.isIntact(page, number: number)
+            if form.provesPages, !isIntact, let right = Self.number(near: number, of: page, form) {
+                (number, isIntact) = (right, true)
+            }
+            // The sum of a plaintext page is all that there is to prove it.
+            if !form.provesPages { isIntact = continuesChain }
+            pending.append((frame, number, isIntact))
+            let size = Int(bytes.word(4))
+            // The last frame of a transaction tells the database's size.
+            guard size > 0 else { continue }
+            for (frame, page, isIntact) in pending {
+                frameCount += 1
+                if isIntact {
+                    offsets[page] = Self.headerCount + frame * frameSize + Self.frameHeaderCount
+                    older.remove(page)
+                } else {
+                    older.insert(page)
+                    damagedFrames.append(frame + 1)
+                }
+            }
+            pending = []
+            // A size that is itself damaged would hide pages.
+            if isIntact, continuesChain || pageCount == nil { pageCount = size }
+        }
+    }
+
+    /// The number that a frame's page had before one bit of it flipped.
+    private static func number(near number: Int, of page: [UInt8], _ form: PageForm) -> Int? {
+        (0..<32).map { number ^ 1 << $0 }.first { $0 > 0 && form.isIntact(page, number: $0) }
+    }
+}
+
+/// <https://www.sqlite.org/fileformat.html#checksum_algorithm>
+private struct LogSum: Equatable {
+    private var first: UInt32 = 0
+    private var second: UInt32 = 0
+
+    init(_ bytes: [UInt8], at offset: Int) {
+        (first, second) = (bytes.word(offset), bytes.word(offset + 4))
+    }
+
+    init(_ bytes: ArraySlice<UInt8>, after sum: LogSum?, isBigEndian: Bool) {
+        if let sum { self = sum }
+        bytes.withUnsafeBytes { buffer in
+            for offset in stride(from: 0, to: buffer.count - 7, by: 8) {
+                let one = buffer.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+                let two = buffer.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+                first &+= (isBigEndian ? one.bigEndian : one.littleEndian) &+ second
+                second &+= (isBigEndian ? two.bigEndian : two.littleEndian) &+ first
+            }
+        }
+    }
+}

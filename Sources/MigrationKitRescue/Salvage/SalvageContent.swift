@@ -1,0 +1,123 @@
+import CipherPages
+import MigrationKitSQLCipher
+
+/// What a damaged database has: its schema, and which page belongs to what.
+final class SalvageContent {
+    let pages: SalvagePages
+    let walk: TreeWalk
+    let payloads: PayloadReader
+    let encoding: TextEncoding
+    /// What the header tells; `nil` where that can't be read.
+    let header: DatabaseContent?
+    let isAutoVacuum: Bool
+    private(set) var objects: [SchemaObject] = []
+    /// Whether a row of the schema is known to be lost.
+    private(set) var lostSchemaRow = false
+
+    /// The index of the schema's own tree.
+    static let schema = 0
+
+    /// Reads all pages once.
+    init(_ pages: SalvagePages, monitor: ConversionMonitor) throws {
+        self.pages = pages
+        walk = TreeWalk(pages)
+        payloads = PayloadReader(pages)
+        var candidates: [Int] = []
+        var guess = EncodingGuess()
+        monitor.begin(.reading, total: pages.pageCount * pages.form.pageSize)
+        try pages.scan { number, tree in
+            try monitor.step(by: pages.form.pageSize)
+            guard let tree, tree.kind == .leafTable, let cell = tree.cells.first,
+                cell.overflow == nil || cell.payloadCount < 1 << 20
+            else { return }
+            // Of a long row the beginning tells enough.
+            guard let row = SalvagedRow(beginning: Array(tree.bytes[cell.local])) else { return }
+            if guess.note(row) { candidates.append(number) }
+        }
+        monitor.finish()
+        pages.guessReservedCount()
+        header = pages.header.flatMap(DatabaseHeader.init)?.content(pageCount: pages.pageCount)
+        encoding =
+            header.flatMap { header in TextEncoding.allCases.first { $0.name == header.encoding } }
+            ?? guess.encoding
+        isAutoVacuum = header.map { $0.autoVacuum != .none } ?? Self.hasPointerMap(pages)
+        if isAutoVacuum { walk.markPointerMaps() }
+        walk.markFreePages()
+        readSchema(candidates)
+        walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
+    }
+
+    /// Whether the second page looks like a pointer map: a type and a page, again and again.
+    private static func hasPointerMap(_ pages: SalvagePages) -> Bool {
+        guard pages.pageCount > 2, let content = pages.content(2) else { return false }
+        let count = min(pages.form.usableSize / 5, pages.pageCount - 2)
+        return (0..<count).allSatisfy { index in
+            (1...5).contains(content[5 * index])
+                && Int(content.word(5 * index + 1)) <= pages.pageCount
+        }
+    }
+
+    // MARK: - Schema
+
+    private func readSchema(_ candidates: [Int]) {
+        walk.add([SalvageTree(.schema)])
+        if !walk.trees[Self.schema].holes.isEmpty {
+            // Below what is damaged are pages with rows like the schema's.
+            for page in candidates where walk.owners[page] == TreeWalk.Owner.nobody {
+                walk.attach(page, to: Self.schema)
+            }
+        }
+        let tree = walk.trees[Self.schema]
+        var names: Set<String> = []
+        for page in tree.rowPages + tree.olderRowPages {
+            guard let content = pages.tree(page) else {
+                lostSchemaRow = true
+                continue
+            }
+            lostSchemaRow = lostSchemaRow || content.badCellCount > 0
+            for cell in content.cells {
+                guard case .whole(let payload) = payloads.payload(of: cell, on: content),
+                    let row = SalvagedRow(payload),
+                    let object = SchemaObject(row, encoding: encoding)
+                else {
+                    lostSchemaRow = true
+                    continue
+                }
+                guard names.insert("\(object.kind) \(object.name)").inserted else { continue }
+                objects.append(object)
+            }
+        }
+    }
+}
+
+/// Finds out how text is kept, where the header doesn't tell.
+private struct EncodingGuess {
+    private var counts: [TextEncoding: Int] = [:]
+
+    var encoding: TextEncoding { counts.max { $0.value < $1.value }?.key ?? .utf8 }
+
+    /// - Returns: Whether the row looks like one of the schema's.
+    mutating func note(_ row: SalvagedRow) -> Bool {
+        if row.values.count == 5, case .text(let range) = row.values[0] {
+            for encoding in TextEncoding.allCases {
+                guard let text = encoding.string(row.bytes(range)),
+                    SchemaObject.Kind(rawValue: text) != nil
+                else { continue }
+                counts[encoding, default: 0] += 1_000_000
+                return true
+            }
+        }
+        for case .text(let range) in row.values.prefix(8) {
+            let bytes = row.bytes(range).prefix(200)
+            // Most text has characters of the first 256 among others.
+            let (even, odd) = bytes.enumerated().reduce(into: (0, 0)) { sum, byte in
+                guard byte.element == 0 else { return }
+                if byte.offset % 2 == 0 { sum.0 += 1 } else { sum.1 += 1 }
+            }
+            if odd > even { counts[.utf16LittleEndian, default: 0] += 1 }
+            if even > odd { counts[.utf16BigEndian, default: 0] += 1 }
+            if odd == 0, even == 0, !bytes.isEmpty { counts[.utf8, default: 0] += 1 }
+        }
+        return false
+    }
+}

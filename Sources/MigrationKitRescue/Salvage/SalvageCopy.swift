@@ -1,0 +1,134 @@
+import CipherPages
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitSQLCipher
+
+/// The new file, while it is made. It has a temporary name.
+struct SalvageCopy {
+    let path: String
+    let form: DatabaseForm
+    let options: DatabaseSalvage.Options
+    let monitor: ConversionMonitor
+
+    /// In KiB: the most that the pages of the new file take in memory before they are written.
+    private static let cacheSize = 32 * 1024
+
+    /// Fills the file, which is empty.
+    ///
+    /// - Parameters:
+    ///   - pageSize: Of a plaintext file, in bytes.
+    ///   - header: What the damaged file's header tells.
+    ///   - body: Writes rows, in one transaction.
+    ///   - finish: Does what comes after that transaction.
+    func fill<Value>(
+        pageSize: Int,
+        encoding: TextEncoding,
+        header: DatabaseContent?,
+        _ body: (Database) throws -> Value,
+        finish: (Database, Value) throws -> Void
+    ) throws -> Value {
+        let vacuum =
+            switch header?.autoVacuum {
+            case .full: 1
+            case .incremental: 2
+            case .none?, nil: 0
+            }
+        let size = form.isEncrypted ? "" : "PRAGMA page_size = \(pageSize);"
+        var opening = openingOptions
+        opening.prepareDatabase = { db in
+            // Before the first page, which settles them.
+            try db.execute(
+                sql: """
+                    \(size)
+                    PRAGMA encoding = '\(encoding.name)';
+                    PRAGMA auto_vacuum = \(vacuum);
+                    """
+            )
+        }
+        let setup = ConnectionSetup(key: form.key, options: opening)
+        let queue = try DatabaseQueue(path: path, configuration: setup.configuration)
+        let value = try queue.inDatabase { db in
+            // Nothing is lost with the file but the file, and it is synchronized at the end. What
+            // is undone is undone in memory. Rows that broke rules before may go on to do so.
+            try db.execute(
+                sql: """
+                    PRAGMA foreign_keys = OFF;
+                    PRAGMA ignore_check_constraints = ON;
+                    PRAGMA main.journal_mode = MEMORY;
+                    PRAGMA main.synchronous = OFF;
+                    PRAGMA main.cache_size = -\(Self.cacheSize);
+                    BEGIN
+                    """
+            )
+            do {
+                let value = try body(db)
+                try db.execute(
+                    sql: """
+                        PRAGMA main.user_version = \(header?.userVersion ?? 0);
+                        PRAGMA main.application_id = \(header?.applicationID ?? 0);
+                        COMMIT
+                        """
+                )
+                // What is undone from now on may be much: in a file, encrypted as all is.
+                try db.execute(sql: "PRAGMA main.journal_mode = TRUNCATE")
+                try finish(db, value)
+                return value
+            } catch {
+                // An error may have ended the transaction already; the file goes in any case.
+                if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+                throw error
+            }
+        }
+        try queue.close()
+        return value
+    }
+
+    /// Looks through the file with the key as it was given, and sets its journal mode at last.
+    ///
+    /// - Parameter virtualTables: The names of virtual tables, which may have been out of order
+    ///   before.
+    /// - Returns: Those that are.
+    func check(
+        isWAL: Bool,
+        virtualTables: [String]
+    ) throws -> [SalvageReport.Unmade] {
+        let queue = try Opening(path: path, key: form.key, options: openingOptions).run {
+            try DatabaseQueue(path: $0, configuration: $1)
+        }
+        var unsound: [SalvageReport.Unmade] = []
+        monitor.begin(.verifying, total: FileManager.default.size(of: path))
+        let checks =
+            ["PRAGMA main.quick_check(20)"]
+            + (form.isEncrypted && form.cipher.hmacAlgorithm != .off
+                ? ["PRAGMA main.cipher_integrity_check"] : [])
+        for check in checks {
+            let findings = try queue.inDatabase { db in
+                try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+                return try monitor.watching(db) { try String.fetchAll(db, sql: check) }
+            }
+            for finding in findings where finding != "ok" {
+                guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
+                else { throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding) }
+                unsound.append(.init(type: "table", name: name, reason: finding))
+            }
+        }
+        monitor.finish()
+        let mode = isWAL ? "WAL" : "DELETE"
+        try queue.inDatabase { db in
+            // The file is synchronized as a whole before it gets its name.
+            try db.execute(sql: "PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
+        }
+        try queue.close()
+        return unsound
+    }
+
+    private var openingOptions: EncryptedDatabase.Options {
+        EncryptedDatabase.Options(
+            cipher: form.cipher,
+            functions: options.functions,
+            collations: options.collations
+        )
+    }
+}

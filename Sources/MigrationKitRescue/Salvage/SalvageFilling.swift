@@ -1,0 +1,305 @@
+import GRDB
+import MigrationKitSQLCipher
+
+/// Fills the new file from the content of the damaged one.
+final class SalvageFilling {
+    let content: SalvageContent
+    private let db: Database
+    private let monitor: ConversionMonitor
+    private let schema: SchemaWriter
+    private let lost: LostAndFoundWriter
+    /// By the index of their tree.
+    private var stored: [Int: StoredTable] = [:]
+    private var found: [Int: SalvageReport.Table] = [:]
+    /// The rows of which a part was on a damaged page, by that.
+    private(set) var brokenPages: [Int: Int] = [:]
+    /// How many rows are lost that belonged to no table that is known.
+    private(set) var lostOrphanRowCount = 0
+    /// The damaged pages of which it isn't known what they are for: below a damaged page, there may
+    /// have been any of them.
+    private var stray = 0
+
+    private var pages: SalvagePages { content.pages }
+    private var walk: TreeWalk { content.walk }
+
+    init(_ content: SalvageContent, in db: Database, monitor: ConversionMonitor) throws {
+        self.content = content
+        self.db = db
+        self.monitor = monitor
+        schema = SchemaWriter(db)
+        lost = LostAndFoundWriter(
+            in: db,
+            encoding: content.encoding,
+            avoiding: Set(content.objects.map { $0.name.lowercased() })
+        )
+    }
+
+    var isSchemaWhole: Bool {
+        pages.header != nil && pages.states[1] == .intact && !content.lostSchemaRow
+            && gaps(of: SalvageContent.schema).isEmpty
+    }
+
+    var lostAndFound: SalvageReport.LostAndFound? {
+        guard lost.rowCount + lostOrphanRowCount > 0 else { return nil }
+        return .init(
+            table: lost.name,
+            rowCount: lost.rowCount,
+            lostRowCount: lostOrphanRowCount
+        )
+    }
+
+    var unmade: [SalvageReport.Unmade] { schema.unmade }
+
+    // MARK: - Filling
+
+    func run() throws {
+        let total = pages.pageCount * pages.form.pageSize
+        monitor.begin(.copying, total: total)
+        let trees = walk.trees.indices.dropFirst().filter { walk.trees[$0].hasRows }
+        let own = trees.filter { walk.trees[$0].object.name.hasPrefix("sqlite_") }
+        let users = trees.filter { !own.contains($0) }
+        for tree in users + own {
+            let object = walk.trees[tree].object
+            guard try schema.make(object) else { continue }
+            stored[tree] = try StoredTable(object.name, in: db)
+        }
+        stray = countStray()
+        let orphans = OrphanPlaces(
+            content: content,
+            tables: stored,
+            isSchemaWhole: isSchemaWhole
+        ).settle()
+
+        for tree in users { try copyRows(of: tree) }
+        for tree in own { try copyOwnRows(of: tree) }
+        for page in orphans { try copyOrphan(page) }
+        lost.finish()
+        stray = countStray()
+        monitor.finish()
+    }
+
+    /// Makes what has no rows of its own, when those of all tables are there.
+    func makeTheRest() throws {
+        for kind in [SchemaObject.Kind.index, .table, .view, .trigger] {
+            for object in content.objects where object.kind == kind {
+                switch kind {
+                case .index where object.sql == nil: continue
+                case .table where object.root > 0: continue
+                case .table: try schema.makeVirtual(object, isWhole: isWhole)
+                default: try schema.make(object)
+                }
+            }
+        }
+    }
+
+    /// Whether no row is lost, and that is proven.
+    private var isWhole: Bool {
+        pages.form.provesPages && isSchemaWhole && lost.rowCount == 0
+            && tables().allSatisfy {
+                $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
+            }
+    }
+
+    // MARK: - Rows
+
+    /// Goes through the rows of pages.
+    ///
+    /// - Parameters:
+    ///   - take: Gets a row, its rowid, and its page.
+    ///   - lose: Is told of a row of which a part is missing.
+    ///   - miss: Is told of rows that a page should have and hasn't, or that can't be read any more.
+    private func forEachRow(
+        on numbers: [Int],
+        _ take: (SalvagedRow, Int64?, Int) throws -> Void,
+        lose: () -> Void,
+        miss: (SalvageReport.Gap) -> Void = { _ in }
+    ) throws {
+        for number in numbers {
+            monitor.advance(by: pages.form.pageSize)
+            try monitor.checkCancellation()
+            guard let page = pages.tree(number) else {
+                // It was there in the first pass.
+                let most = TreePage.mostRows(usableSize: pages.form.usableSize)
+                miss(.init(page: number, after: nil, through: nil, mostRows: most))
+                continue
+            }
+            if page.badCellCount > 0 {
+                // Or there never were as many.
+                miss(.init(page: number, after: nil, through: nil, mostRows: page.badCellCount))
+            }
+            for cell in page.cells {
+                switch content.payloads.payload(of: cell, on: page) {
+                case .whole(let payload):
+                    guard let row = SalvagedRow(payload) else {
+                        lose()
+                        continue
+                    }
+                    try take(row, cell.rowid, number)
+                case .broken(let at):
+                    if let at { brokenPages[at] = brokenPages[at] ?? number }
+                    lose()
+                }
+            }
+        }
+    }
+
+    private func copyRows(of tree: Int) throws {
+        let object = walk.trees[tree].object
+        var result = SalvageReport.Table(name: object.name)
+        let writer = stored[tree].map { RowWriter($0, in: db, encoding: content.encoding) }
+        let (rowPages, olderPages) = (walk.trees[tree].rowPages, walk.trees[tree].olderRowPages)
+        for (numbers, isOlder) in [(rowPages, false), (olderPages, true)] {
+            try forEachRow(on: numbers) { row, rowid, page in
+                if try writer?.write(row, rowid: rowid) == true {
+                    result.rowCount += 1
+                } else if isOlder, writer != nil {
+                    // A newer version of the row is in the table already.
+                    return
+                } else if try lost.write(row, rowid: rowid, page: page, root: object.root) {
+                    result.refusedRowCount += 1
+                } else {
+                    result.lostRowCount += 1
+                }
+            } lose: {
+                result.lostRowCount += 1
+            } miss: {
+                result.gaps.append($0)
+            }
+        }
+        found[tree] = result
+    }
+
+    /// Copies the rows of a table that SQLite has filled by itself meanwhile.
+    private func copyOwnRows(of tree: Int) throws {
+        let name = walk.trees[tree].object.name
+        guard let table = stored[tree] else { return }
+        // What SQLite found out of the rows that came back is of use where its own row is lost.
+        let isSequence = name == "sqlite_sequence"
+        let replaced =
+            isSequence ? try Statement(db, "DELETE FROM sqlite_sequence WHERE name = ?") : nil
+        if gaps(of: tree).isEmpty {
+            try db.execute(sql: "DELETE FROM main.\(name.quotedName)")
+        }
+        var result = SalvageReport.Table(name: name)
+        let writer = RowWriter(table, in: db, encoding: content.encoding)
+        try forEachRow(on: walk.trees[tree].rowPages + walk.trees[tree].olderRowPages) {
+            row,
+            rowid,
+            _ in
+            if !row.values.isEmpty {
+                try replaced?.run([], row, columns: [0], encoding: content.encoding)
+            }
+            let isTaken = try writer.write(row, rowid: rowid) || writer.write(row, rowid: nil)
+            result.rowCount += isTaken ? 1 : 0
+            result.lostRowCount += isTaken ? 0 : 1
+        } lose: {
+            result.lostRowCount += 1
+        } miss: {
+            result.gaps.append($0)
+        }
+        found[tree] = result
+    }
+
+    private func copyOrphan(_ root: Int) throws {
+        guard let kind = pages.kind(root) else { return }
+        let tree = walk.trees.count
+        walk.add([SalvageTree(orphan: root, isTable: kind.isTable)])
+        try forEachRow(on: walk.trees[tree].rowPages) { row, rowid, page in
+            if try !lost.write(row, rowid: rowid, page: page, root: root) {
+                lostOrphanRowCount += 1
+            }
+        } lose: {
+            lostOrphanRowCount += 1
+        }
+        // Of a page that couldn't be read again a row at least, or of those below it.
+        lostOrphanRowCount += walk.trees[tree].rowPages.count { pages.states[$0] == .damaged }
+        lostOrphanRowCount += walk.trees[tree].holes.count { $0.isInner == true }
+    }
+
+    // MARK: - What Was Lost
+
+    /// Every table of the new file that has rows of the damaged one.
+    func tables() -> [SalvageReport.Table] {
+        found.compactMap { tree, table in
+            guard !schema.remade.contains(table.name) else { return nil }
+            var table = table
+            table.gaps += gaps(of: tree)
+            return table
+        }.sorted { $0.name < $1.name }
+    }
+
+    /// The pages that are not as they were, and what they are for.
+    func damagedPages() -> [SalvageReport.DamagedPage] {
+        // What nothing proves is damaged where a tree needs it and it makes no sense.
+        var senseless: [Int: Int] = [:]
+        for (index, tree) in walk.trees.enumerated() {
+            for hole in tree.holes where pages.kinds.indices.contains(hole.page) {
+                senseless[hole.page] = index
+            }
+        }
+        return (1..<(pages.pageCount + 1)).compactMap { number in
+            let problem: SalvageReport.DamagedPage.Problem
+            switch pages.states[number] {
+            case .older: problem = .older
+            case .damaged: problem = .damaged
+            case .missing: problem = .missing
+            case .intact:
+                guard walk.owners[number] == TreeWalk.Owner.nobody, let tree = senseless[number]
+                else { return nil }
+                return .init(number: number, problem: .damaged, use: use(ofTree: tree))
+            }
+            return .init(number: number, problem: problem, use: use(of: number))
+        }
+    }
+
+    private func use(of page: Int) -> SalvageReport.DamagedPage.Use {
+        if page == 1 { return .schema }
+        switch walk.owners[page] {
+        case TreeWalk.Owner.free: return .free
+        case TreeWalk.Owner.pointerMap: return .pointerMap
+        case TreeWalk.Owner.nobody:
+            if let row = brokenPages[page] { return use(of: row) }
+            guard let root = walk.mappedRoot(of: page) else { return .unknown }
+            if root == 0 { return .free }
+            return walk.tree(withRoot: root).map(use(ofTree:)) ?? .unknown
+        case let tree: return use(ofTree: Int(tree))
+        }
+    }
+
+    private func use(ofTree tree: Int) -> SalvageReport.DamagedPage.Use {
+        let object = walk.trees[tree].object
+        if tree == SalvageContent.schema { return .schema }
+        if object.name.isEmpty { return .unknown }
+        return object.kind == .index || schema.remade.contains(object.name)
+            ? .index(object.name) : .table(object.name)
+    }
+
+    private func countStray() -> Int {
+        (1..<(pages.pageCount + 1)).count { number in
+            pages.states[number] != .intact && walk.owners[number] == TreeWalk.Owner.nobody
+                && use(of: number) == .unknown
+        }
+    }
+
+    private func gaps(of tree: Int) -> [SalvageReport.Gap] {
+        let (tree, usableSize) = (walk.trees[tree], pages.form.usableSize)
+        let perPage = TreePage.mostRows(usableSize: usableSize)
+        return tree.holes.compactMap { hole in
+            let page = hole.page > 0 ? hole.page : nil
+            let isInner = page == nil || tree.isInner(hole)
+            // An inner page of a table has no row, so that only further damage below it loses any.
+            if isInner, tree.isTable, pages.form.provesPages, stray == 0 { return nil }
+            var most: Int?
+            if !isInner {
+                most = perPage
+            } else if pages.form.provesPages {
+                most = (stray + (tree.isTable ? 0 : 1)) * perPage
+            }
+            if let after = hole.after, let through = hole.through {
+                let (range, isHuge) = through.subtractingReportingOverflow(after)
+                if !isHuge { most = most.map { min($0, Int(range)) } ?? Int(range) }
+            }
+            return .init(page: page, after: hole.after, through: hole.through, mostRows: most)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import CSQLCipher
+import CipherPages
+import Common
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+
+/// What opens a damaged file: found by its pages, of which any will do.
+struct SalvageKey {
+    let form: PageForm
+    /// `nil` of a plaintext file.
+    let cipher: CipherSettings?
+    let salt: SalvageReport.Salt
+
+    // MARK: - Plaintext
+
+    /// - Returns: `nil` if no page of the file makes sense as a plaintext database's.
+    init?(plaintext file: UntouchedFile) throws {
+        cipher = nil
+        salt = .intact
+        let start = try file.read(at: 0, count: DatabaseHeader.count)
+        if let start, let header = DatabaseHeader(start) {
+            form = PageForm(pageSize: header.pageSize, reservedCount: Int(start[20]))
+            return
+        }
+        // With the header gone, the right size is the one with which most of the file makes sense.
+        let candidates = (9...16).map { PageForm(pageSize: 1 << $0, reservedCount: 0) }
+        let best = candidates.map { (form: $0, bytes: Self.plausibleBytes(of: file, $0)) }
+            .max { $0.bytes < $1.bytes }
+        guard let best, best.bytes > 0 else { return nil }
+        form = best.form
+    }
+
+    /// How many bytes of the file's first pages are in b-trees.
+    private static func plausibleBytes(of file: UntouchedFile, _ form: PageForm) -> Int {
+        (1...max(1, (1 << 20) / form.pageSize)).count { number in
+            let offset = (number - 1) * form.pageSize
+            guard let page = try? file.read(at: offset, count: form.pageSize) else { return false }
+            return TreePage(page, number: number, usableSize: form.usableSize) != nil
+        } * form.pageSize
+    }
+
+    // MARK: - Encrypted
+
+    /// - Parameters:
+    ///   - monitor: Follows the search for the salt.
+    /// - Returns: `nil` if no page can be opened.
+    init?(
+        encrypted file: UntouchedFile,
+        key: DatabaseKey,
+        cipher given: CipherSettings,
+        monitor: ConversionMonitor
+    ) throws {
+        guard let salt = try file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
+        for cipher in [given] + CipherSettings.versions.filter({ $0 != given }) {
+            try monitor.checkCancellation()
+            let sample = Sample(of: file, cipher: cipher)
+            let derived = try key.derived(salt: salt, cipher: cipher)
+            let form = try PageForm(key: derived, salt: salt, cipher: cipher)
+            if form.provesPages ? sample.hasIntactPage(form) : sample.hasPlausiblePage(form) {
+                (self.form, self.cipher, self.salt) = (form, cipher, .intact)
+                return
+            }
+        }
+        // A raw key that brings its salt needs none of the file's.
+        guard given.hmacAlgorithm != .off, key.secret.count < 48 || key.form == .passphrase else {
+            return nil
+        }
+        let sample = Sample(of: file, cipher: given)
+        let found = try Self.search(near: salt, monitor) { salt in
+            let derived = try key.derived(salt: salt, cipher: given)
+            return sample.hasIntactPage(try PageForm(key: derived, salt: salt, cipher: given))
+        }
+        if let found {
+            let derived = try key.derived(salt: found, cipher: given)
+            form = try PageForm(key: derived, salt: found, cipher: given)
+            (cipher, self.salt) = (given, .repaired)
+            return
+        }
+        // A raw key decrypts without a salt, which is for the HMAC only.
+        guard key.form == .rawKey else { return nil }
+        let form = try PageForm(key: key, salt: nil, cipher: given)
+        guard sample.hasPlausiblePage(form) else { return nil }
+        (self.form, cipher, self.salt) = (form, given, .lost)
+    }
+
+    /// Tries the salts that differ from one in one bit, on all processors.
+    private static func search(
+        near salt: [UInt8],
+        _ monitor: ConversionMonitor,
+        _ attempt: @Sendable (_ salt: [UInt8]) throws -> Bool
+    ) throws -> [UInt8]? {
+        let count = CipherSettings.saltCount * 8
+        monitor.begin(.searchingSalt, total: count)
+        let result = Locked<Result<[UInt8], any Error>?>(nil)
+        // A part at a time, so that the observer is called on the thread that it expects.
+        let width = max(1, ProcessInfo.processInfo.activeProcessorCount)
+        for start in stride(from: 0, to: count, by: width) {
+            DispatchQueue.concurrentPerform(iterations: min(width, count - start)) { index in
+                var other = salt
+                let bit = start + index
+                other[bit / 8] ^= 1 << (bit % 8)
+                do {
+                    guard try attempt(other) else { return }
+                    result.withLock { $0 = $0 ?? .success(other) }
+                } catch {
+                    result.withLock { $0 = $0 ?? .failure(error) }
+                }
+            }
+            if result.withLock({ $0 != nil }) { break }
+            try monitor.step(by: width)
+        }
+        monitor.finish()
+        return try result.withLock { $0 }?.get()
+    }
+
+    /// Pages from all over a file.
+    private struct Sample: Sendable {
+        let pages: [(number: Int, bytes: [UInt8])]
+
+        init(of file: UntouchedFile, cipher: CipherSettings) {
+            let size = cipher.pageSize
+            pages = PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
+                (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }
+            }
+        }
+
+        func hasIntactPage(_ form: PageForm) -> Bool {
+            pages.contains { form.isIntact($0.bytes, number: $0.number) }
+        }
+
+        /// Random bytes hardly look like a page of a b-tree.
+        func hasPlausiblePage(_ form: PageForm) -> Bool {
+            pages.contains { page in
+                guard let content = form.content(page.bytes, number: page.number) else {
+                    return false
+                }
+                // Its b-tree begins so far behind that the wrong vector doesn't harm it.
+                guard page.number > 1 else { return DatabaseHeader(content) != nil }
+                let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
+                return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import CipherPages
+
+/// The pages of a damaged database, each in the version that is taken.
+///
+/// That is the newest one that is intact: in the file, in the write-ahead log over it, or, where a
+/// rollback journal tells what to undo, in that. Only one page is in memory at a time; of the others
+/// there are a few bytes each.
+final class SalvagePages {
+    enum State: UInt8 {
+        /// The newest version that there is of it is intact.
+        case intact
+        /// An older version is intact, the newest one is damaged.
+        case older
+        case damaged
+        /// The file ends before it.
+        case missing
+    }
+
+    private(set) var form: PageForm
+    let pageCount: Int
+    /// The header of the first page, where that can be read.
+    let header: [UInt8]?
+    private let file: UntouchedFile
+    private let beside: UntouchedFile?
+    private let versions: PageVersions
+    private(set) var states: [State]
+    /// What each page looks like: a kind of ``TreePage``, or 0.
+    private(set) var kinds: [UInt8]
+
+    /// - Parameters:
+    ///   - file: The database.
+    ///   - beside: The log or the journal.
+    ///   - versions: What is in that.
+    init(file: UntouchedFile, beside: UntouchedFile?, versions: PageVersions, form: PageForm) {
+        self.file = file
+        self.beside = beside
+        self.versions = versions
+        self.form = form
+        let first = Self.read(1, file, beside, versions, form)
+        header = first.flatMap { DatabaseHeader($0) == nil ? nil : Array($0.prefix(100)) }
+        if let header, Int(header[20]) >= form.reservedCount, Int(header[20]) <= form.pageSize - 480
+        {
+            self.form.reservedCount = Int(header[20])
+        }
+        let inFile = (file.size + form.pageSize - 1) / form.pageSize
+        // Beyond what is told there is nothing, so that one wrong number doesn't take all memory.
+        let limit = inFile + versions.frameCount + (1 << 20)
+        let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
+        pageCount = max(1, min(told ?? max(inFile, versions.offsets.keys.max() ?? 0), limit))
+        states = Array(repeating: .missing, count: pageCount + 1)
+        kinds = Array(repeating: 0, count: pageCount + 1)
+    }
+
+    /// Checks every page.
+    ///
+    /// - Parameter visit: Gets each page, and what it is if it is a b-tree's.
+    func scan(_ visit: (_ number: Int, TreePage?) throws -> Void) rethrows {
+        for number in 1...pageCount {
+            var tree: TreePage?
+            if let content = Self.read(number, file, beside, versions, form) {
+                states[number] = versions.older.contains(number) ? .older : .intact
+                tree = TreePage(content, number: number, usableSize: form.usableSize)
+                kinds[number] = tree?.kind.rawValue ?? 0
+            } else {
+                states[number] = number * form.pageSize > file.size ? .missing : .damaged
+            }
+            try visit(number, tree)
+        }
+    }
+
+    /// Finds out how many bytes of a page SQLite doesn't use, where the header doesn't tell.
+    ///
+    /// A page is filled from its end. What the key's first settings reserved stays so when they are
+    /// changed before the first page is written, so that it may be more than these need.
+    func guessReservedCount() {
+        let most = CipherSettings.current.reservedCount
+        guard header == nil, form.isEncrypted, form.reservedCount < most else { return }
+        let end = form.pageSize - most
+        var reachCount = 0
+        for number in 1...pageCount where kind(number)?.isLeaf == true {
+            guard let tree = tree(number) else { continue }
+            if tree.cells.contains(where: { $0.overflow == nil && $0.local.upperBound > end }) {
+                reachCount += 1
+            }
+        }
+        if reachCount == 0 { form.reservedCount = most }
+    }
+
+    /// What a page is; `nil` if it is no b-tree's, or there is none of such a number.
+    func kind(_ number: Int) -> TreePage.Kind? {
+        kinds.indices.contains(number) ? TreePage.Kind(rawValue: kinds[number]) : nil
+    }
+
+    /// The content of a page; `nil` if there is none, or it is not as it was written.
+    ///
+    /// A failing disk may give a page once and not again: from then on it is a damaged one.
+    func content(_ number: Int) -> [UInt8]? {
+        guard (1...pageCount).contains(number),
+            states[number] == .intact || states[number] == .older
+        else { return nil }
+        let content = Self.read(number, file, beside, versions, form)
+        if content == nil { states[number] = .damaged }
+        return content
+    }
+
+    func tree(_ number: Int) -> TreePage? {
+        content(number).flatMap { TreePage($0, number: number, usableSize: form.usableSize) }
+    }
+
+    private static func read(
+        _ number: Int,
+        _ file: UntouchedFile,
+        _ beside: UntouchedFile?,
+        _ versions: PageVersions,
+        _ form: PageForm
+    ) -> [UInt8]? {
+        // What the disk doesn't give is told as damaged.
+        let bytes =
+            versions.offsets[number].map { try? beside?.read(at: $0, count: form.pageSize) }
+            ?? (try? file.read(at: (number - 1) * form.pageSize, count: form.pageSize))
+        guard let bytes, form.isIntact(bytes, number: number) else { return nil }
+        return form.content(bytes, number: number)
+    }
+}

@@ -1,0 +1,188 @@
+import CipherPages
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitSQLCipher
+
+/// One run of a ``DatabaseSalvage``.
+struct SalvageRun {
+    private let salvage: DatabaseSalvage
+    private let monitor: ConversionMonitor
+    private let file: DatabaseFile
+    private let output: DatabaseFile
+    private let start = ContinuousClock.now
+
+    init(_ salvage: DatabaseSalvage) throws {
+        self.salvage = salvage
+        monitor = salvage.options.monitor
+        file = try DatabaseFile(salvage.path).resolved()
+        guard try file.size() != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
+        try file.checkAccess(forWriting: false)
+        output = try ConversionFolder.freePlace(salvage.outputPath)
+    }
+
+    func run() throws -> SalvageReport {
+        do {
+            // Where nothing can be written beside the file, nobody migrates it either.
+            guard file.isFolderWritable else {
+                return try monitor.underMigrationLock(of: output, bringBack)
+            }
+            return try monitor.underMigrationLock(of: file) {
+                try monitor.underMigrationLock(of: output, bringBack)
+            }
+        } catch let error as DatabaseError {
+            throw EncryptedDatabaseError(error, path: output.path) ?? error
+        }
+    }
+
+    // MARK: -
+
+    private func bringBack() throws -> SalvageReport {
+        // Named after the output, whose lock is held: nobody uses those of a killed run.
+        let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
+        folder.removeLeftovers()
+        let identity = try file.identityNotOpenHere()
+        // Whoever has it open might be writing to it.
+        try monitor.waitUntilUnused(file, identity)
+        let stamp = file.stamp
+        guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {
+            throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        }
+        let key = try explainingReadFailures(
+            of: nil,
+            for: output,
+            from: file,
+            suspecting: { $0 is DatabaseSalvageError }
+        ) {
+            try openingKey(of: bytes)
+        }
+        let (pages, journal) = try readPages(bytes, key.form)
+        let content = try SalvageContent(pages, monitor: monitor)
+
+        let temporary = try folder.makeFile()
+        defer { folder.remove(temporary) }
+        let copy = SalvageCopy(
+            path: temporary,
+            form: target(key),
+            options: salvage.options,
+            monitor: monitor
+        )
+        let (filling, unsound) = try explainingReadFailures(
+            of: temporary,
+            for: output,
+            from: output,
+            suspecting: { $0 is DatabaseSalvageError }
+        ) {
+            try fill(copy, key.form.pageSize, content)
+        }
+        try folder.finish(temporary, mode: 0o600, owner: identity)
+        try monitor.checkCancellation()
+        guard file.stamp == stamp else {
+            throw DatabaseConversionError.changedMeanwhile(path: file.path)
+        }
+        try folder.place(temporary, at: output.absolutePath)
+        return SalvageReport(
+            path: file.path,
+            outputPath: output.path,
+            salt: key.salt,
+            provesPages: key.form.provesPages,
+            pageSize: key.form.pageSize,
+            pageCount: pages.pageCount,
+            damagedPages: filling.damagedPages(),
+            missingPageCount: pages.states.dropFirst().count { $0 == .missing },
+            journal: journal,
+            isSchemaWhole: filling.isSchemaWhole,
+            tables: filling.tables(),
+            lostAndFound: filling.lostAndFound,
+            unmade: filling.unmade + unsound,
+            seconds: (.now - start) / .seconds(1)
+        )
+    }
+
+    /// Fills the new file, and looks it through.
+    ///
+    /// - Returns: Also what is not in order in it that may not have been before.
+    private func fill(
+        _ copy: SalvageCopy,
+        _ pageSize: Int,
+        _ content: SalvageContent
+    ) throws -> (SalvageFilling, [SalvageReport.Unmade]) {
+        let filling = try copy.fill(
+            pageSize: pageSize,
+            encoding: content.encoding,
+            header: content.header
+        ) { db in
+            let filling = try SalvageFilling(content, in: db, monitor: monitor)
+            try monitor.watching(db) { try filling.run() }
+            return filling
+        } finish: { db, filling in
+            try monitor.watching(db) { try filling.makeTheRest() }
+        }
+        let unsound = try copy.check(
+            isWAL: content.header?.journalMode == .wal,
+            virtualTables: content.objects.compactMap { $0.module == nil ? nil : $0.name }
+        ).filter { found in !filling.unmade.contains { $0.name == found.name } }
+        return (filling, unsound)
+    }
+
+    private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {
+        let start = try bytes.read(at: 0, count: DatabaseHeader.magic.count)
+        switch salvage.form.content {
+        case .plaintext:
+            guard let key = try SalvageKey(plaintext: bytes) else {
+                throw DatabaseSalvageError.noDatabase(path: file.path)
+            }
+            return key
+        case .encrypted(let key, let cipher):
+            guard start != DatabaseHeader.magic else {
+                throw EncryptedDatabaseError.plaintext(path: file.path)
+            }
+            let found = try SalvageKey(
+                encrypted: bytes,
+                key: key,
+                cipher: cipher,
+                monitor: monitor
+            )
+            guard let found else { throw DatabaseSalvageError.opensNothing(path: file.path) }
+            return found
+        }
+    }
+
+    private func readPages(
+        _ bytes: UntouchedFile,
+        _ form: PageForm
+    ) throws -> (SalvagePages, SalvageReport.Journal?) {
+        let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
+        var versions = PageVersions()
+        var (beside, kind): (UntouchedFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
+        if let log = try UntouchedFile.find(file.absolutePath + "-wal").get() {
+            versions = try PageVersions(log: log, form: form, tick: tick)
+            beside = log
+        }
+        if versions.frameCount == 0,
+            let journal = try UntouchedFile.find(file.absolutePath + "-journal").get()
+        {
+            versions = try PageVersions(journal: journal, form: form, tick: tick)
+            (beside, kind) = (journal, .rollback)
+        }
+        let pages = SalvagePages(file: bytes, beside: beside, versions: versions, form: form)
+        guard versions.frameCount > 0 || !versions.damagedFrames.isEmpty else {
+            return (pages, nil)
+        }
+        let journal = SalvageReport.Journal(
+            kind: kind,
+            frameCount: versions.frameCount,
+            damagedFrames: versions.damagedFrames
+        )
+        return (pages, journal)
+    }
+
+    /// How the new file is kept: as the damaged one, with the settings that open it.
+    private func target(_ key: SalvageKey) -> DatabaseForm {
+        switch salvage.form.content {
+        case .plaintext: return .plaintext(pageSize: key.form.pageSize)
+        case .encrypted(let secret, let cipher):
+            return .encrypted(salvage.newKey ?? secret, cipher: key.cipher ?? cipher)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import CipherPages
+
+/// A page of a b-tree, decrypted. <https://www.sqlite.org/fileformat.html#b_tree_pages>
+struct TreePage {
+    /// What the first byte says.
+    enum Kind: UInt8 {
+        case innerIndex = 2
+        case innerTable = 5
+        case leafIndex = 10
+        case leafTable = 13
+
+        var isLeaf: Bool { self == .leafIndex || self == .leafTable }
+        var isTable: Bool { self == .innerTable || self == .leafTable }
+    }
+
+    struct Cell {
+        /// The page whose keys come before the cell's; of an inner page.
+        var child: Int?
+        /// Of a table's page.
+        var rowid: Int64?
+        /// Of the whole payload, in bytes; 0 on an inner page of a table.
+        var payloadCount = 0
+        /// Where the payload, or its beginning, is on the page.
+        var local = 0..<0
+        /// The first page of the rest.
+        var overflow: Int?
+    }
+
+    let bytes: [UInt8]
+    let kind: Kind
+
+    /// The cells whose place and beginning make sense, in order.
+    let cells: [Cell]
+
+    /// How many do not.
+    let badCellCount: Int
+
+    /// The page whose keys come after those of all cells; of an inner page.
+    let rightmost: Int?
+
+    /// - Parameters:
+    ///   - bytes: The whole page.
+    ///   - number: Its number, from 1.
+    ///   - usableSize: The bytes of a page without those at its end that SQLite doesn't use.
+    /// - Returns: `nil` if it can't be a page of a b-tree.
+    init?(_ bytes: [UInt8], number: Int, usableSize: Int) {
+        let start = number == 1 ? DatabaseHeader.count : 0
+        guard bytes.count >= usableSize, let kind = Kind(rawValue: bytes[start]) else { return nil }
+        let count = bytes.half(start + 3)
+        let pointers = start + (kind.isLeaf ? 8 : 12)
+        let end = pointers + 2 * count
+        // 0 stands for 65536.
+        let content = bytes.half(start + 5) == 0 ? 65536 : bytes.half(start + 5)
+        guard end <= content, content <= usableSize, bytes[start + 7] <= 60 else { return nil }
+        // An inner page without a cell has one child, which happens to roots for a moment only.
+        guard kind.isLeaf || count > 0 || number == 1 else { return nil }
+
+        var cells: [Cell] = []
+        cells.reserveCapacity(count)
+        for index in 0..<count {
+            let offset = bytes.half(pointers + 2 * index)
+            guard offset >= end,
+                let cell = Self.cell(of: bytes, at: offset, kind, usableSize)
+            else { continue }
+            cells.append(cell)
+        }
+        guard count == 0 || !cells.isEmpty else { return nil }
+        self.bytes = bytes
+        self.kind = kind
+        self.cells = cells
+        badCellCount = count - cells.count
+        rightmost = kind.isLeaf ? nil : Int(bytes.word(start + 8))
+    }
+
+    /// The most rows that a table's leaf may have: a cell takes four bytes, and two for its place.
+    static func mostRows(usableSize: Int) -> Int { (usableSize - 8) / 6 }
+
+    private static func cell(
+        of bytes: [UInt8],
+        at offset: Int,
+        _ kind: Kind,
+        _ usableSize: Int
+    ) -> Cell? {
+        var cell = Cell()
+        var place = offset
+        if !kind.isLeaf {
+            guard place + 4 <= usableSize else { return nil }
+            cell.child = Int(bytes.word(place))
+            place += 4
+        }
+        if kind != .innerTable {
+            guard let count = bytes.varint(&place, end: usableSize), count >= 0,
+                count <= Int64(Int32.max)
+            else { return nil }
+            cell.payloadCount = Int(count)
+        }
+        if kind.isTable {
+            guard let rowid = bytes.varint(&place, end: usableSize) else { return nil }
+            cell.rowid = rowid
+        }
+        let local = localCount(of: cell.payloadCount, kind, usableSize)
+        guard place + local <= usableSize else { return nil }
+        cell.local = place..<(place + local)
+        if local < cell.payloadCount {
+            guard place + local + 4 <= usableSize else { return nil }
+            cell.overflow = Int(bytes.word(place + local))
+        }
+        return cell
+    }
+
+    /// How much of a payload is on the page itself.
+    /// <https://www.sqlite.org/fileformat.html#cell_payload_overflow_pages>
+    private static func localCount(of count: Int, _ kind: Kind, _ usableSize: Int) -> Int {
+        let most = kind == .leafTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
+        guard count > most else { return count }
+        let least = (usableSize - 12) * 32 / 255 - 23
+        let fitting = least + (count - least) % (usableSize - 4)
+        return fitting <= most ? fitting : least
+    }
+}
+
+extension [UInt8] {
+    /// A number of one to nine bytes. <https://www.sqlite.org/fileformat.html#varint>
+    ///
+    /// - Parameters:
+    ///   - place: Where it begins; then, where it has ended.
+    ///   - end: Where the bytes end that it may have.
+    func varint(_ place: inout Int, end: Int) -> Int64? {
+        var value: UInt64 = 0
+        for index in 0..<9 {
+            guard place < end else { return nil }
+            let byte = self[place]
+            place += 1
+            if index == 8 { return Int64(bitPattern: value << 8 | UInt64(byte)) }
+            value = value << 7 | UInt64(byte & 0x7f)
+            if byte < 0x80 { return Int64(bitPattern: value) }
+        }
+        return nil
+    }
+}

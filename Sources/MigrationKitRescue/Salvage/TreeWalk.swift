@@ -1,0 +1,275 @@
+import CipherPages
+
+/// Finds out which page belongs to which b-tree.
+final class TreeWalk {
+    /// What a page belongs to that is no tree's.
+    enum Owner {
+        static let nobody: Int32 = -1
+        static let free: Int32 = -2
+        static let pointerMap: Int32 = -3
+    }
+
+    let pages: SalvagePages
+    private(set) var trees: [SalvageTree] = []
+    /// By the page: the tree's index, or an ``Owner``.
+    private(set) var owners: [Int32]
+    /// Whether every page is known that is on the list of free ones.
+    private(set) var knowsFreePages = false
+    private var roots: Set<Int> = []
+    private var deferred: [(page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?)] = []
+    private var readsOlder = false
+
+    private static let deepest = 40
+
+    init(_ pages: SalvagePages) {
+        self.pages = pages
+        owners = Array(repeating: Owner.nobody, count: pages.pageCount + 1)
+    }
+
+    // MARK: - Pages of no Tree
+
+    /// Marks the pointer maps, which begin with a byte that may look like a b-tree's.
+    /// <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
+    func markPointerMaps() {
+        let lockPage = Self.lockPage(pages.form.pageSize)
+        for place in stride(from: 2, through: pages.pageCount, by: pages.form.usableSize / 5 + 1) {
+            // The page with the bytes that locks are taken on is nobody's; a map lies behind it.
+            let number = place == lockPage ? place + 1 : place
+            if number <= pages.pageCount { owners[number] = Owner.pointerMap }
+        }
+    }
+
+    static func lockPage(_ pageSize: Int) -> Int { 0x4000_0000 / pageSize + 1 }
+
+    /// Marks the pages that are free. <https://www.sqlite.org/fileformat.html#the_freelist>
+    func markFreePages() {
+        guard let header = pages.header else { return }
+        var trunk = Int(header.word(32))
+        var count = 0
+        while trunk != 0 {
+            guard (2...pages.pageCount).contains(trunk), owners[trunk] == Owner.nobody else {
+                return
+            }
+            owners[trunk] = Owner.free
+            count += 1
+            guard pages.states[trunk] == .intact, let content = pages.content(trunk) else { return }
+            let leaves = min(Int(content.word(4)), pages.form.usableSize / 4 - 2)
+            for index in 0..<max(0, leaves) {
+                let leaf = Int(content.word(8 + 4 * index))
+                guard (2...pages.pageCount).contains(leaf), owners[leaf] == Owner.nobody else {
+                    continue
+                }
+                owners[leaf] = Owner.free
+                count += 1
+            }
+            trunk = Int(content.word(0))
+        }
+        knowsFreePages = count == Int(header.word(36)) && pages.states[1] == .intact
+    }
+
+    // MARK: - Trees
+
+    /// Takes the pages of trees from their roots on, and last those that are older than they should
+    /// be.
+    func add(_ new: [SalvageTree]) {
+        let indices = trees.count..<(trees.count + new.count)
+        trees += new
+        roots.formUnion(new.map(\.object.root))
+        for index in indices {
+            visit(trees[index].object.root, tree: index, depth: 0, after: nil, through: nil)
+        }
+        // What comes from older pages comes last, so that it takes nothing from what is sure.
+        readsOlder = true
+        while !deferred.isEmpty {
+            let places = deferred
+            deferred = []
+            for place in places {
+                read(
+                    place.page,
+                    tree: place.tree,
+                    depth: place.depth,
+                    after: place.after,
+                    through: place.through
+                )
+            }
+        }
+        readsOlder = false
+    }
+
+    /// Takes the pages of a part of a tree whose top was reached from nowhere.
+    func attach(_ page: Int, to tree: Int) {
+        // Its depth isn't known: it tells nothing of the tree's other pages, nor they of it.
+        let (depth, holeCount) = (trees[tree].leafDepth, trees[tree].holes.count)
+        trees[tree].leafDepth = nil
+        visit(page, tree: tree, depth: 1, after: nil, through: nil)
+        let leafDepth = trees[tree].leafDepth
+        for index in trees[tree].holes.indices.dropFirst(holeCount) {
+            let depth = trees[tree].holes[index].depth
+            trees[tree].holes[index].isInner = leafDepth.map { depth < $0 } ?? false
+        }
+        trees[tree].leafDepth = depth
+        trees[tree].attachedCount += 1
+    }
+
+    /// Notes whose page it is that was reached by no walk.
+    func own(_ page: Int, by owner: Int32) { owners[page] = owner }
+
+    /// The tree that begins with a page.
+    func tree(withRoot page: Int) -> Int? { trees.firstIndex { $0.object.root == page } }
+
+    private func visit(_ page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?) {
+        func hole(isOlder: Bool = false) {
+            // Below an older page many a place belongs to another by now.
+            guard !readsOlder else { return }
+            trees[tree].holes.append(
+                .init(page: page, depth: depth, after: after, through: through, isOlder: isOlder)
+            )
+        }
+        guard (1...pages.pageCount).contains(page), depth < Self.deepest,
+            owners[page] == Owner.nobody, depth == 0 || !roots.contains(page)
+        else { return hole() }
+        switch pages.states[page] {
+        case .damaged, .missing:
+            owners[page] = Int32(tree)
+            return hole()
+        case .older:
+            guard isOfKind(page, tree) else { return hole() }
+            owners[page] = Int32(tree)
+            hole(isOlder: true)
+            deferred.append((page, tree, depth, after, through))
+        case .intact:
+            guard isOfKind(page, tree), isInBounds(page, tree, after, through) else {
+                return hole()
+            }
+            owners[page] = Int32(tree)
+            read(page, tree: tree, depth: depth, after: after, through: through)
+        }
+    }
+
+    private func isOfKind(_ page: Int, _ tree: Int) -> Bool {
+        pages.kind(page)?.isTable == trees[tree].isTable
+    }
+
+    /// Whether a page that nothing else proves has rows that can be in this place.
+    private func isInBounds(_ page: Int, _ tree: Int, _ after: Int64?, _ through: Int64?) -> Bool {
+        guard !pages.form.provesPages, trees[tree].isTable, after != nil || through != nil else {
+            return true
+        }
+        guard let content = pages.tree(page) else { return false }
+        let inside = content.cells.count { cell in
+            cell.rowid.map { $0 > after ?? .min && $0 <= through ?? .max } ?? false
+        }
+        return 2 * inside >= content.cells.count
+    }
+
+    private func read(_ page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?) {
+        func addRowPage() {
+            if readsOlder {
+                trees[tree].olderRowPages.append(page)
+            } else {
+                trees[tree].rowPages.append(page)
+            }
+        }
+        guard let kind = pages.kind(page), !kind.isLeaf else {
+            if !readsOlder { trees[tree].leafDepth = trees[tree].leafDepth ?? depth }
+            return addRowPage()
+        }
+        guard let content = pages.tree(page) else {
+            // It was there in the first pass. Of an older page the hole is noted already.
+            if !readsOlder {
+                trees[tree].holes.append(
+                    .init(page: page, depth: depth, after: after, through: through, isInner: true)
+                )
+            }
+            return
+        }
+        if kind == .innerIndex, trees[tree].hasRows { addRowPage() }
+        var last = after
+        for cell in content.cells {
+            guard let child = cell.child else { continue }
+            visit(child, tree: tree, depth: depth + 1, after: last, through: cell.rowid)
+            last = cell.rowid
+        }
+        if let rightmost = content.rightmost {
+            visit(rightmost, tree: tree, depth: depth + 1, after: last, through: through)
+        }
+        if content.badCellCount > 0, !readsOlder {
+            trees[tree].holes.append(
+                .init(page: 0, depth: depth + 1, after: after, through: through)
+            )
+        }
+    }
+
+    // MARK: - Orphans
+
+    /// The pages that look like a b-tree's and were reached from no root, without those that are
+    /// below another one of them.
+    func orphans() -> [Int] {
+        var candidates: [Int] = []
+        var below: Set<Int> = []
+        let lockPage = Self.lockPage(pages.form.pageSize)
+        for number in 2..<max(2, pages.pageCount + 1) {
+            guard owners[number] == Owner.nobody, number != lockPage,
+                pages.states[number] == .intact, let kind = pages.kind(number)
+            else { continue }
+            candidates.append(number)
+            guard !kind.isLeaf, let content = pages.tree(number) else { continue }
+            for child in content.cells.compactMap(\.child) + [content.rightmost ?? 0]
+            where (2...pages.pageCount).contains(child) && child != number
+                && pages.kind(child)?.isTable == kind.isTable
+            {
+                below.insert(child)
+            }
+        }
+        return candidates.filter { !below.contains($0) }
+    }
+
+    /// The first and the last rowid of a part of a tree.
+    func rowids(below page: Int) -> ClosedRange<Int64>? {
+        func end(_ isFirst: Bool) -> Int64? {
+            var number = page
+            for _ in 0..<Self.deepest {
+                guard let content = pages.tree(number), content.kind.isTable else { return nil }
+                if content.kind.isLeaf {
+                    return (isFirst ? content.cells.first : content.cells.last)?.rowid
+                }
+                guard let child = isFirst ? content.cells.first?.child : content.rightmost,
+                    pages.kind(child)?.isTable == true
+                else { return isFirst ? .min : content.cells.last?.rowid }
+                number = child
+            }
+            return nil
+        }
+        guard let first = end(true), let last = end(false), first <= last else { return nil }
+        return first...last
+    }
+
+    /// The root of the tree that a page belongs to by the pointer maps, which know it of damaged
+    /// pages as well; `nil` if they don't tell; 0 if the page is free.
+    func mappedRoot(of page: Int) -> Int? {
+        var number = page
+        for _ in 0..<100_000 {
+            guard let (type, parent) = mapped(number) else { return nil }
+            switch type {
+            case 1: return number
+            case 2: return 0
+            case 3, 4, 5: number = parent
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private func mapped(_ page: Int) -> (type: UInt8, parent: Int)? {
+        guard page > 2, page <= pages.pageCount, owners[2] == Owner.pointerMap else { return nil }
+        let perMap = pages.form.usableSize / 5 + 1
+        var map = (page - 2) / perMap * perMap + 2
+        if map == Self.lockPage(pages.form.pageSize) { map += 1 }
+        guard page > map, owners[map] == Owner.pointerMap, pages.states[map] == .intact,
+            let content = pages.content(map)
+        else { return nil }
+        let offset = 5 * (page - map - 1)
+        guard offset + 5 <= pages.form.usableSize else { return nil }
+        return (content[offset], Int(content.word(offset + 1)))
+    }
+}

@@ -1,0 +1,300 @@
+import CipherPages
+import GRDB
+import KeyStore
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+
+/// One run of a ``DatabaseVerification``.
+struct VerificationRun {
+    private let verification: DatabaseVerification
+    private let monitor: VerificationMonitor
+    private let file: DatabaseFile
+
+    init(_ verification: DatabaseVerification) {
+        self.verification = verification
+        monitor = VerificationMonitor(verification.options)
+        file = DatabaseFile(verification.path)
+    }
+
+    func run() throws -> [VerificationCheck] {
+        // Before it is opened: that may play back a journal, and closing it moves the log into it.
+        let report = try inspect(checksPages: false)
+        try monitor.check("file_modes") {
+            var outcome = try FileModes(file, allowsGroup: verification.allowsGroup).outcome()
+            for leftover in report.leftovers { outcome.add(.leftover(leftover)) }
+            if outcome.detail == nil, outcome.count > 0 {
+                outcome.detail = "a run that was killed left files beside the database"
+            }
+            return outcome
+        }
+        let log = try monitor.check("write_ahead_log") { try checkLog(report) }
+        // Closing it leaves the log as it is then, and with that the shared memory that is beside it
+        // unless nobody else is let in.
+        let hasSharedMemory = report.journals.contains { $0.suffix == "-shm" }
+        guard let writer = try open(report, isExclusive: !log.ok && !hasSharedMemory) else {
+            return monitor.checks
+        }
+        defer { if verification.closes { try? writer.close() } }
+        do {
+            if !log.ok {
+                writer.writeWithoutTransaction { $0.setCheckpointOnClose(false) }
+            }
+            if report.kind == .plaintext {
+                // There are no HMACs.
+            } else if writer.configuration.readonly {
+                try checkPagesOfUnwritable()
+            } else {
+                try checkPages(of: writer, keepsLog: !log.ok)
+            }
+            monitor.options.opensReader = try EncryptedDatabase.quietReaders(of: writer)
+            let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
+            try runner.runChecks(
+                in: writer,
+                verification.requiredIndexes,
+                isFull: true,
+                monitor
+            )
+            if verification.runner != nil {
+                try runner.runLedgerCheck(in: writer, monitor)
+            } else if let note = verification.ledgerNote {
+                try monitor.skip("ledger", because: note)
+            }
+        } catch let error as DatabaseError {
+            throw EncryptedDatabaseError(error, path: file.path) ?? error
+        }
+        return monitor.checks
+    }
+
+    private func inspect(checksPages: Bool) throws -> FileReport {
+        try EncryptedDatabase.inspect(
+            file.path,
+            key: verification.form?.key,
+            cipher: verification.form?.cipher ?? .current,
+            checksPages: checksPages
+        )
+    }
+
+    // MARK: - The Log
+
+    private func checkLog(_ report: FileReport) throws -> VerificationOutcome {
+        guard let journal = report.journals.first(where: { $0.suffix == "-wal" }),
+            journal.size > 0
+        else { return VerificationOutcome(note: "there is none, or an empty one") }
+        var outcome = VerificationOutcome()
+        if let log = journal.log {
+            outcome.note =
+                "\(log.committedFrameCount) of \(log.frameCount) frames committed"
+            for (frame, page) in try unauthenticFrames(of: log, report) {
+                outcome.add(
+                    VerificationFinding(
+                        "frame \(frame) of the log, for page \(page), is not as it was written",
+                        page: page
+                    )
+                )
+            }
+        }
+        if let frame = report.damage?.logFrame {
+            outcome.add(
+                VerificationFinding(
+                    "frame \(frame) of the log is not as it was written, and SQLite sees nothing "
+                        + "of what was committed from there on"
+                )
+            )
+        }
+        if outcome.count > 0 {
+            outcome.detail = """
+                commits are damaged or lost; keep a copy of \(file.path)-wal before anything else \
+                opens the database
+                """
+        }
+        return outcome
+    }
+
+    private func unauthenticFrames(
+        of log: WriteAheadLog,
+        _ report: FileReport
+    ) throws -> [(frame: Int, page: Int)] {
+        guard case .opens(let cipher) = report.key, log.pageSize == cipher.pageSize,
+            report.damage?.isSaltDamaged != true, let key = verification.form?.key,
+            let salt = report.salt,
+            let authentication = try PageAuthentication(
+                key: key.derived(salt: salt, cipher: cipher),
+                salt: salt,
+                cipher: cipher
+            )
+        else { return [] }
+        return try log.committedFrames(path: file.resolvedPath + "-wal") { page, number in
+            !authentication.isAuthentic(page, number: number)
+        }
+    }
+
+    // MARK: - The Opening
+
+    /// - Returns: `nil` if the database is too damaged to be opened.
+    private func open(
+        _ report: FileReport,
+        isExclusive: Bool
+    ) throws -> (any DatabaseWriter)? {
+        var failure: (any Error)?
+        var writer: (any DatabaseWriter)?
+        try monitor.check("open") {
+            do {
+                writer = try verification.open(isExclusive)
+                return VerificationOutcome()
+            } catch {
+                var outcome = try describe(error, report)
+                if outcome.count == 0 {
+                    failure = error
+                    outcome.detail = error.localizedDescription
+                    if report.key == .wrong {
+                        outcome.note = "another key, other settings, or a damaged salt"
+                    }
+                }
+                return outcome
+            }
+        }
+        if let failure { throw failure }
+        return writer
+    }
+
+    /// What is damaged in a database that can't be opened; nothing where it is not for damage.
+    private func describe(_ error: any Error, _ report: FileReport) throws -> VerificationOutcome {
+        var outcome = VerificationOutcome()
+        var found = FileDamage()
+        switch error {
+        case EncryptedDatabaseError.damaged(_, let pages):
+            found.pages = pages
+            if let damage = try inspect(checksPages: true).damage { found = damage }
+        case EncryptedDatabaseError.wrongKey where report.damage?.isSaltDamaged == true:
+            found.isSaltDamaged = true
+        default:
+            return outcome
+        }
+        if found.isSaltDamaged {
+            outcome.add(
+                VerificationFinding(
+                    "the salt, the file's first 16 bytes, is damaged; the key is right"
+                )
+            )
+        }
+        for page in found.pages { outcome.add(.damagedPage(page)) }
+        if found.missingPageCount > 0 {
+            let count = found.missingPageCount
+            outcome.add(
+                VerificationFinding(
+                    "the file was cut short: its last \(count == 1 ? "page is" : "\(count) pages are") missing"
+                )
+            )
+        }
+        if let detail = found.detail { outcome.add(VerificationFinding("SQLite: \(detail)")) }
+        if outcome.count == 0 {
+            outcome.add(VerificationFinding("the content is damaged, in no page of its own"))
+        }
+        outcome.detail = "the database is too damaged to be opened"
+        return outcome
+    }
+
+    // MARK: - The Pages
+
+    /// - Parameter keepsLog: Whether the log stays as it is, for what SQLite doesn't see in it.
+    private func checkPages(of writer: any DatabaseWriter, keepsLog: Bool) throws {
+        try monitor.check("cipher_integrity_check") {
+            var outcome = VerificationOutcome()
+            try writer.writeWithoutTransaction { db in
+                outcome.note =
+                    keepsLog
+                    ? "without the log, which was left as it is" : try emptyLog(db)
+                var stamp = file.stamp
+                for attempt in 1... {
+                    let rows = try damage(in: db)
+                    let current = file.stamp
+                    // What looks damaged may be in the middle of another program's checkpoint.
+                    guard rows.isEmpty || attempt == 3 || current == stamp else {
+                        stamp = current
+                        continue
+                    }
+                    for row in rows { try note(row, in: &outcome) }
+                    break
+                }
+            }
+            note(pages: outcome.count, in: &outcome)
+            return outcome
+        }
+    }
+
+    /// Checks the pages of a file that is read as it lies there, on a connection of its own.
+    private func checkPagesOfUnwritable() throws {
+        try monitor.check("cipher_integrity_check") {
+            guard verification.form?.key != nil else {
+                return VerificationOutcome(note: "not checked: the database can't be written")
+            }
+            var outcome = VerificationOutcome(
+                note: "of the file alone: the database can't be written"
+            )
+            let report = try inspect(checksPages: true)
+            for page in report.damage?.pages ?? [] { outcome.add(.damagedPage(page)) }
+            note(pages: outcome.count, in: &outcome)
+            return outcome
+        }
+    }
+
+    private func note(pages count: Int, in outcome: inout VerificationOutcome) {
+        guard count > 0 else { return }
+        outcome.detail = "\(count) \(count == 1 ? "page is" : "pages are") damaged"
+    }
+
+    /// Moves the log into the database, as far as others let it.
+    ///
+    /// - Returns: What is worth knowing about it.
+    private func emptyLog(_ db: Database) throws -> String? {
+        // Waits for nobody. <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
+        guard let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)") else {
+            return nil
+        }
+        let frames: Int = row[1]
+        let moved: Int = row[2]
+        guard frames > moved else { return nil }
+        return """
+            \(frames - moved) of \(frames) frames stay in the log while others use the database; \
+            see write_ahead_log
+            """
+    }
+
+    private func damage(in db: Database) throws -> [String] {
+        var rows: [String] = []
+        // In a transaction, so that nobody writes a page while it is read.
+        try db.inTransaction(.deferred) {
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
+            rows = try String.fetchAll(db, sql: "PRAGMA main.cipher_integrity_check")
+            return .commit
+        }
+        return rows
+    }
+
+    private func note(_ row: String, in outcome: inout VerificationOutcome) throws {
+        // "error reading 4096 bytes from file page 7 at offset 24576"
+        guard !row.hasPrefix("error reading") else {
+            throw EncryptedDatabaseError.inputOutput(path: file.path, detail: row)
+        }
+        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
+        if let match = row.firstMatch(of: /page (\d+)/), let page = Int(match.1) {
+            outcome.add(.damagedPage(page))
+        } else {
+            outcome.note = "impossible: the pages have no HMAC"
+        }
+    }
+}
+
+extension VerificationFinding {
+    fileprivate static func leftover(_ file: LeftoverFile) -> VerificationFinding {
+        VerificationFinding(
+            "\(file.path) was left by a run that was killed"
+                + (file.isPlaintext ? ", and is in the clear" : "")
+                + ": delete it, or run another one, which does"
+        )
+    }
+
+    fileprivate static func damagedPage(_ page: Int) -> VerificationFinding {
+        VerificationFinding("page \(page) is not as it was written", page: page)
+    }
+}

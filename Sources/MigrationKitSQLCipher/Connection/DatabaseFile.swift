@@ -1,0 +1,227 @@
+import CipherPages
+import Common
+import Foundation
+import Glibc
+
+/// A database's file as the operating system sees it. It is never opened here, except to create it.
+package struct DatabaseFile {
+    package static let journalSuffixes = TemporaryFiles.journalSuffixes
+
+    /// The path as the caller gave it, for messages.
+    package let path: String
+
+    /// The path that SQLite gets: absolute, so that `:memory:` and `file:x` are names of files.
+    package let absolutePath: String
+
+    package init(_ path: String) {
+        self.path = path
+        // Not normalized: `..` behind a link would then mean another folder.
+        absolutePath =
+            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// Whether both are in one folder, whatever that is called.
+    func isBeside(_ other: DatabaseFile) -> Bool {
+        let folders = [self, other].map {
+            FileIdentity(URL(fileURLWithPath: $0.absolutePath).deletingLastPathComponent().path)
+        }
+        guard let own = folders[0], let others = folders[1] else { return false }
+        return own.isSameFile(as: others)
+    }
+
+    /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
+    /// a connection of one's own that does nothing just now.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
+    ///   ``DatabaseConversionError/openHere(path:)``.
+    package func identityNotOpenHere() throws -> FileIdentity {
+        guard let identity = FileIdentity(absolutePath) else {
+            throw EncryptedDatabaseError.noSuchFile(path: path)
+        }
+        guard identity.ownDescriptorCount == 0 else {
+            throw DatabaseConversionError.openHere(path: path)
+        }
+        return identity
+    }
+
+    /// Whether the path can be a file's at all.
+    package var isNamed: Bool { !path.isEmpty && !path.utf8.contains(0) }
+
+    /// The file's size in bytes; `nil` if there is no file.
+    ///
+    /// - Throws: An ``EncryptedDatabaseError`` if what is there can't be a database.
+    package func size() throws -> Int? {
+        guard isNamed else { return nil }
+        var status = stat()
+        guard stat(absolutePath, &status) == 0 else {
+            switch errno {
+            case ENOENT, ENOTDIR: return nil
+            case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
+            default:
+                throw EncryptedDatabaseError.inputOutput(path: path, detail: Self.reason(errno))
+            }
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            try checkJournals()
+            return Int(status.st_size)
+        case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
+        case let kind:
+            throw EncryptedDatabaseError.notAFile(path: path, kind: Self.name(ofKind: kind))
+        }
+    }
+
+    private static func name(ofKind kind: mode_t) -> String {
+        switch kind {
+        case S_IFIFO: "a named pipe"
+        case S_IFSOCK: "a socket"
+        case S_IFCHR, S_IFBLK: "a device"
+        default: "no regular file"
+        }
+    }
+
+    /// Throws if something that is no file has the name of a journal: SQLite opens what is there, and
+    /// of a named pipe it never comes back.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``.
+    private func checkJournals() throws {
+        for suffix in Self.journalSuffixes {
+            let journal = resolvedPath + suffix
+            var status = stat()
+            guard stat(journal, &status) == 0 else { continue }
+            let kind: String
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: continue
+            case S_IFDIR: kind = "folder"
+            case S_IFIFO: kind = "named pipe"
+            case S_IFSOCK: kind = "socket"
+            default: kind = "device"
+            }
+            throw EncryptedDatabaseError.journalIsNoFile(path: journal, kind: kind)
+        }
+    }
+
+    /// The file with its links resolved once: a link that is turned to another file meanwhile changes
+    /// nothing.
+    ///
+    /// - Throws: `EncryptedDatabaseError.noSuchFile` if there is none; as ``size()`` does.
+    package func resolved() throws -> DatabaseFile {
+        guard try size() != nil else { throw EncryptedDatabaseError.noSuchFile(path: path) }
+        return DatabaseFile(resolvedPath)
+    }
+
+    /// Throws if the operating system won't let the file be opened as it is meant to be.
+    package func checkAccess(forWriting: Bool) throws {
+        guard Self.allows(absolutePath, R_OK) else {
+            throw EncryptedDatabaseError.permissionDenied(path: path)
+        }
+        guard forWriting else { return }
+        guard Self.allows(absolutePath, W_OK) else {
+            throw EncryptedDatabaseError.readOnly(path: path)
+        }
+        guard isFolderWritable else {
+            throw EncryptedDatabaseError.readOnlyFolder(path: path)
+        }
+    }
+
+    /// Whether SQLite can create its journals beside the file, links followed.
+    package var isFolderWritable: Bool {
+        let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
+        return Self.allows(folder, W_OK | X_OK)
+    }
+
+    /// Whether a journal of either kind is there, in which a change may wait that belongs to the
+    /// database.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
+    var hasJournal: Bool {
+        get throws {
+            try ["-wal", "-journal"].contains {
+                switch Found(resolvedPath + $0) {
+                case .absent: false
+                case .empty, .content: true
+                case .unreadable(let error): throw error
+                }
+            }
+        }
+    }
+
+    /// Whether a journal of either kind is there and has content.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
+    var hasJournalContent: Bool {
+        get throws {
+            try ["-wal", "-journal"].contains { try Found(resolvedPath + $0).get() != nil }
+        }
+    }
+
+    /// Creates the file, empty, readable and writable by its owner alone.
+    ///
+    /// - Returns: `false` if somebody else created it meanwhile.
+    package func create() throws -> Bool {
+        guard isNamed else {
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
+        }
+        try checkJournals()
+        let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
+        let descriptor = open(absolutePath, flags, 0o600)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == EEXIST, try size() != nil { return false }
+            throw cannotCreate(code)
+        }
+        defer { close(descriptor) }
+        // The umask may have taken bits away, and those of the owner are needed.
+        guard fchmod(descriptor, 0o600) == 0 else {
+            let reason = Self.reason(errno)
+            unlink(absolutePath)
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: reason)
+        }
+        return true
+    }
+
+    /// Throws if the path is a link to a file that is not there, perhaps only not mounted.
+    func checkLink() throws {
+        var status = stat()
+        guard try size() == nil, lstat(absolutePath, &status) == 0 else { return }
+        throw cannotCreate(EEXIST)
+    }
+
+    /// The error for a creation that the operating system refused with an errno.
+    package func cannotCreate(_ code: Int32) -> EncryptedDatabaseError {
+        .cannotCreate(path: path, reason: Self.creationReason(code))
+    }
+
+    /// Takes back a creation, unless something was written to the file.
+    func removeIfEmpty() {
+        var status = stat()
+        guard lstat(absolutePath, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size == 0
+        else { return }
+        unlink(absolutePath)
+    }
+
+    /// The absolute path without links; with those of its folders if the file is not there.
+    package var resolvedPath: String {
+        guard let resolved = realpath(absolutePath, nil) else { return absolutePath }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func allows(_ path: String, _ mode: Int32) -> Bool {
+        // With the effective identity, which is the one that opens files.
+        faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
+    }
+
+    private static func creationReason(_ code: Int32) -> String {
+        switch code {
+        case ENOENT: "its folder does not exist"
+        case EEXIST: "it is a link to a file that does not exist"
+        default: reason(code)
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        String(cString: strerror(code)).lowercased()
+    }
+}

@@ -1,0 +1,43 @@
+import CipherPages
+import KeyStore
+
+/// How a database is written to disk: in the clear, or encrypted with a key.
+public struct DatabaseForm: Equatable, Sendable {
+    package enum Content: Equatable, Sendable {
+        case plaintext(pageSize: Int?)
+        case encrypted(DatabaseKey, CipherSettings)
+    }
+
+    package let content: Content
+
+    /// In the clear.
+    ///
+    /// - Parameter pageSize: Bytes a page of a new file, a power of two from 512 to 65536; `nil`
+    ///   for that of the database it is made of. Without meaning for a file that is there.
+    public static func plaintext(pageSize: Int? = nil) -> DatabaseForm {
+        DatabaseForm(content: .plaintext(pageSize: pageSize))
+    }
+
+    /// Encrypted.
+    ///
+    /// - Parameters:
+    ///   - key: A passphrase, or a raw key.
+    ///   - cipher: How, beside the key.
+    public static func encrypted(
+        _ key: DatabaseKey,
+        cipher: CipherSettings = .current
+    ) -> DatabaseForm {
+        DatabaseForm(content: .encrypted(key, cipher))
+    }
+
+    /// Whether there is a key.
+    public var isEncrypted: Bool { key != nil }
+
+    package var key: DatabaseKey? {
+        if case .encrypted(let key, _) = content { key } else { nil }
+    }
+
+    package var cipher: CipherSettings {
+        if case .encrypted(_, let cipher) = content { cipher } else { .current }
+    }
+}

@@ -1,0 +1,58 @@
+import CipherPages
+import GRDB
+import KeyStore
+import MigrationKitGRDB
+
+/// The asynchronous forms of everything that blocks. The work is done on a thread of its own. It
+/// isn't begun if the task is cancelled before, and not interrupted otherwise: it waits for nobody
+/// longer than `busyTimeout`.
+extension EncryptedDatabase {
+    /// The asynchronous form of ``open(_:key:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - key: Its key. A new file is encrypted with it.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A queue whose connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpen(
+        _ path: String,
+        key: DatabaseKey,
+        options: Options = Options()
+    ) async throws -> DatabaseQueue {
+        try Task.checkCancellation()
+        return try await blocking { try open(path, key: key, options: options) }
+    }
+
+    /// The asynchronous form of ``openPool(_:key:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - key: Its key. A new file is encrypted with it.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A pool whose writing connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpenPool(
+        _ path: String,
+        key: DatabaseKey,
+        options: Options = Options()
+    ) async throws -> DatabasePool {
+        try Task.checkCancellation()
+        return try await blocking { try openPool(path, key: key, options: options) }
+    }
+
+    /// The asynchronous form of ``openPlaintext(_:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A queue whose connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpenPlaintext(
+        _ path: String,
+        options: Options = Options()
+    ) async throws -> DatabaseQueue {
+        try Task.checkCancellation()
+        return try await blocking { try openPlaintext(path, options: options) }
+    }
+}

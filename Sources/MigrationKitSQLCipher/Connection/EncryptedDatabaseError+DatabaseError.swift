@@ -1,0 +1,59 @@
+import CipherPages
+import Foundation
+import GRDB
+
+extension EncryptedDatabaseError {
+    /// What an error of SQLite means for a database that was opened without one.
+    ///
+    /// A migration meets a full disk, a lock or a damaged page long after the database was opened.
+    ///
+    /// - Parameters:
+    ///   - error: An error from GRDB.
+    ///   - path: The database, for the message.
+    /// - Returns: `nil` if the error is not about the file, such as a mistake in the SQL or a
+    ///   constraint.
+    public init?(_ error: DatabaseError, path: String) {
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self = .locked(path: path)
+        case .SQLITE_FULL:
+            self = .diskFull(path: path)
+        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+            self = .damaged(path: path, pages: [])
+        case .SQLITE_PERM:
+            self = .permissionDenied(path: path)
+        case .SQLITE_READONLY:
+            self = Self.refusedWrite(error, path: path)
+        case .SQLITE_IOERR:
+            self = .inputOutput(path: path, detail: Self.describe(error))
+        case .SQLITE_CANTOPEN:
+            // SQLite answers so for the journal too, which is what fails once the file is open.
+            let file = DatabaseFile(path)
+            self =
+                file.isFolderWritable
+                ? .inputOutput(path: path, detail: Self.describe(error))
+                : .readOnlyFolder(path: path)
+        default:
+            return nil
+        }
+    }
+
+    /// What a result code of SQLite means where there is no more than that.
+    package init(_ code: CipherCode, path: String) {
+        let error = DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
+        self =
+            Self(error, path: path) ?? .inputOutput(path: path, detail: "SQLite \(code.rawValue)")
+    }
+
+    private static func refusedWrite(_ error: DatabaseError, path: String) -> Self {
+        switch error.extendedResultCode {
+        case .SQLITE_READONLY_ROLLBACK, .SQLITE_READONLY_RECOVERY: .needsRecovery(path: path)
+        case .SQLITE_READONLY_DIRECTORY, .SQLITE_READONLY_CANTINIT: .readOnlyFolder(path: path)
+        default: .readOnly(path: path)
+        }
+    }
+
+    private static func describe(_ error: DatabaseError) -> String {
+        "\(error.message ?? "unknown error") (SQLite \(error.extendedResultCode.rawValue))"
+    }
+}

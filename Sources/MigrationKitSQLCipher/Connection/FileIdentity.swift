@@ -1,0 +1,125 @@
+import CipherPages
+import Glibc
+
+/// A file, whatever it is called.
+package struct FileIdentity: Equatable {
+    private let device: dev_t
+    private let inode: ino_t
+    package let owner: uid_t
+    package let group: gid_t
+    package let mode: mode_t
+    /// How many names the file has.
+    let linkCount: nlink_t
+
+    /// The mode without the kind of the file, such as 0o600.
+    package var permissions: UInt32 { mode & 0o7777 }
+
+    /// How many names the file has beside one.
+    package var otherNameCount: Int { max(Int(linkCount) - 1, 0) }
+
+    /// - Parameter path: Links are followed.
+    package init?(_ path: String) {
+        guard case .content(let identity) = Self.find(path) else { return nil }
+        self = identity
+    }
+
+    /// Looks at what is at a path, links followed. A file without content has an identity as well.
+    package static func find(_ path: String) -> Found<FileIdentity> {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return Found(failing: "stat", on: path, errno)
+        }
+        return .content(FileIdentity(status))
+    }
+
+    private init(_ status: stat) {
+        device = status.st_dev
+        inode = status.st_ino
+        owner = status.st_uid
+        group = status.st_gid
+        mode = status.st_mode
+        linkCount = status.st_nlink
+    }
+
+    func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+
+    // MARK: - Who has it open
+
+    /// How many descriptors of this process's own are open on the file.
+    var ownDescriptorCount: Int { descriptorCount(of: "self") }
+
+    /// The other processes that have the file open, as far as the system tells: those of other
+    /// users are seen by root alone, and where they hold a lock.
+    ///
+    /// <https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html>
+    func otherProcesses() -> [OpenProcess] {
+        var found = Set(lockHolders())
+        for name in Self.names(in: "/proc") {
+            guard let identifier = Int32(name), !found.contains(identifier) else { continue }
+            if descriptorCount(of: name) > 0 { found.insert(identifier) }
+        }
+        found.remove(getpid())
+        return found.sorted().map(OpenProcess.init)
+    }
+
+    private func descriptorCount(of process: String) -> Int {
+        let folder = "/proc/\(process)/fd/"
+        return Self.names(in: folder).count { name in
+            FileIdentity(folder + name).map(isSameFile) ?? false
+        }
+    }
+
+    /// Who holds a lock on the file, whosoever they are; a process in another PID namespace is 0 or
+    /// less. <https://man7.org/linux/man-pages/man5/proc_locks.5.html>
+    private func lockHolders() -> [Int32] {
+        // 4: POSIX  ADVISORY  WRITE 17325 fe:00:1116270 1073741824 1073742335
+        let place = ":\(inode)"
+        return Self.lines(of: "/proc/locks").compactMap { line in
+            let words = line.split(separator: " ").filter { $0 != "->" }
+            guard words.count > 5, words[5].hasSuffix(place), let process = Int32(words[4]),
+                process > 0, isHere(words[5])
+            else { return nil }
+            return process
+        }
+    }
+
+    private func isHere(_ place: Substring) -> Bool {
+        let parts = place.split(separator: ":")
+        guard parts.count == 3, let major = UInt64(parts[0], radix: 16),
+            let minor = UInt64(parts[1], radix: 16)
+        else { return false }
+        // As makedev(3) puts the two together.
+        let device = UInt64(device)
+        return (device >> 8) & 0xfff | (device >> 32) & ~0xfff == major
+            && device & 0xff | (device >> 12) & ~0xff == minor
+    }
+
+    private static func lines(of path: String) -> [Substring] {
+        // Read to its end: a file of /proc has no size.
+        guard let file = fopen(path, "re") else { return [] }
+        defer { fclose(file) }
+        var text: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = fread(&part, 1, part.count, file), count > 0 {
+            text += part[..<count]
+        }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n")
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
+                    String(cString: $0)
+                }
+            }
+            names.append(name)
+        }
+        return names
+    }
+}

@@ -1,0 +1,260 @@
+import CipherPages
+import GRDB
+import KeyStore
+
+/// Looks at a file that is no empty one, without changing it or anything beside it.
+package struct FileInspection {
+    private let file: DatabaseFile
+    private let cipher: CipherSettings
+    private let header: [UInt8]
+    private let size: Int
+
+    /// - Parameter cipher: How the file is expected to be encrypted.
+    package init(_ file: DatabaseFile, cipher: CipherSettings = .current) throws {
+        self.file = file
+        self.cipher = cipher
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            size = try connection.fileSize()
+            header = try connection.bytes(at: 0, count: 100)
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+    }
+
+    /// Throws unless the file begins as every plaintext database does, or will.
+    func checkPlaintext() throws {
+        guard !isPlaintext else { return }
+        if case .firstPage(let page) = try Recovery(of: file),
+            page.starts(with: DatabaseHeader.magic)
+        {
+            return
+        }
+        throw fitsPageSize
+            ? EncryptedDatabaseError.encrypted(path: file.path)
+            : EncryptedDatabaseError.notADatabase(path: file.path)
+    }
+
+    /// Throws if the file begins as every plaintext database does.
+    func checkEncrypted() throws {
+        guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
+    }
+
+    /// The key that connections are to be given, derived over the file's salt.
+    ///
+    /// - Parameter made: One that was derived already, and over which salt.
+    func derive(
+        _ key: DatabaseKey,
+        _ made: (salt: [UInt8], key: DatabaseKey)? = nil
+    ) throws -> DatabaseKey {
+        try checkEncrypted()
+        if let made, made.salt == salt { return made.key }
+        return try key.derived(salt: salt, cipher: cipher)
+    }
+
+    /// Whether the key decrypts the first page, as it is or as SQLite is going to restore it.
+    ///
+    /// - Parameter key: A raw key.
+    package func opens(with key: DatabaseKey) throws -> Bool {
+        // A page that another process is writing at the moment reads as a damaged one.
+        let opensNow = (0..<3).contains { _ in
+            read(with: key, cipher: cipher) != .notADatabase
+        }
+        return try opensNow && hasHeader(with: key) || opensRecovered(with: key, cipher: cipher)
+    }
+
+    /// Whether the key decrypts the first page that a journal beside the file has in place of it.
+    ///
+    /// - Parameter key: A raw key.
+    private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool {
+        // The salt is the beginning of every version of that page.
+        guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt),
+            page.count == cipher.pageSize
+        else { return false }
+        let form = try PageForm(key: key, salt: salt, cipher: cipher)
+        return form.provesPages
+            ? form.isIntact(page, number: 1)
+            : DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
+    }
+
+    /// Whether the first page begins as that of a database does. An HMAC tells this before SQLite
+    /// sees anything; where there is none, a wrong key gives nonsense, in which SQLite may find the
+    /// mark of a write-ahead log, and make one, before it finds that it is nonsense.
+    ///
+    /// > Payload fractions: must be 64, 32 and 32 (bytes 21 to 23).
+    /// <https://www.sqlite.org/fileformat.html#payload_fractions>
+    ///
+    /// - Parameter key: A raw key.
+    func hasHeader(with key: DatabaseKey) -> Bool {
+        guard cipher.hmacAlgorithm == .off,
+            let decryption = try? PageCipher(key: key, cipher: cipher)
+        else { return true }
+        // A page that another process is writing at the moment reads as nonsense, too.
+        return (0..<3).contains { _ in
+            guard let connection = try? CipherConnection(immutable: file.absolutePath),
+                let page = try? connection.bytes(at: 0, count: cipher.pageSize),
+                let content = decryption.decrypt(page, number: 1)
+            else { return true }
+            return content[21...23] == [64, 32, 32]
+        }
+    }
+
+    /// Tells why a plaintext database can't be opened.
+    func explain(_ error: DatabaseError) -> any Error {
+        // > The "file format read version" at byte 19: a value greater than 2 can't be read.
+        // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
+        if error.resultCode == .SQLITE_NOTADB, header[19] > 2 {
+            return EncryptedDatabaseError.newerFormat(path: file.path)
+        }
+        return explainSchema(error, damagedPages: []) ?? error
+    }
+
+    /// Tells why an encrypted file can't be opened.
+    ///
+    /// - Parameters:
+    ///   - error: How the opening failed; `nil` if the key didn't decrypt the first page.
+    ///   - key: The key as it was given, from which older formats derive otherwise.
+    ///   - derivedKey: The key that was tried.
+    func explain(
+        _ error: DatabaseError?,
+        key: DatabaseKey,
+        derivedKey: DatabaseKey
+    ) throws -> any Error {
+        if let error, error.resultCode != .SQLITE_NOTADB {
+            let isDamaged = error.resultCode == .SQLITE_CORRUPT
+            let pages = try isDamaged ? damagedPages(key: derivedKey) : []
+            return explainSchema(error, damagedPages: pages) ?? error
+        }
+        switch try authenticPages(key: derivedKey) {
+        case .first:
+            // The key is right and SQLite can't read the header that it decrypts.
+            return EncryptedDatabaseError.newerFormat(path: file.path)
+        case .others:
+            let pages = try damagedPages(key: derivedKey)
+            return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
+        case .none:
+            return try explainForeignFile(key: key)
+        }
+    }
+
+    // MARK: - What is told apart
+
+    private func explainSchema(
+        _ error: DatabaseError,
+        damagedPages: [Int]
+    ) -> EncryptedDatabaseError? {
+        let message = error.message ?? ""
+        switch error.resultCode {
+        case .SQLITE_ERROR where message == "unsupported file format":
+            // The schema format number is beyond this SQLite's.
+            return .newerFormat(path: file.path)
+        case .SQLITE_CORRUPT where damagedPages.isEmpty && message.hasPrefix("malformed database"):
+            // Every page is as it was written, so the schema has SQL that this SQLite doesn't know.
+            return .newerFormat(path: file.path)
+        case .SQLITE_CORRUPT:
+            return .damaged(path: file.path, pages: damagedPages)
+        default:
+            return EncryptedDatabaseError(error, path: file.path)
+        }
+    }
+
+    private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
+        for other in CipherSettings.versions where other != cipher {
+            var opens = decrypts(key, other)
+            if !opens, case .firstPage = try Recovery(of: file) {
+                let derived = try key.derived(salt: salt, cipher: other)
+                opens = try opensRecovered(with: derived, cipher: other)
+            }
+            guard !opens else {
+                return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
+            }
+        }
+        guard fitsPageSize else { return .notADatabase(path: file.path) }
+        return isRawKey(key)
+            ? .rawKeyAsPassphrase(path: file.path) : .wrongKey(path: file.path)
+    }
+
+    /// Whether a passphrase is the digits of a raw key that opens the file.
+    private func isRawKey(_ key: DatabaseKey) -> Bool {
+        guard key.form == .passphrase,
+            let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
+        else { return false }
+        return ([cipher] + CipherSettings.versions).contains { decrypts(raw, $0) }
+    }
+
+    /// Whether the key decrypts the first page with these settings, also where the rest of the file
+    /// was cut off.
+    private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) -> Bool {
+        let code = read(with: key, cipher: cipher).primary
+        return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
+    }
+
+    /// Whether the file may be a whole number of pages. Page sizes are powers of two, 512 the
+    /// smallest. <https://www.sqlite.org/fileformat.html#page_size>
+    private var fitsPageSize: Bool { size % 512 == 0 }
+
+    private enum AuthenticPages {
+        case none, first, others
+    }
+
+    private func authenticPages(key: DatabaseKey) throws -> AuthenticPages {
+        guard
+            let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+        else { return .none }
+        let pageSize = cipher.pageSize
+        let count = size / pageSize
+        guard count > 0 else { return .none }
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            for number in PageAuthentication.sample(ofPages: count) {
+                let page = try connection.bytes(at: (number - 1) * pageSize, count: pageSize)
+                if authentication.isAuthentic(page, number: number) {
+                    return number == 1 ? .first : .others
+                }
+            }
+            return .none
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+    }
+
+    /// The pages that are not as they were written; none of a plaintext file.
+    package func damagedPages(_ form: DatabaseForm, limit: Int = 100) throws -> [Int] {
+        try form.key.map { try damagedPages(key: derive($0), limit: limit) } ?? []
+    }
+
+    private func damagedPages(key: DatabaseKey, limit: Int = 100) throws -> [Int] {
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
+            return try connection.damagedPages(limit: limit)
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+    }
+
+    // MARK: - Reading
+
+    package var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
+
+    /// Whether the file begins as every plaintext database does.
+    /// <https://www.sqlite.org/fileformat.html#magic_header_string>
+    package var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
+
+    /// How reading the first page ends.
+    private func read(with key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            let code = connection.setKey(key, cipher: cipher)
+            return code == .ok ? connection.run("PRAGMA schema_version") : code
+        } catch {
+            return error
+        }
+    }
+
+    package static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
+        -> EncryptedDatabaseError
+    {
+        EncryptedDatabaseError(code, path: file.path)
+    }
+}

@@ -1,0 +1,44 @@
+import CSQLCipher
+import CipherPages
+
+/// A connection to a file that takes SQLite's locks on it and reads nothing, so that it may be any
+/// file, whichever key it has.
+///
+/// Its locks count against those of this process's other connections as well, and closing it drops
+/// none of theirs: all of that is SQLite's own work.
+final class UnreadFile {
+    package let connection: OpaquePointer
+
+    /// - Parameter path: An absolute path, of a file that is there.
+    init(_ path: String, isReadOnly: Bool) throws(CipherCode) {
+        var connection: OpaquePointer?
+        let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let code = sqlite3_open_v2(path, &connection, access | SQLITE_OPEN_EXRESCODE, nil)
+        guard code == SQLITE_OK, let connection else {
+            sqlite3_close(connection)
+            throw CipherCode(code)
+        }
+        self.connection = connection
+    }
+
+    deinit {
+        sqlite3_close(connection)
+    }
+
+    /// Keeps others from writing, as everyone does who reads.
+    ///
+    /// - Returns: Whether nobody is writing.
+    func lockForReading() throws(CipherCode) -> Bool {
+        try MainFile(of: connection).lock(SQLITE_LOCK_SHARED)
+    }
+
+    /// Keeps others out. Whoever works on a write-ahead log has a lock for reading as long as it
+    /// is connected, so that nobody is connected to one then.
+    ///
+    /// - Returns: Whether nobody else reads or writes.
+    func lockForWriting() throws(CipherCode) -> Bool {
+        let file = try MainFile(of: connection)
+        guard try file.lock(SQLITE_LOCK_SHARED) else { return false }
+        return try file.lock(SQLITE_LOCK_EXCLUSIVE)
+    }
+}

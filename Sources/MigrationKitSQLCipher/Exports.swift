@@ -1,0 +1,3 @@
+// Settings of a cipher and the errors of a file stand in this library's own functions: an app that
+// imports it needs no second import for them.
+@_exported import CipherPages

@@ -1,0 +1,157 @@
+import CipherPages
+import Common
+import GRDB
+import KeyStore
+
+/// One launch of a store: gets the key, or makes it where nothing can be lost by that, and opens.
+///
+/// The order is what makes it safe to be killed anywhere: a key is stored and read back before the
+/// file is created, so that there is no file without its key; and a key without a file, or a file
+/// without content, is where the next launch goes on.
+struct StoreLaunch {
+    private let store: EncryptedStore
+    private let file: DatabaseFile
+    private let cancellation: ConversionCancellation?
+
+    /// - Parameter cancellation: Ends the launch where it waits for others, and before it makes
+    ///   something.
+    init(_ store: EncryptedStore, cancellation: ConversionCancellation? = nil) {
+        self.store = store
+        self.cancellation = cancellation
+        file = DatabaseFile(store.path)
+    }
+
+    /// Opens the store with `open`, which gets the path, the key and the options.
+    package func run<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer {
+        guard file.isNamed else {
+            throw EncryptedDatabaseError.noSuchFile(path: store.path)
+        }
+        while true {
+            if let size = try file.recoveredSize(), size > 0 {
+                if !store.options.isReadOnly { lock.removeIfAbandoned() }
+                return try openExisting(open)
+            }
+            guard !store.options.isReadOnly else {
+                throw try file.size() == nil
+                    ? EncryptedDatabaseError.noSuchFile(path: store.path)
+                    : EncryptedDatabaseError.empty(path: store.path)
+            }
+            if let writer = try firstLaunch(open) { return writer }
+        }
+    }
+
+    // MARK: - The file is there
+
+    private func openExisting<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer {
+        do {
+            var stored = store.storedKey
+            stored.cancellation = cancellation
+            return try stored.open {
+                try cancellation?.check()
+                return try open(store.path, $0, options(createsFile: false))
+            }
+        } catch KeyStoreError.itemNotFound {
+            // An app that has only now begun to encrypt is not told about a lost key.
+            if let inspection = try? FileInspection(file), inspection.isPlaintext {
+                throw EncryptedDatabaseError.plaintext(path: store.path)
+            }
+            throw keyMissing
+        }
+    }
+
+    // MARK: - The file is to be made
+
+    private var lock: FileLock {
+        FileLock(beside: file.resolvedPath, suffix: "-launch.lock")
+    }
+
+    /// - Returns: `nil` if another process made the database meanwhile.
+    private func firstLaunch<Writer: DatabaseWriter>(
+        _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
+    ) throws -> Writer? {
+        do {
+            return try lock.withLock(
+                timeout: store.launchTimeout,
+                whileWaiting: { _ in try cancellation?.check() }
+            ) {
+                try file.checkLink()
+                guard try (file.recoveredSize() ?? 0) == 0 else { return nil }
+                return try open(store.path, keyOfNewFile(), options(createsFile: true))
+            }
+        } catch FileLock.Failure.held(let processIdentifier) {
+            throw EncryptedStoreError.launchInProgress(
+                path: store.path,
+                processIdentifier: processIdentifier
+            )
+        } catch FileLock.Failure.refused(let code) {
+            throw file.cannotCreate(code)
+        }
+    }
+
+    private func keyOfNewFile() throws -> DatabaseKey {
+        let lookUps = store.keyStore.endingLookUps(by: cancellation)
+        if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
+        // A journal with content belongs to a database, even if its file was lost.
+        guard try !file.hasJournalContent else { throw keyMissing }
+
+        // From here on the launch goes to its end: a key that is stored is read back as well.
+        try cancellation?.check()
+        let key = try DatabaseKey.generate()
+        do {
+            try store.keyStore.store(
+                key,
+                service: store.service,
+                account: store.account,
+                label: store.label,
+                replacing: false
+            )
+        } catch KeyStoreError.itemExists {
+            // Somebody else stored one since we looked; it may have a database already.
+            return try store.keyStore.key(
+                service: store.service,
+                account: store.account,
+                assuming: store.keyForm
+            )
+        }
+        guard let kept = try entry(in: store.keyStore), kept.text == key.stored() else {
+            throw EncryptedStoreError.keyNotKept(service: store.service, account: store.account)
+        }
+        // As the next launch will read it, even if the key store dropped the mark of its form.
+        return try kept.key(assuming: store.keyForm)
+    }
+
+    // MARK: -
+
+    /// The store's item; `nil` only if the key store was open and holds none.
+    private func entry(in keyStore: any KeyStore) throws -> KeyEntry? {
+        do {
+            return try keyStore.entry(service: store.service, account: store.account)
+        } catch KeyStoreError.itemNotFound {
+            return nil
+        }
+    }
+
+    private func options(createsFile: Bool) -> EncryptedDatabase.Options {
+        var options = store.options
+        options.createsFile = createsFile
+        return options
+    }
+
+    private var keyMissing: EncryptedStoreError {
+        .keyMissing(path: store.path, service: store.service, account: store.account)
+    }
+}
+
+extension KeyStore {
+    /// The same key store; if it can, it ends its look-ups when `cancellation` asks for it.
+    func endingLookUps(by cancellation: ConversionCancellation?) -> any KeyStore {
+        guard let cancellation, let interruptible = self as? any InterruptibleKeyStore else {
+            return self
+        }
+        return interruptible.endingLookUps { cancellation.isCancelled }
+    }
+}

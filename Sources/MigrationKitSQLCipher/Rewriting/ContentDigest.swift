@@ -1,0 +1,142 @@
+import CSQLCipher
+import GRDB
+import MigrationKitGRDB
+
+/// Everything in a database that a copy must have as well: its schema, what stands in its header,
+/// and of every table the number of rows and a digest over them.
+struct ContentDigest: Equatable {
+    /// A table, index, view or trigger.
+    package struct Object: Hashable {
+        package let type: String
+        package let name: String
+        package let table: String
+        package let sql: String?
+    }
+
+    package struct Table: Equatable {
+        package let rowCount: Int
+        let digest: [UInt8]
+    }
+
+    package private(set) var header: [String: String] = [:]
+    package private(set) var objects: Set<Object> = []
+    package private(set) var tables: [String: Table] = [:]
+
+    package var rowCount: Int { tables.values.reduce(0) { $0 + $1.rowCount } }
+
+    /// Reads a database. Its rows go by one at a time.
+    ///
+    /// - Parameter advance: Is told how many bytes of content were read.
+    init(of db: Database, advance: (Int) -> Void) throws {
+        for name in ["user_version", "application_id", "auto_vacuum", "encoding"] {
+            header[name] = try String.fetchOne(db, sql: "PRAGMA main.\(name)")
+        }
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT type, name, tbl_name, sql, rootpage FROM main.sqlite_schema"
+        )
+        var names: [String] = []
+        while let row = try rows.next() {
+            let object = Object(type: row[0], name: row[1], table: row[2], sql: row[3])
+            objects.insert(object)
+            // A virtual table has no pages of its own; what it keeps is in tables like any other.
+            if object.type == "table", row[4] != 0 { names.append(object.name) }
+        }
+        let isUTF16 = header["encoding"]?.hasPrefix("UTF-16") ?? false
+        for name in names {
+            tables[name] = try Self.read(name, in: db, isUTF16: isUTF16, advance: advance)
+        }
+    }
+
+    /// In what a copy differs from this, in words; `nil` if in nothing.
+    package func difference(from copy: ContentDigest) -> String? {
+        for (name, value) in header where copy.header[name] != value {
+            return "its \(name) is \(copy.header[name] ?? "missing") instead of \(value)"
+        }
+        if let object = objects.symmetricDifference(copy.objects).first {
+            return "the \(object.type) \(object.name) is another one"
+        }
+        for (name, table) in tables where copy.tables[name] != table {
+            let count = copy.tables[name]?.rowCount ?? 0
+            return count == table.rowCount
+                ? "rows of the table \(name) are other ones"
+                : "the table \(name) has \(count) rows instead of \(table.rowCount)"
+        }
+        return copy.tables.count == tables.count ? nil : "it has more tables"
+    }
+
+    // MARK: - A Table
+
+    private static func read(
+        _ table: String,
+        in db: Database,
+        isUTF16: Bool,
+        advance: (Int) -> Void
+    ) throws -> Table {
+        let columns = try storedColumns(of: table, in: db)
+        let rowid = try rowidName(of: table, columns: columns.all, in: db)
+        // Without an index, SQLite goes through the table itself, in the order of its keys.
+        let sql = """
+            SELECT \(([rowid].compactMap { $0 } + columns.stored.map(\.quotedName)).joined(separator: ", ")) \
+            FROM main.\(table.quotedName) NOT INDEXED\(rowid.map { " ORDER BY \($0)" } ?? "")
+            """
+        var statement: OpaquePointer?
+        let connection = db.sqliteConnection
+        defer { sqlite3_finalize(statement) }
+        try check(sqlite3_prepare_v2(connection, sql, -1, &statement, nil), connection)
+
+        let digest = try RowDigest()
+        var count = 0
+        while true {
+            let code = sqlite3_step(statement)
+            guard code == SQLITE_ROW else {
+                guard code == SQLITE_DONE else { throw failure(code, connection) }
+                return Table(rowCount: count, digest: try digest.finish())
+            }
+            advance(try digest.add(statement, isUTF16: isUTF16))
+            count += 1
+        }
+    }
+
+    /// The columns that have a value in the file: not those that are computed when they are read.
+    ///
+    /// <https://www.sqlite.org/pragma.html#pragma_table_xinfo>
+    private static func storedColumns(
+        of table: String,
+        in db: Database
+    ) throws -> (all: [String], stored: [String]) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: "SELECT name, hidden FROM pragma_table_xinfo(?, 'main')",
+            arguments: [table]
+        )
+        let virtual = 2
+        return (rows.map { $0[0] }, rows.filter { $0[1] != virtual }.map { $0[0] })
+    }
+
+    /// What the rowid is called; `nil` if the table has none, or columns of all of its names.
+    private static func rowidName(
+        of table: String,
+        columns: [String],
+        in db: Database
+    ) throws -> String? {
+        let hasNone = try Bool.fetchOne(
+            db,
+            sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'",
+            arguments: [table]
+        )
+        guard hasNone != true else { return nil }
+        return MigrationKitGRDB.rowidName(besides: columns)
+    }
+
+    private static func check(_ code: Int32, _ connection: OpaquePointer?) throws {
+        guard code == SQLITE_OK else { throw failure(code, connection) }
+    }
+
+    private static func failure(_ code: Int32, _ connection: OpaquePointer?) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
+            message: String(cString: sqlite3_errmsg(connection))
+        )
+    }
+}

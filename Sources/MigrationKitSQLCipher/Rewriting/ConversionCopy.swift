@@ -1,0 +1,334 @@
+import CSQLCipher
+import CipherPages
+import Foundation
+import GRDB
+import KeyStore
+import MigrationKitGRDB
+
+/// The new file, while it is made and looked through. It has a temporary name.
+struct ConversionCopy {
+    package let path: String
+    package let form: DatabaseForm
+    package let options: EncryptedDatabase.Options
+    package let monitor: ConversionMonitor
+
+    private static let schema = "migrationkit_copy"
+    /// In KiB: the most that the pages of the new file take in memory before they are written.
+    package static let cacheSize = 32 * 1024
+
+    /// Copies everything from a database into the file, which is empty.
+    package func fill(from source: ConversionSource) throws {
+        let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
+        // Written row by row, pages are filled better than they were: two thirds are what SQLite
+        // leaves of a page that it splits.
+        try checkRoom(for: byteCount / 3 * 2, about: byteCount)
+        monitor.begin(.copying, total: byteCount)
+        try source.queue.inDatabase { db in
+            try db.execute(sql: "PRAGMA cipher_log_level = NONE")
+            // An empty text means no encryption; none at all would mean the source's own key.
+            // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#attach>
+            try db.execute(
+                sql: "ATTACH DATABASE ? AS \(Self.schema) KEY ''",
+                arguments: [path]
+            )
+            do {
+                try encrypting(db) {
+                    try monitor.watching(db, measure: { FileManager.default.size(of: path) }) {
+                        try export(db)
+                    }
+                }
+                try db.execute(sql: "DETACH DATABASE \(Self.schema)")
+            } catch {
+                // The file goes in any case.
+                try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
+                throw source.explain(error)
+            }
+        }
+        monitor.finish()
+    }
+
+    /// Throws if the file system of the new file has less room than the file needs in any case, so
+    /// that nothing is begun that can't be finished. What a file system doesn't tell, such as a
+    /// quota, is found out while the file is written.
+    ///
+    /// - Parameters:
+    ///   - byteCount: What the file needs at least.
+    ///   - estimate: What it needs as far as is known, for the message.
+    func checkRoom(for byteCount: Int, about estimate: Int) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        var status = statvfs()
+        // One that has no blocks at all counts none.
+        guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
+        let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
+        let free = Int(
+            clamping: UInt64(blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+                .partialValue
+        )
+        guard free < byteCount else { return }
+        throw DatabaseConversionError.notEnoughRoom(folder: folder, needed: estimate, free: free)
+    }
+
+    func randomSalt() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<CipherSettings.saltCount).map { _ in
+            UInt8.random(in: .min ... .max, using: &generator)
+        }
+    }
+
+    /// Runs `body`, during which what goes into the file is encrypted, if the file is to be.
+    private func encrypting(_ db: Database, _ body: () throws -> Void) throws {
+        guard case .encrypted(let key, let cipher) = form.content else { return try body() }
+        let salt = key.salt ?? randomSalt()
+        do {
+            try EncryptingFile.encrypting(
+                Self.schema,
+                of: db.sqliteConnection,
+                key: key.derived(salt: salt, cipher: cipher),
+                salt: salt,
+                cipher: cipher,
+                body
+            )
+        } catch let code as CipherCode {
+            throw DatabaseError(
+                resultCode: ResultCode(rawValue: code.rawValue),
+                message: String(cString: sqlite3_errstr(code.rawValue))
+            )
+        }
+    }
+
+    /// What `sqlcipher_export` leaves out is said before it, where it can't be said later.
+    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlcipher_export>
+    private func export(_ db: Database) throws {
+        let target = Self.schema
+        func value(_ name: String) throws -> Int {
+            try Int.fetchOne(db, sql: "PRAGMA main.\(name)") ?? 0
+        }
+        if case .plaintext(let pageSize) = form.content {
+            let size = try pageSize ?? value("page_size")
+            try db.execute(sql: "PRAGMA \(target).page_size = \(size)")
+        }
+        // Nothing is lost with the file but the file, and what is in it at the end is synchronized.
+        // Every page is written, also what SQLite has no more use for: as SQLCipher has it, which
+        // finds a page that never was to be damaged.
+        try db.execute(
+            sql: """
+                PRAGMA \(target).journal_mode = OFF;
+                PRAGMA \(target).synchronous = OFF;
+                PRAGMA \(target).secure_delete = ON;
+                PRAGMA \(target).auto_vacuum = \(value("auto_vacuum"));
+                PRAGMA \(target).cache_size = -\(Self.cacheSize);
+                BEGIN
+                """
+        )
+        do {
+            try db.execute(literal: "SELECT sqlcipher_export(\(target))")
+            try db.execute(
+                sql: """
+                    PRAGMA \(target).user_version = \(value("user_version"));
+                    PRAGMA \(target).application_id = \(value("application_id"));
+                    COMMIT
+                    """
+            )
+        } catch {
+            // It may have ended the transaction already.
+            if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+            // The function passes on the words of what stopped it, and not the code.
+            if let error = error as? DatabaseError, error.resultCode == .SQLITE_ERROR {
+                throw error.withCodeOfMessage
+            }
+            throw error
+        }
+    }
+
+    // MARK: - Looking Through
+
+    /// Compares the file with the source, and looks whether it is sound.
+    ///
+    /// - Returns: What is in both.
+    package func check(against source: ConversionSource) throws -> ContentDigest {
+        let copy = try open()
+        let size = FileManager.default.size(of: path)
+        let reader = try source.reader()
+        let found = try compare(
+            copy,
+            with: reader,
+            total: source.byteCount + size,
+            of: source.file.path
+        )
+        if reader !== source.queue { try reader.close() }
+        monitor.begin(.verifying, total: size)
+        try checkSoundness(of: copy, source)
+        monitor.finish()
+        // Said at last: it is all that the file gets to tell of it. A log of one's own needs no shared
+        // memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
+        let mode = source.journalMode == "wal" ? "WAL" : "DELETE"
+        try copy.inDatabase { db in
+            // The file is synchronized as a whole before it gets its name.
+            try db.execute(sql: "PRAGMA main.synchronous = OFF")
+            try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
+            try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
+        }
+        try copy.close()
+        return found
+    }
+
+    /// With the key as it was given, so that this is what is known to open the file.
+    package func open() throws -> DatabaseQueue {
+        try Opening(path: path, key: form.key, options: options).run {
+            try DatabaseQueue(path: $0, configuration: $1)
+        }
+    }
+
+    /// - Parameters:
+    ///   - total: The bytes of both.
+    ///   - path: What this is a copy of, for the message.
+    package func compare(
+        _ copy: DatabaseQueue,
+        with source: DatabaseQueue,
+        total: Int,
+        of path: String
+    ) throws -> ContentDigest {
+        monitor.begin(.comparing, total: total)
+        let contents = atOnce({ try content(of: source) }, { try content(of: copy) })
+        let (expected, found) = try (contents.first.get(), contents.second.get())
+        if let difference = expected.difference(from: found) {
+            throw DatabaseConversionError.copyDiffers(path: path, difference: difference)
+        }
+        monitor.finish()
+        return found
+    }
+
+    private func content(of queue: DatabaseQueue) throws -> ContentDigest {
+        try queue.inDatabase { db in
+            try useCache(of: db)
+            return try monitor.watching(db) {
+                try ContentDigest(of: db) { monitor.advance(by: $0) }
+            }
+        }
+    }
+
+    /// Of the structure, and of the foreign keys.
+    package static let checks = [
+        "PRAGMA main.quick_check(20)",
+        """
+        SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
+        GROUP BY 2, 4
+        """,
+    ]
+
+    /// Reads the structure and the rows with one connection, and with another one the foreign keys.
+    /// That SQLCipher can read every page is for itself to say.
+    private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
+        let opensReader = try EncryptedDatabase.quietReaders(of: copy)
+        let readers = try Self.checks.map { _ in try opensReader?(path) ?? open() }
+        let outcomes = atOnce(
+            { try findings(Self.checks[0], in: readers[0]) },
+            { (try findings(Self.checks[1], in: readers[1]), try unauthenticPage(of: copy)) }
+        )
+        for reader in readers { try reader.close() }
+        try judge(Self.checks[0], outcomes.first.get(), source)
+        let (violations, page) = try outcomes.second.get()
+        try judge(Self.checks[1], violations, source)
+        if let page {
+            throw DatabaseConversionError.copyIsDamaged(path: source.file.path, finding: page)
+        }
+    }
+
+    /// A source that breaks its own rules has a copy that does, which is not the copy's fault.
+    private func judge(_ check: String, _ finding: [String], _ source: ConversionSource) throws {
+        guard !finding.isEmpty, try finding != findings(check, in: source.queue) else { return }
+        throw DatabaseConversionError.copyIsDamaged(
+            path: source.file.path,
+            finding: finding.prefix(3).joined(separator: "; ")
+        )
+    }
+
+    private func useCache(of db: Database) throws {
+        try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize)")
+    }
+
+    /// Checks the HMAC of every page.
+    func checkAuthenticity(of copy: DatabaseQueue, _ path: String) throws {
+        guard let page = try unauthenticPage(of: copy) else { return }
+        throw DatabaseConversionError.copyIsDamaged(path: path, finding: page)
+    }
+
+    /// What is said of the first page that is not as it was written; `nil` if there is none.
+    private func unauthenticPage(of copy: DatabaseQueue) throws -> String? {
+        guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return nil }
+        try monitor.checkCancellation()
+        return try copy.inDatabase {
+            try String.fetchOne($0, sql: "PRAGMA main.cipher_integrity_check")
+        }
+    }
+
+    /// What a check finds, or why it can't be made; empty if nothing.
+    private func findings(_ check: String, in queue: DatabaseQueue) throws -> [String] {
+        let result = try result(of: check, in: queue)
+        return result.findings + (result.obstacle.map { [$0] } ?? [])
+    }
+
+    /// What a check finds, sorted, and without the values of rows.
+    ///
+    /// - Returns: Also why the check can't be made, if it can't: because the schema names what isn't
+    ///   there, such as a parent without a unique key, or a function.
+    package func result(
+        of check: String,
+        in queue: DatabaseQueue
+    ) throws -> (findings: [String], obstacle: String?) {
+        try queue.inDatabase { db in
+            let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
+            let before = db.pagesRead
+            let measure = { (db.pagesRead - before) * pageSize }
+            do {
+                let rows = try monitor.watching(db, measure: measure) {
+                    try Row.fetchAll(db, sql: check)
+                }
+                let findings = rows.map { row in
+                    row.databaseValues.map { String.fromDatabaseValue($0) ?? "\($0)" }
+                        .joined(separator: " ")
+                }
+                return (findings.filter { $0 != "ok" }.sorted(), nil)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+                return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
+            }
+        }
+    }
+}
+
+extension DatabaseError {
+    /// The error with the code whose own words its message is, if there is one.
+    fileprivate var withCodeOfMessage: DatabaseError {
+        let codes: [ResultCode] = [
+            .SQLITE_CORRUPT, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOTADB, .SQLITE_NOMEM,
+        ]
+        let code = codes.first { String(cString: sqlite3_errstr($0.rawValue)) == message }
+        return code.map { DatabaseError(resultCode: $0, message: message) } ?? self
+    }
+}
+
+extension Database {
+    /// The bytes of the pages that hold something.
+    fileprivate func byteCountInUse() throws -> Int {
+        func value(_ name: String) throws -> Int {
+            try Int.fetchOne(self, sql: "PRAGMA main.\(name)") ?? 0
+        }
+        return try (value("page_count") - value("freelist_count")) * value("page_size")
+    }
+
+    /// How many pages the connection has read from its files so far.
+    /// <https://www.sqlite.org/c3ref/c_dbstatus_options.html>
+    fileprivate var pagesRead: Int {
+        var (count, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
+        return Int(count)
+    }
+}
+
+extension FileManager {
+    /// The size of a file that may still be growing.
+    package func size(of path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+}

@@ -1,0 +1,121 @@
+import CipherPages
+import Foundation
+import GRDB
+import MigrationKitGRDB
+
+/// The database that is converted. As long as this is open, nobody else reads or writes it.
+///
+/// SQLite's exclusive locking mode takes the lock with the first transaction and keeps it after the
+/// last. On a write-ahead log it is refused as long as anybody else is connected at all.
+/// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
+final class ConversionSource: HeldDatabase {
+    package let file: DatabaseFile
+    package let queue: DatabaseQueue
+    package let identity: FileIdentity
+    package let journalMode: String
+    package let byteCount: Int
+    package let monitor: ConversionMonitor
+    private let form: DatabaseForm
+
+    /// Opens and locks a database, and empties its write-ahead log into it.
+    ///
+    /// - Parameter file: The database, with its links resolved.
+    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``.
+    init(
+        _ file: DatabaseFile,
+        form: DatabaseForm,
+        options: EncryptedDatabase.Options,
+        monitor: ConversionMonitor
+    ) throws {
+        self.file = file
+        self.form = form
+        self.monitor = monitor
+        let identity = try file.identityNotOpenHere()
+        self.identity = identity
+        // It is emptied and removed, with whatever SQLite doesn't see in it.
+        try file.checkLog()
+
+        let opened = try monitor.waitingUntilUnused(identity) {
+            try Self.openLocked(file, form, options)
+        }
+        guard let opened else {
+            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+        }
+        queue = opened
+        (journalMode, byteCount) = try opened.inDatabase { db in
+            (
+                try String.fetchOne(db, sql: "PRAGMA main.journal_mode") ?? "delete",
+                try MainFile(of: db.sqliteConnection).size()
+            )
+        }
+    }
+
+    func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
+        try queue.inDatabase { try body($0.sqliteConnection) }
+    }
+
+    func emptyJournals() throws {
+        // What was written since: nothing, but a log that is not empty is not to be thrown away.
+        try queue.inDatabase { try Self.emptyLog($0, file) }
+    }
+
+    package func close() throws { try queue.close() }
+
+    /// A connection to read everything with: a further one, unless there is nothing to decrypt.
+    func reader() throws -> DatabaseQueue {
+        guard form.isEncrypted else { return queue }
+        return try EncryptedDatabase.quietReaders(of: queue)?(file.absolutePath) ?? queue
+    }
+
+    /// Tells whether a statement failed for want of pages that are as they were written.
+    ///
+    /// SQLite has no code of its own for these: a page that SQLCipher can't authenticate is "SQL logic
+    /// error" as well.
+    func explain(_ error: any Error) -> any Error {
+        guard let code = (error as? DatabaseError)?.resultCode,
+            [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
+            let inspection = try? FileInspection(file, cipher: form.cipher),
+            let pages = try? inspection.damagedPages(form), !pages.isEmpty
+        else { return error }
+        return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
+    }
+
+    // MARK: -
+
+    /// - Returns: `nil` if others are in the way. No lock is held then: one that waits while it
+    ///   holds a lock for reading keeps the others from ever finishing.
+    private static func openLocked(
+        _ file: DatabaseFile,
+        _ form: DatabaseForm,
+        _ options: EncryptedDatabase.Options
+    ) throws -> DatabaseQueue? {
+        do {
+            let queue = try Opening(path: file.absolutePath, key: form.key, options: options).run {
+                try DatabaseQueue(path: $0, configuration: $1)
+            }
+            do {
+                try queue.inDatabase { db in
+                    try db.execute(sql: "PRAGMA main.synchronous = FULL")
+                    try db.execute(sql: "BEGIN EXCLUSIVE; COMMIT")
+                    try emptyLog(db, file)
+                }
+            } catch {
+                try? queue.close()
+                throw error
+            }
+            return queue
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            return nil
+        } catch EncryptedDatabaseError.locked {
+            return nil
+        }
+    }
+
+    /// <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
+    private static func emptyLog(_ db: Database, _ file: DatabaseFile) throws {
+        guard
+            let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(TRUNCATE)"),
+            row[0] == 0
+        else { throw EncryptedDatabaseError.locked(path: file.path) }
+    }
+}

@@ -1,0 +1,188 @@
+import Common
+import Foundation
+
+/// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't
+/// come about that lies neither in the source's file nor in its key (``EncryptedDatabaseError``). The
+/// source is as it was, but for ``notSynced(path:code:)``.
+public enum DatabaseConversionError: Error, Equatable, Sendable {
+    /// The database to be encrypted is no plaintext one.
+    case notPlaintext(path: String)
+
+    /// The database has the settings already that it was to get.
+    case alreadyCurrent(path: String)
+
+    /// Others have the database open, or locked, for longer than the timeout. Empty where the
+    /// system doesn't tell who they are.
+    case inUse(path: String, by: [OpenProcess])
+
+    /// This process itself has the database open.
+    case openHere(path: String)
+
+    /// Another process has been migrating or converting the database for longer than the timeout.
+    case busy(path: String, processIdentifier: Int32?)
+
+    /// The file of the lock between processes can't be made, with this errno.
+    case cannotLock(path: String, code: Int32)
+
+    /// The file belongs to another user, who would lose it to the one who replaces it.
+    case otherOwner(path: String, owner: UInt32)
+
+    /// While it was converted, somebody put another file in the database's place, which was left.
+    case replacedMeanwhile(path: String)
+
+    /// While it was read without locks, somebody wrote to the file, or to its log.
+    case changedMeanwhile(path: String)
+
+    /// The backup is the very file that it was to replace.
+    case sameFile(path: String)
+
+    /// The path for a new file ends as SQLite's and this library's own files beside a database do.
+    case reservedName(path: String, suffix: String)
+
+    /// The file's name leaves no room for what the names of the files beside it have beyond it; how
+    /// many bytes it may have at most.
+    case nameTooLong(path: String, limit: Int)
+
+    /// What was to be made is there already.
+    case exists(path: String)
+
+    /// A file can't be created, written or put in its place, with this errno.
+    case cannotWrite(path: String, code: Int32)
+
+    /// The file system of a folder has less room than the new file needs, both in bytes. Nothing was
+    /// written.
+    case notEnoughRoom(folder: String, needed: Int, free: Int)
+
+    /// The new file is in its place, and the folder's entry of it could not be made to reach the
+    /// disk, with this errno. After a loss of power the place may be as it was before.
+    case notSynced(path: String, code: Int32)
+
+    /// The copy is not equal to the source, and was thrown away; in what it differs.
+    case copyDiffers(path: String, difference: String)
+
+    /// The copy is not sound, although the source is, and was thrown away; what was found.
+    case copyIsDamaged(path: String, finding: String)
+}
+
+extension DatabaseConversionError: LocalizedError {
+    /// What went wrong, in one line that stands alone.
+    public var errorDescription: String? {
+        switch self {
+        case .notPlaintext(let path):
+            "\(path) is encrypted already, or no database"
+        case .alreadyCurrent(let path):
+            "\(path) has these settings already"
+        case .inUse(let path, let processes):
+            "\(path) is open in \(processes.listed)"
+        case .openHere(let path):
+            "\(path) is open in this program itself"
+        case .busy(let path, let processIdentifier):
+            "\(path) is being migrated or converted by "
+                + (processIdentifier.map { "process \($0)" } ?? "another process")
+        case .cannotLock(let path, let code):
+            "\(path) can't be locked: \(FileLock.Failure.reason(for: code))"
+        case .otherOwner(let path, let owner):
+            "\(path) belongs to another user (\(owner))"
+        case .replacedMeanwhile(let path):
+            "\(path) was replaced by another file meanwhile"
+        case .changedMeanwhile(let path):
+            "\(path) was written to while it was read"
+        case .sameFile(let path):
+            "\(path) can't be restored from itself"
+        case .exists(let path):
+            "\(path) is there already"
+        case .reservedName(let path, let suffix):
+            "\(path) is the name of a file that belongs to a database: it ends in \(suffix)"
+        case .nameTooLong(let path, let limit):
+            "the file name of \(path) is too long: at most \(limit) bytes"
+        case .cannotWrite(let path, let code):
+            "\(path) can't be written: \(Self.reason(code))"
+        case .notEnoughRoom(let folder, let needed, let free):
+            "the new file needs \(Self.megabytes(needed)) MB in \(folder), and \(Self.megabytes(free)) MB are free"
+        case .notSynced(let path, let code):
+            "\(path) has been written, but its folder can't be synchronized: \(Self.reason(code))"
+        case .copyDiffers(let path, let difference):
+            "the copy of \(path) is not equal to it: \(difference)"
+        case .copyIsDamaged(let path, let finding):
+            "the copy of \(path) is damaged: \(finding)"
+        }
+    }
+
+    /// What can be done about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .notPlaintext:
+            "To give an encrypted database another key, use 'rekey'."
+        case .alreadyCurrent:
+            "There is nothing to do."
+        case .inUse:
+            "Close the program, and try again. What it wrote afterwards would be lost, so nothing was changed."
+        case .openHere:
+            "Close every connection to it first."
+        case .busy:
+            "Wait until it is done, and try again."
+        case .cannotLock:
+            "The lock is a file in the database's folder. Check the owner and the mode of the folder."
+        case .otherOwner:
+            "Do it as that user or as root, or write another file."
+        case .replacedMeanwhile:
+            "Another program did it, perhaps to give it another key. The file that is there now was left alone."
+        case .changedMeanwhile:
+            "Close the program that writes to it, and try again; or make a backup of it, and restore that."
+        case .sameFile:
+            "Name the backup's file."
+        case .exists:
+            "Nothing is ever replaced but the database itself. Choose another path."
+        case .reservedName:
+            "Whoever opens that database would take the new file for its journal, and remove it. Choose another name."
+        case .nameTooLong:
+            "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
+        case .cannotWrite:
+            "Choose a path in a folder that exists and can be written, on a disk with room."
+        case .notEnoughRoom:
+            "Nothing was changed. Make room, or write the new file to another disk, and try again."
+        case .notSynced:
+            """
+            The new file is in place; if it was given a new key, that opens it. After a loss of power the old file may be there again, or none.
+            Keep the old key and the new one, and check the disk.
+            """
+        case .copyDiffers, .copyIsDamaged:
+            "It was thrown away, and nothing was changed. Verify the database and the disk."
+        }
+    }
+
+    /// In millions, with one decimal.
+    private static func megabytes(_ count: Int) -> String {
+        let tenths = (count + 50_000) / 100_000
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        String(cString: strerror(code)).lowercased()
+    }
+}
+
+extension DatabaseConversionError: CodedError {
+    public var code: ErrorCode {
+        switch self {
+        case .notPlaintext: ErrorCode("notPlaintext", .noPermission)
+        case .alreadyCurrent: ErrorCode("alreadyCurrent", .usage)
+        case .inUse: ErrorCode("inUse", .busy)
+        case .openHere: ErrorCode("inUse", .busy)
+        case .busy: ErrorCode("locked", .busy)
+        case .cannotLock: ErrorCode("cannotLock", .noPermission)
+        case .otherOwner: ErrorCode("otherOwner", .noPermission)
+        case .replacedMeanwhile: ErrorCode("replacedMeanwhile", .busy)
+        case .changedMeanwhile: ErrorCode("changedMeanwhile", .busy)
+        case .sameFile: ErrorCode("sameFile", .usage)
+        case .exists: ErrorCode("exists", .cannotCreate)
+        case .reservedName: ErrorCode("reservedName", .cannotCreate)
+        case .nameTooLong: ErrorCode("nameTooLong", .cannotCreate)
+        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
+        case .notEnoughRoom: ErrorCode("diskFull", .inputOutput)
+        case .notSynced: ErrorCode("notSynced", .inputOutput)
+        case .copyDiffers: ErrorCode("copyDiffers", .verificationFailed)
+        case .copyIsDamaged: ErrorCode("copyIsDamaged", .verificationFailed)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import CSQLCipher
+import CipherPages
+import Foundation
+
+/// A database that another file is to take the place of. As long as it is held, nobody else reads or
+/// writes it.
+protocol HeldDatabase {
+    var file: DatabaseFile { get }
+    var identity: FileIdentity { get }
+    var monitor: ConversionMonitor { get }
+
+    /// Gives the connection that holds SQLite's exclusive lock.
+    func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value
+
+    /// Has everything that belongs to the database be in its file.
+    func emptyJournals() throws
+
+    /// Ends it, and frees the lock.
+    func close() throws
+}
+
+extension HeldDatabase {
+    /// Waits until no other process has the file open: one that has it so without a lock would go
+    /// on writing to a file that has no name any more.
+    package func waitUntilUnused() throws {
+        try monitor.waitUntilUnused(file, identity)
+    }
+
+    /// Puts a new file in the place of the database, and ends this. A process that ends anywhere in
+    /// here leaves one or the other at the path, each without a journal.
+    ///
+    /// - Parameters:
+    ///   - temporary: The new file, finished.
+    ///   - folder: The folder that both are in.
+    ///   - original: Where the old file goes, which must be free; `nil` for nowhere.
+    package func replace(
+        by temporary: String,
+        in folder: ConversionFolder,
+        keepingAs original: DatabaseFile?
+    ) throws {
+        if let original { try keep(as: original) }
+        let losesItsName: Bool
+        do {
+            try waitUntilUnused()
+            guard let current = FileIdentity(file.absolutePath), current.isSameFile(as: identity)
+            else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
+            // By another name, such as a backup's that shares its files, it stays as it is.
+            losesItsName = current.linkCount == 1
+            // Whoever ends it from here on ends it after the replacement.
+            try monitor.checkCancellation()
+            try removeJournals(in: folder)
+            guard rename(temporary, file.absolutePath) == 0 else {
+                throw ConversionFolder.cannotWrite(file.path, errno)
+            }
+        } catch {
+            if let original { unlink(original.absolutePath) }
+            throw error
+        }
+        let code = folder.synchronizationCode()
+        guard code == 0 else {
+            // The old file may come back: it isn't made unreadable.
+            try? close()
+            throw DatabaseConversionError.notSynced(path: file.path, code: code)
+        }
+        if losesItsName { retire() }
+        try close()
+    }
+
+    /// Copies the file as it is to a place that is free. What fails leaves nothing there.
+    private func keep(as original: DatabaseFile) throws {
+        let folder = ConversionFolder(ofOriginal: original, of: file)
+        let bytes = try folder.makeFile()
+        defer { folder.remove(bytes) }
+        try copyBytes(to: bytes)
+        try folder.finish(bytes, mode: identity.mode & 0o7777, owner: identity)
+        do {
+            try folder.place(bytes, at: original.absolutePath)
+        } catch DatabaseConversionError.notSynced(let path, let code) {
+            unlink(original.absolutePath)
+            throw ConversionFolder.cannotWrite(path, code)
+        }
+    }
+
+    /// Removes what SQLite keeps beside the file, all of it empty since the file was locked, and
+    /// has that reach the disk: a new file of the same name must never find a journal that isn't its
+    /// own.
+    private func removeJournals(in folder: ConversionFolder) throws {
+        try emptyJournals()
+        folder.removeJournals(of: file.absolutePath)
+        try folder.synchronize()
+    }
+
+    private func copyBytes(to path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw ConversionFolder.cannotWrite(path, errno) }
+        // Of the copy, that is: the file itself has no descriptors but SQLite's.
+        defer { Glibc.close(descriptor) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        try withConnection { connection in
+            let source = try MainFile(of: connection)
+            let byteCount = try source.size()
+            var offset = 0
+            while offset < byteCount {
+                try monitor.checkCancellation()
+                let count = min(buffer.count, byteCount - offset)
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+                try source.read(into: part, at: offset)
+                var written = 0
+                while written < count {
+                    let more = write(
+                        descriptor,
+                        part.baseAddress.map { $0 + written },
+                        count - written
+                    )
+                    if more < 0, errno == EINTR { continue }
+                    guard more > 0 else { throw ConversionFolder.cannotWrite(path, errno) }
+                    written += more
+                }
+                offset += count
+            }
+        }
+    }
+
+    /// Makes the file unreadable, once another has its name.
+    ///
+    /// Whoever opened it by its name just before is waiting for the lock now. It would go on
+    /// working on a file that nobody finds any more, or with a log that belongs to the new one; so
+    /// it reads that this is no database. Best effort: no more than that race is lost by it.
+    private func retire() {
+        _ = try? withConnection { connection in
+            try MainFile(of: connection).write([UInt8](repeating: 0, count: 512), at: 0)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import CipherPages
+
+/// The file that a backup takes the place of, whatever is in it. It is locked, and not read.
+final class OccupiedPlace: HeldDatabase {
+    package let file: DatabaseFile
+    package let identity: FileIdentity
+    package let monitor: ConversionMonitor
+
+    private var held: UnreadFile?
+    /// Whether the log hides commits, which are lost once SQLite moves what it does see in it.
+    private let hidesCommits: Bool
+
+    /// Locks a file, and moves what its journals hold into it; but for a damaged log, which is left
+    /// as it is until the file is replaced.
+    ///
+    /// - Parameters:
+    ///   - file: The file, with its links resolved.
+    ///   - isKept: Whether a copy of the file is to be kept, which must have all that is in a log.
+    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``.
+    init(_ file: DatabaseFile, isKept: Bool, monitor: ConversionMonitor) throws {
+        self.file = file
+        self.monitor = monitor
+        let identity = try file.identityNotOpenHere()
+        self.identity = identity
+        do {
+            try file.checkLog()
+            hidesCommits = false
+        } catch EncryptedDatabaseError.damagedLog where !isKept {
+            hidesCommits = true
+        }
+        try hold(settlesJournals: !hidesCommits)
+    }
+
+    /// Takes a path at which there is no file, beside which there may be what a database left that was
+    /// deleted: SQLite removes that beside an empty file. ``free()`` must be called at the end.
+    ///
+    /// - Throws: ``DatabaseConversionError/exists(path:)`` if somebody was faster.
+    convenience init(reserving file: DatabaseFile, monitor: ConversionMonitor) throws {
+        guard try file.create() else { throw DatabaseConversionError.exists(path: file.path) }
+        do {
+            try self.init(file, isKept: false, monitor: monitor)
+            // Before it was locked, another program may have made a database of it.
+            guard try file.size() == 0 else {
+                throw DatabaseConversionError.exists(path: file.path)
+            }
+        } catch {
+            Self.free(file)
+            throw error
+        }
+    }
+
+    /// Gives a path back that was reserved, unless there is something by now.
+    package func free() {
+        close()
+        Self.free(file)
+    }
+
+    private static func free(_ file: DatabaseFile) {
+        // Another program that has it open would go on with a file that has no name.
+        guard FileIdentity(file.absolutePath)?.otherProcesses().isEmpty == true else { return }
+        file.removeIfEmpty()
+    }
+
+    func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value {
+        try body(held?.connection)
+    }
+
+    func emptyJournals() throws {
+        // They were emptied when the file was locked, and since then nobody could write.
+        guard hidesCommits else { return }
+        close()
+        try hold(settlesJournals: true)
+        guard FileIdentity(file.absolutePath).map(identity.isSameFile) == true else {
+            throw DatabaseConversionError.replacedMeanwhile(path: file.path)
+        }
+    }
+
+    package func close() {
+        held = nil
+    }
+
+    // MARK: -
+
+    /// Waits for others, and locks the file.
+    private func hold(settlesJournals: Bool) throws {
+        held = try monitor.waitingUntilUnused(identity) {
+            try Self.lock(file, settlesJournals: settlesJournals)
+        }
+        guard held != nil else {
+            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+        }
+    }
+
+    /// - Returns: `nil` if others are in the way.
+    private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
+        // Without this there would be an instant at which the old file stands there without its
+        // journals, or the new one with those of the old.
+        if settlesJournals, try file.hasJournalContent { try file.settleJournals() }
+        let stamp = file.stamp
+        let held = try UnreadFile(file.absolutePath, isReadOnly: false)
+        guard try held.lockForWriting(), file.stamp == stamp else { return nil }
+        guard try !settlesJournals || !file.holdsCommits else {
+            throw EncryptedDatabaseError.needsRecovery(path: file.path)
+        }
+        return held
+    }
+}
+
+extension DatabaseFile {
+    /// Whether a journal beside the file holds something that belongs to it: a finished change in a
+    /// log, or what undoes an unfinished one.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if one is there that can't be read.
+    var holdsCommits: Bool {
+        get throws {
+            let log = try UntouchedFile.find(resolvedPath + "-wal").get().flatMap(
+                WriteAheadLog.init
+            )
+            return try hasHotJournal || (log?.committedFrameCount ?? 0) > 0
+        }
+    }
+
+    /// Whether a change of the file was begun and never finished.
+    ///
+    /// The journal of a finished change is removed, cut, or has its beginning overwritten.
+    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if there is a journal that can't be read.
+    package var hasHotJournal: Bool {
+        get throws {
+            let journal = try UntouchedFile.find(resolvedPath + "-journal").get()
+            return try journal?.read(at: 0, count: 8) == Recovery.journalMagic
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import CSQLCipher
+import CipherPages
+import GRDB
+import MigrationKitGRDB
+
+/// Runs `body`, and where it fails for damage looks whether that is because the disk doesn't give
+/// the bytes: SQLCipher has no other words for a read error than for a page that isn't as it was
+/// written.
+///
+/// - Parameters:
+///   - copy: The temporary file of a new database; `nil` where there is none yet.
+///   - place: Where the new database goes.
+///   - source: What it is made of.
+///   - suspecting: Which errors of the body's own may come from a disk that fails.
+/// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)``, or what the body throws.
+package func explainingReadFailures<Value>(
+    of copy: String?,
+    for place: DatabaseFile,
+    from source: DatabaseFile,
+    suspecting: (any Error) -> Bool = { _ in false },
+    _ body: () throws -> Value
+) throws -> Value {
+    do {
+        return try body()
+    } catch DatabaseConversionError.copyIsDamaged(_, let finding) where finding.saysReadError {
+        throw EncryptedDatabaseError.inputOutput(
+            path: place.path,
+            detail: "the new file for it can't be read back from the disk"
+        )
+    } catch  where suspecting(error) || mayBeReadFailure(error) {
+        if let copy, let code = DatabaseFile(copy).readFailure {
+            throw EncryptedDatabaseError.inputOutput(
+                path: place.path,
+                detail: "the new file for it gives a read error (SQLite \(code.rawValue))"
+            )
+        }
+        if let code = source.readFailure { throw EncryptedDatabaseError(code, path: source.path) }
+        throw error
+    }
+}
+
+private func mayBeReadFailure(_ error: any Error) -> Bool {
+    switch error {
+    case let error as DatabaseError:
+        [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM, .SQLITE_IOERR]
+            .contains(error.resultCode)
+    case ConversionCopy.PageFailure.source, ConversionCopy.PageFailure.file: true
+    case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
+        EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
+        EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,
+        EncryptedDatabaseError.encrypted, EncryptedDatabaseError.inputOutput:
+        true
+    case DatabaseConversionError.copyIsDamaged, DatabaseConversionError.copyDiffers: true
+    default: false
+    }
+}
+
+extension DatabaseFile {
+    /// How a reading of the file ends that the disk doesn't give; `nil` if all of it can be read.
+    fileprivate var readFailure: CipherCode? {
+        let step = 1 << 20
+        do throws(CipherCode) {
+            let connection = try CipherConnection(immutable: absolutePath)
+            let size = try connection.fileSize()
+            for offset in stride(from: 0, to: size, by: step) {
+                _ = try connection.bytes(at: offset, count: min(step, size - offset))
+            }
+            return nil
+        } catch {
+            return error.primary == CipherCode.readError ? error : nil
+        }
+    }
+}

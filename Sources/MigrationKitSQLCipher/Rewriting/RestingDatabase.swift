@@ -1,0 +1,115 @@
+import CSQLCipher
+import CipherPages
+import Foundation
+import GRDB
+
+/// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
+/// beside it, wherever it lies.
+final class RestingDatabase {
+    package let file: DatabaseFile
+    package let byteCount: Int
+
+    private let connection: CipherConnection
+    private let stamp: [Int]
+    /// Keeps out those who would write to it by a rollback journal, where there are locks at all.
+    private let guardian: UnreadFile?
+
+    /// Opens a database, and proves its key.
+    ///
+    /// - Parameter file: The database, with its links resolved.
+    /// - Throws: ``EncryptedDatabaseError``.
+    init(_ file: DatabaseFile, form: DatabaseForm, monitor: ConversionMonitor) throws {
+        self.file = file
+        switch try file.size() {
+        case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
+        case 0: throw EncryptedDatabaseError.empty(path: file.path)
+        case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
+        default: break
+        }
+        try file.checkAccess(forWriting: false)
+        guardian = try Self.lock(file, monitor)
+        guard try !file.hasHotJournal else {
+            throw EncryptedDatabaseError.needsRecovery(path: file.path)
+        }
+        try file.checkLog()
+        stamp = file.stamp
+        let usesLog = try file.holdsCommits
+        do {
+            connection =
+                usesLog
+                ? try CipherConnection(readingLogOf: file.absolutePath)
+                : try CipherConnection(immutable: file.absolutePath)
+        } catch {
+            throw EncryptedDatabaseError(error, path: file.path)
+        }
+        try Self.prove(form, on: connection, file, usesLog: usesLog)
+        let pageCount = connection.number("PRAGMA page_count") ?? 0
+        byteCount = pageCount * (connection.number("PRAGMA page_size") ?? 0)
+    }
+
+    /// Copies all of it into a new file.
+    ///
+    /// - Parameter unused: What is left out, if nothing else was read so far.
+    /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``, or what the copying throws.
+    package func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws {
+        do {
+            try connection.withHandle { handle in
+                if let unused, try !unused.leaveOut(on: handle) {
+                    throw ConversionCopy.PageFailure.source(.corrupt)
+                }
+                try copy.fillPages(from: handle, byteCount: byteCount)
+            }
+        } catch let error as ConversionCopy.PageFailure {
+            try checkUnchanged()
+            throw error
+        }
+        try checkUnchanged()
+    }
+
+    private func checkUnchanged() throws {
+        guard file.stamp == stamp else {
+            throw DatabaseConversionError.changedMeanwhile(path: file.path)
+        }
+    }
+
+    private static func lock(
+        _ file: DatabaseFile,
+        _ monitor: ConversionMonitor
+    ) throws -> UnreadFile? {
+        guard let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true) else {
+            return nil
+        }
+        let isLocked = try monitor.waiting(
+            for: { FileIdentity(file.absolutePath)?.otherProcesses() ?? [] },
+            // Where there are no locks, as on some media, nobody writes under one.
+            { (try? guardian.lockForReading()) != false ? true : nil }
+        )
+        guard isLocked != nil else { throw EncryptedDatabaseError.locked(path: file.path) }
+        return guardian
+    }
+
+    private static func prove(
+        _ form: DatabaseForm,
+        on connection: borrowing CipherConnection,
+        _ file: DatabaseFile,
+        usesLog: Bool
+    ) throws {
+        let inspection = try FileInspection(file, cipher: form.cipher)
+        let derivedKey = try form.key.map { try inspection.derive($0) }
+        if let derivedKey {
+            let code = connection.setKey(derivedKey, cipher: form.cipher)
+            guard code == .ok else { throw EncryptedDatabaseError(code, path: file.path) }
+        } else {
+            try inspection.checkPlaintext()
+        }
+        if usesLog { connection.keepLogIndexInMemory() }
+        let code = connection.run("BEGIN; SELECT count(*) FROM sqlite_schema")
+        guard code != .ok else { return }
+        let error = DatabaseError(
+            resultCode: ResultCode(rawValue: code.rawValue),
+            message: connection.message
+        )
+        guard let key = form.key, let derivedKey else { throw inspection.explain(error) }
+        throw try inspection.explain(error, key: key, derivedKey: derivedKey)
+    }
+}
