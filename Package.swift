@@ -204,6 +204,7 @@ let package = Package(
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
                 "MigrationKitSQL",
+                "MigrationKitRescue",
                 "MigrationKitSQLCipher",
                 "MigrationKitTestSupport",
                 "SecretService",

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKit
 
 /// Whether the steps of a run are committed one by one or together.
 public enum MigrationTransaction: Equatable, Sendable {

@@ -12,7 +12,7 @@ extension DatabaseFile {
 
     /// The files that SQLite keeps beside it.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if one is there that belongs to the content, and can't
+    /// - Throws: `EncryptedDatabaseError` if one is there that belongs to the content, and can't
     ///   be read.
     var journals: [JournalFile] {
         get throws {

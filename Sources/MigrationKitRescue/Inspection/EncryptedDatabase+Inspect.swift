@@ -21,7 +21,7 @@ extension EncryptedDatabase {
     ///     after it. With a raw key, files of 2 are like those of 3, and told as 3.
     ///   - countsRows: Whether the tables are listed with their numbers of rows.
     ///   - checksPages: Whether every page is checked, instead of the first and some others.
-    /// - Throws: ``EncryptedDatabaseError`` if there is no file or it can't be read. A wrong key and
+    /// - Throws: `EncryptedDatabaseError` if there is no file or it can't be read. A wrong key and
     ///   damage are no errors but told in the report.
     public static func inspect(
         _ path: String,

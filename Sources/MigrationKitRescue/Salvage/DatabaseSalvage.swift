@@ -66,9 +66,9 @@ public struct DatabaseSalvage: Sendable {
     /// Does it, and returns once the new file is on the disk.
     ///
     /// - Returns: What was brought back, and what not. That rows were lost is no error.
-    /// - Throws: ``DatabaseSalvageError``; ``EncryptedDatabaseError``; ``DatabaseConversionError``;
+    /// - Throws: ``DatabaseSalvageError``; `EncryptedDatabaseError`; `DatabaseConversionError`;
     ///   a `CancellationError`. Nothing is left of the new file then, but with
-    ///   ``DatabaseConversionError/notSynced(path:code:)``.
+    ///   `DatabaseConversionError.notSynced(path:code:)`.
     @discardableResult
     public func run() throws -> SalvageReport {
         try SalvageRun(self).run()

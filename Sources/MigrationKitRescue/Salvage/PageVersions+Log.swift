@@ -16,7 +16,7 @@ extension PageVersions {
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     ///
     /// - Parameter tick: Is told how many bytes were read.
-    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give all of it; what `tick` throws.
+    /// - Throws: `EncryptedDatabaseError` if the disk doesn't give all of it; what `tick` throws.
     init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
         let frameSize = Self.frameHeaderCount + form.pageSize

@@ -52,7 +52,7 @@ public struct DatabaseVerification: Sendable {
     /// `file_modes` finds fault with otherwise.
     public var allowsGroup = false
 
-    /// Prepares the verification of a database that is opened as ``EncryptedDatabase`` does.
+    /// Prepares the verification of a database that is opened as `EncryptedDatabase` does.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
@@ -118,7 +118,7 @@ public struct DatabaseVerification: Sendable {
     ///
     /// - Returns: The outcome of every check that could be made, in order. A database that is too
     ///   damaged to be opened has `open` as its last, with what is damaged.
-    /// - Throws: ``EncryptedDatabaseError`` if there is no such file, or it can't be opened for
+    /// - Throws: `EncryptedDatabaseError` if there is no such file, or it can't be opened for
     ///   another reason than damage, such as a wrong key, or is locked by another for longer than
     ///   the connection waits; what `open` throws; a `CancellationError`, which comes after
     ///   `cipher_integrity_check` where that runs. The checks up to then were told to the observer.

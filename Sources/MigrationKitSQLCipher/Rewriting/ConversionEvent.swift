@@ -11,7 +11,7 @@ public enum ConversionEvent: Equatable, Sendable {
     case progress(Phase, bytesDone: Int, bytesTotal: Int)
 
     /// What is done one after the other. Restoring compares nothing, and nor does a backup of a
-    /// database that is not in WAL mode. A ``DatabaseSalvage`` begins with the first two.
+    /// database that is not in WAL mode. A `DatabaseSalvage` begins with the first two.
     public enum Phase: String, Sendable, CaseIterable {
         /// The salt of a damaged file is looked for. Its bytes are the 128 attempts.
         case searchingSalt
