@@ -76,16 +76,16 @@ let package = Package(
         ),
         // Refuses the functions that SQLCipher's archive lacks, which the system's SQLite would answer.
         .target(name: "CMissingFromSQLCipher"),
-        .target(name: "CKeyDerivation", linkerSettings: [.linkedLibrary("crypto")]),
         // Reads, authenticates and writes the pages of a SQLCipher file.
         .target(
             name: "CipherPages",
-            dependencies: ["Common", "CKeyDerivation", "CSQLCipher", "KeyStore"]
+            dependencies: ["CLibCrypto", "Common", "CSQLCipher", "KeyStore"]
         ),
         .target(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "CipherPages",
+                "CLibCrypto",
                 "CMissingFromSQLCipher",
                 "CSQLCipher",
                 "Common",
@@ -218,7 +218,7 @@ let package = Package(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
                 "CipherPages",
-                "CKeyDerivation",
+                "CLibCrypto",
                 "CSQLCipher",
                 "Common",
                 "DocumentationExamples",

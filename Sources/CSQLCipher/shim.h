@@ -1,11 +1,6 @@
 #ifndef CSQLCIPHER_SHIM_H
 #define CSQLCIPHER_SHIM_H
 
-#include <openssl/core_names.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
-#include <openssl/rand.h>
-
 // The header that GRDB's own system module includes, so that both see the same declarations.
 #include <sqlite3.h>
 
@@ -30,23 +25,6 @@ static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
 // <https://www.sqlite.org/c3ref/c_config_covering_index_scan.html#sqliteconfigmemstatus>
 static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
-// An HMAC with its key; NULL if it can't be made. What it is made with are pointers into a list of
-// parameters, which C writes down in a line each.
-// <https://docs.openssl.org/3.0/man7/EVP_MAC-HMAC/>
-static inline EVP_MAC_CTX *csqlcipher_hmac_new(const EVP_MD *digest, const void *key, size_t count) {
-    EVP_MAC *algorithm = EVP_MAC_fetch(NULL, OSSL_MAC_NAME_HMAC, NULL);
-    if (!algorithm) return NULL;
-    EVP_MAC_CTX *context = EVP_MAC_CTX_new(algorithm);
-    EVP_MAC_free(algorithm);
-    OSSL_PARAM parameters[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)EVP_MD_get0_name(digest), 0),
-        OSSL_PARAM_construct_end(),
-    };
-    if (context && EVP_MAC_init(context, key, count, parameters) == 1) return context;
-    EVP_MAC_CTX_free(context);
-    return NULL;
 }
 
 #endif

@@ -1,5 +1,4 @@
-import CKeyDerivation
-import CSQLCipher
+import CLibCrypto
 import Foundation
 
 extension CipherSettings {
@@ -59,6 +58,15 @@ extension CipherSettings.HMACAlgorithm {
 }
 
 extension CipherSettings.KDFAlgorithm {
+    /// The hash function of OpenSSL.
+    private var digest: OpaquePointer? {
+        switch self {
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha512: EVP_sha512()
+        }
+    }
+
     /// Makes a key with PBKDF2: of a passphrase, or of another key.
     ///
     /// - Parameter output: Gets ``CipherSettings/keyCount`` bytes at its beginning.
@@ -69,30 +77,17 @@ extension CipherSettings.KDFAlgorithm {
         iterations: Int,
         into output: UnsafeMutableRawBufferPointer
     ) throws {
-        let code =
-            switch self {
-            case .sha512:
-                ckeyderivation_pbkdf2_sha512(
-                    bytes.baseAddress,
-                    bytes.count,
-                    salt,
-                    salt.count,
-                    UInt32(iterations),
-                    output.baseAddress,
-                    CipherSettings.keyCount
-                )
-            case .sha1, .sha256:
-                PKCS5_PBKDF2_HMAC(
-                    bytes.baseAddress,
-                    Int32(bytes.count),
-                    salt,
-                    Int32(salt.count),
-                    Int32(iterations),
-                    self == .sha1 ? EVP_sha1() : EVP_sha256(),
-                    Int32(CipherSettings.keyCount),
-                    output.baseAddress
-                )
-            }
+        // <https://docs.openssl.org/3.0/man3/PKCS5_PBKDF2_HMAC/>
+        let code = PKCS5_PBKDF2_HMAC(
+            bytes.baseAddress,
+            Int32(bytes.count),
+            salt,
+            Int32(salt.count),
+            Int32(iterations),
+            digest,
+            Int32(CipherSettings.keyCount),
+            output.baseAddress
+        )
         guard code == 1 else { throw CocoaError(.featureUnsupported) }
     }
 }

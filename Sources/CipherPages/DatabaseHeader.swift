@@ -1,4 +1,4 @@
-import CSQLCipher
+import CLibCrypto
 import KeyStore
 
 /// The first hundred bytes of a database, decrypted.
@@ -38,12 +38,12 @@ package struct DatabaseHeader {
         guard let context = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(context) }
         let isDecrypted = key.secret.withUnsafeBytes { key in
-            EVP_DecryptInit_ex(
+            EVP_DecryptInit_ex2(
                 context,
                 EVP_aes_256_cbc(),
-                nil,
                 key.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                vector
+                vector,
+                nil
             ) == 1
                 && EVP_CIPHER_CTX_set_padding(context, 0) == 1
                 && EVP_DecryptUpdate(context, &plain, &count, encrypted, Int32(encrypted.count))

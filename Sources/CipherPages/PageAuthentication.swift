@@ -1,4 +1,4 @@
-import CSQLCipher
+import CLibCrypto
 import Foundation
 import KeyStore
 
@@ -34,7 +34,7 @@ package final class PageAuthentication {
             }
         }
         let context = authenticationKey.withUnsafeBytes {
-            csqlcipher_hmac_new(cipher.hmacAlgorithm.digest, $0.baseAddress, $0.count)
+            clibcrypto_hmac_new(cipher.hmacAlgorithm.digest, $0.baseAddress, $0.count)
         }
         guard let context else { throw CocoaError(.featureUnsupported) }
         self.context = context

@@ -1,4 +1,4 @@
-import CSQLCipher
+import CLibCrypto
 import Foundation
 import KeyStore
 
@@ -23,13 +23,13 @@ package final class PageCipher {
         guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
         self.context = context
         let code = key.secret.withUnsafeBytes { key in
-            EVP_CipherInit_ex(
+            EVP_CipherInit_ex2(
                 context,
                 EVP_aes_256_cbc(),
-                nil,
                 key.baseAddress?.assumingMemoryBound(to: UInt8.self),
                 nil,
-                isEncrypting ? 1 : 0
+                isEncrypting ? 1 : 0,
+                nil
             )
         }
         guard code == 1 else { throw CocoaError(.featureUnsupported) }
@@ -88,7 +88,7 @@ package final class PageCipher {
         guard let bytes = page.bytes else { return false }
         var count: Int32 = 0
         let start = bytes + content.lowerBound
-        return EVP_CipherInit_ex(context, nil, nil, nil, bytes + content.upperBound, -1) == 1
+        return EVP_CipherInit_ex2(context, nil, nil, bytes + content.upperBound, -1, nil) == 1
             && EVP_CIPHER_CTX_set_padding(context, 0) == 1
             && EVP_CipherUpdate(context, start, &count, start, Int32(content.count)) == 1
             && Int(count) == content.count

@@ -1,3 +1,4 @@
+import CLibCrypto
 import CSQLCipher
 import Foundation
 
@@ -12,7 +13,7 @@ final class RowDigest {
         guard let context = EVP_MD_CTX_new() else { throw CocoaError(.featureUnsupported) }
         self.context = context
         buffer.reserveCapacity(Self.capacity + 64)
-        guard EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
+        guard EVP_DigestInit_ex2(context, EVP_sha256(), nil) == 1 else {
             throw CocoaError(.featureUnsupported)
         }
     }
