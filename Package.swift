@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "MigrationKit", targets: ["MigrationKit"]),
         .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
+        .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
         .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
     ],
     dependencies: [
@@ -28,6 +29,18 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "MigrationKitSQL",
+            dependencies: [
+                // Apple's platforms have CryptoKit.
+                .target(name: "CLibCrypto", condition: .when(platforms: [.linux])),
+                "Common",
+                "MigrationKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
         // For the tests of those who embed the runner; works with Swift Testing and XCTest alike.
         .target(
             name: "MigrationKitTestSupport",
@@ -43,10 +56,9 @@ let package = Package(
 )
 
 // The encrypted rooms need SQLCipher and a Secret Service, and so they are for Linux. An app that
-// shares its steps and its runner with Apple's platforms takes the two products above.
+// shares its steps and its runner with Apple's platforms takes the products above.
 #if os(Linux)
     package.products += [
-        .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
         .library(name: "MigrationKitSQLCipher", targets: ["MigrationKitSQLCipher"]),
         .library(name: "MigrationKitRescue", targets: ["MigrationKitRescue"]),
         .library(name: "MigrationKitCLI", targets: ["MigrationKitCLI"]),
@@ -59,17 +71,6 @@ let package = Package(
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     ]
     package.targets += [
-        .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
-        .target(
-            name: "MigrationKitSQL",
-            dependencies: [
-                "CLibCrypto",
-                "Common",
-                "MigrationKit",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]
-        ),
         .systemLibrary(
             name: "CSQLCipher",
             providers: [.apt(["libsqlcipher-dev", "libssl-dev"])]

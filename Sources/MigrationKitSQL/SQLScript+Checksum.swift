@@ -1,4 +1,3 @@
-import CLibCrypto
 import MigrationKit
 
 extension SQLScript {
@@ -8,7 +7,7 @@ extension SQLScript {
     /// It is the SHA-256 of the tokens, in hexadecimal digits. What it is made of can't change any
     /// more: databases remember it. The name in front leaves room for another one.
     ///
-    /// - Returns: `nil` if libcrypto has no memory left for it.
+    /// - Returns: `nil` if there is no memory left for it.
     var checksum: String? {
         var bytes: [UInt8] = []
         for range in ranges {
@@ -23,26 +22,15 @@ extension SQLScript {
             }
             bytes.removeSubrange(end...)
         }
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        guard EVP_Digest(bytes, bytes.count, &digest, &length, Self.sha256, nil) == 1 else {
-            return nil
-        }
+        guard let digest = Digest.sha256(bytes) else { return nil }
         let digits = Array("0123456789abcdef".utf8)
         var text = Array("sha256:".utf8)
-        for byte in digest[..<Int(length)] {
+        for byte in digest {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 15)])
         }
         return String(decoding: text, as: UTF8.self)
     }
-
-    /// Fetched once: `EVP_sha256()` alone is looked for anew with every digest, which takes longer
-    /// than the digest of a short file.
-    /// <https://docs.openssl.org/3.0/man7/ossl-guide-libcrypto-introduction/>
-    // `unsafe`: libcrypto never changes what it has fetched.
-    nonisolated(unsafe) private static let sha256 =
-        EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256()
 
     /// The SQL, as it stands in the file.
     var text: String {

@@ -1,4 +1,3 @@
-import CLibCrypto
 import GRDB
 
 /// The checksums that other tools keep of the files that they have run.
@@ -13,24 +12,14 @@ enum RecordedChecksum {
         -> Bool
     {
         switch (tool, recorded.storage) {
-        case (.sqlx, .blob(let data)): sha384(contents).map { $0.elementsEqual(data) } ?? true
+        // sqlx keeps the SHA-384 of the bytes.
+        // <https://github.com/launchbadge/sqlx/blob/main/sqlx-core/src/migrate/migration.rs>
+        case (.sqlx, .blob(let data)):
+            Digest.sha384(contents).map { $0.elementsEqual(data) } ?? true
         case (.sqlx, _): false
         case (.flyway, .int64(let number)): number == Int64(Int32(bitPattern: crc32(contents)))
         default: true
         }
-    }
-
-    /// sqlx keeps the SHA-384 of the bytes.
-    /// <https://github.com/launchbadge/sqlx/blob/main/sqlx-core/src/migrate/migration.rs>
-    ///
-    /// - Returns: `nil` if libcrypto has no memory left for it.
-    private static func sha384(_ bytes: [UInt8]) -> [UInt8]? {
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        guard EVP_Digest(bytes, bytes.count, &digest, &length, EVP_sha384(), nil) == 1 else {
-            return nil
-        }
-        return Array(digest[..<Int(length)])
     }
 
     /// Flyway keeps the CRC-32 of the lines without what ends them, and without a byte order mark.
