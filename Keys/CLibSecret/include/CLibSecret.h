@@ -1,30 +1,22 @@
 // The part of libsecret, and of the GLib beneath it, that SecretService calls.
 //
-// Declared here instead of including <libsecret/secret.h>: that needs the include folders of GLib,
-// which only pkg-config knows, and SwiftPM warns in every build about the -pthread among pkg-config's
-// flags. Names and types are the stable ABI of libsecret 0.18 and GLib 2.44 and later. A test
-// compiles this file behind the real headers, so that a declaration which differs is an error.
+// libsecret is loaded at run time: the tool must run where it is not installed, and loading it with
+// the dozen libraries that it needs takes longer than opening a database with a raw key.
 //
-// The library is loaded when it is first needed: it and the dozen that it needs in turn take longer
-// to load than a database with a raw key takes to open.
+// Its header is not included here. Only pkg-config knows GLib's include folders, and what SwiftPM
+// takes from pkg-config it links as well, which is what loading avoids. So each function stands in
+// the table below once, with the stable ABI of libsecret 0.18 and GLib 2.44 and later. A test compiles
+// this file behind the real header, where a type or a constant that differs is an error.
 
 #ifndef MIGRATIONKIT_CLIBSECRET_H
 #define MIGRATIONKIT_CLIBSECRET_H
 
 #include <stdint.h>
 
-/// Loads libsecret. To be called once, before everything below; answers NULL, or what is wrong.
+/// Loads libsecret. Call it once, before any other function here. Returns NULL, or why it failed.
 const char *clibsecret_load(void);
 
-// What stands behind each function here is ours, which calls the loaded one. In a program that links
-// GLib itself the two must not be taken for each other, and so ours has a symbol of its own.
-#ifndef __SECRET_SERVICE_H__
-#define LOADED(name) __asm__("clibsecret_" #name)
-#else
-#define LOADED(name)
-#endif
-
-// MARK: GLib
+// MARK: - Types
 
 typedef struct _GCancellable GCancellable;
 typedef struct _GDBusConnection GDBusConnection;
@@ -33,154 +25,147 @@ typedef struct _GHashTable GHashTable;
 typedef struct _GError GError;
 typedef struct _GList GList;
 typedef struct _GVariant GVariant;
-
-#ifndef __G_ERROR_H__
-struct _GError {
-    uint32_t domain;
-    int code;
-    char *message;
-};
-#endif
-
-#ifndef __G_LIST_H__
-struct _GList {
-    void *data;
-    GList *next;
-    GList *prev;
-};
-#endif
-
-unsigned int g_log_set_handler(
-    const char *domain, int levels,
-    void (*handler)(const char *domain, int level, const char *message, void *data), void *data)
-    LOADED(g_log_set_handler);
-void g_log_remove_handler(const char *domain, unsigned int handler) LOADED(g_log_remove_handler);
-
-void g_free(void *memory) LOADED(g_free);
-void g_error_free(GError *error) LOADED(g_error_free);
-void *(g_object_ref)(void *object) LOADED(g_object_ref);
-void g_object_unref(void *object) LOADED(g_object_unref);
-
-GList *g_list_prepend(GList *list, void *data) LOADED(g_list_prepend);
-void g_list_free(GList *list) LOADED(g_list_free);
-
-unsigned int g_str_hash(const void *text) LOADED(g_str_hash);
-int (g_str_equal)(const void *left, const void *right) LOADED(g_str_equal);
-GHashTable *g_hash_table_new_full(
-    unsigned int (*hash)(const void *), int (*equal)(const void *, const void *),
-    void (*free_key)(void *), void (*free_value)(void *)) LOADED(g_hash_table_new_full);
-int g_hash_table_insert(GHashTable *table, void *key, void *value) LOADED(g_hash_table_insert);
-void *g_hash_table_lookup(GHashTable *table, const void *key) LOADED(g_hash_table_lookup);
-GList *g_hash_table_get_keys(GHashTable *table) LOADED(g_hash_table_get_keys);
-void g_hash_table_unref(GHashTable *table) LOADED(g_hash_table_unref);
-char *(g_strdup)(const char *text) LOADED(g_strdup);
-
-GCancellable *g_cancellable_new(void) LOADED(g_cancellable_new);
-void g_cancellable_cancel(GCancellable *cancellable) LOADED(g_cancellable_cancel);
-
-uint32_t g_io_error_quark(void) LOADED(g_io_error_quark);
-char *g_dbus_error_get_remote_error(const GError *error) LOADED(g_dbus_error_get_remote_error);
-int g_dbus_error_strip_remote_error(GError *error) LOADED(g_dbus_error_strip_remote_error);
-const char *g_dbus_proxy_get_object_path(GDBusProxy *proxy) LOADED(g_dbus_proxy_get_object_path);
-GVariant *g_dbus_proxy_get_cached_property(GDBusProxy *proxy, const char *name)
-    LOADED(g_dbus_proxy_get_cached_property);
-unsigned long g_variant_n_children(GVariant *variant) LOADED(g_variant_n_children);
-void g_variant_unref(GVariant *variant) LOADED(g_variant_unref);
-void g_dbus_connection_set_exit_on_close(GDBusConnection *connection, int exits)
-    LOADED(g_dbus_connection_set_exit_on_close);
-
-// MARK: libsecret
-
 typedef struct _SecretService SecretService;
 typedef struct _SecretCollection SecretCollection;
 typedef struct _SecretItem SecretItem;
 typedef struct _SecretValue SecretValue;
 
-uint32_t secret_error_get_quark(void) LOADED(secret_error_get_quark);
-
-GList *secret_service_get_collections(SecretService *service)
-    LOADED(secret_service_get_collections);
-char *secret_collection_get_label(SecretCollection *collection) LOADED(secret_collection_get_label);
-int secret_collection_get_locked(SecretCollection *collection) LOADED(secret_collection_get_locked);
-
-char *secret_item_get_label(SecretItem *item) LOADED(secret_item_get_label);
-GHashTable *secret_item_get_attributes(SecretItem *item) LOADED(secret_item_get_attributes);
-int secret_item_get_locked(SecretItem *item) LOADED(secret_item_get_locked);
-uint64_t secret_item_get_created(SecretItem *item) LOADED(secret_item_get_created);
-uint64_t secret_item_get_modified(SecretItem *item) LOADED(secret_item_get_modified);
-SecretValue *secret_item_get_secret(SecretItem *item) LOADED(secret_item_get_secret);
-int secret_item_load_secret_sync(SecretItem *item, GCancellable *cancellable, GError **error)
-    LOADED(secret_item_load_secret_sync);
-int secret_item_set_secret_sync(
-    SecretItem *item, SecretValue *value, GCancellable *cancellable, GError **error)
-    LOADED(secret_item_set_secret_sync);
-int secret_item_delete_sync(SecretItem *item, GCancellable *cancellable, GError **error)
-    LOADED(secret_item_delete_sync);
-
-SecretValue *secret_value_new(const char *bytes, long length, const char *content_type)
-    LOADED(secret_value_new);
-const char *secret_value_get(SecretValue *value, unsigned long *length) LOADED(secret_value_get);
-void secret_value_unref(void *value) LOADED(secret_value_unref);
-
-int secret_service_unlock_sync(
-    SecretService *service, GList *objects, GCancellable *cancellable, GList **unlocked,
-    GError **error) LOADED(secret_service_unlock_sync);
-
-// MARK: With flags
-
 #ifndef __SECRET_SERVICE_H__
 
 typedef struct _SecretSchema SecretSchema;
 
-enum {
-    SECRET_SERVICE_OPEN_SESSION = 1 << 1,
-    SECRET_SERVICE_LOAD_COLLECTIONS = 1 << 2,
-    SECRET_SEARCH_ALL = 1 << 1,
-    SECRET_COLLECTION_NONE = 0,
-    SECRET_ITEM_CREATE_NONE = 0,
-    SECRET_ERROR_IS_LOCKED = 2,
-    SECRET_ERROR_NO_SUCH_OBJECT = 3,
-    G_IO_ERROR_CANCELLED = 19,
-    G_IO_ERROR_TIMED_OUT = 24,
-    G_BUS_TYPE_SESSION = 2,
-    G_LOG_LEVEL_CRITICAL = 1 << 3,
+struct _GError {
+    uint32_t domain;
+    int code;
+    char *message;
 };
+
+struct _GList {
+    void *data;
+    GList *next;
+    GList *prev;
+};
+
+#define CONSTANT(name, value) enum { name = value };
+// The functions are ours and call the loaded ones. In a program that links GLib the linker must not
+// confuse the two, so ours have symbols of their own.
+#define DECLARE(type, name, parameters, arguments) \
+    type name parameters __asm__("clibsecret_" #name);
 
 #else
 
-_Static_assert(SECRET_SERVICE_OPEN_SESSION == 1 << 1, "differs");
-_Static_assert(SECRET_SERVICE_LOAD_COLLECTIONS == 1 << 2, "differs");
-_Static_assert(SECRET_SEARCH_ALL == 1 << 1, "differs");
-_Static_assert(SECRET_COLLECTION_NONE == 0, "differs");
-_Static_assert(SECRET_ITEM_CREATE_NONE == 0, "differs");
-_Static_assert(SECRET_ERROR_IS_LOCKED == 2, "differs");
-_Static_assert(SECRET_ERROR_NO_SUCH_OBJECT == 3, "differs");
-_Static_assert(G_IO_ERROR_CANCELLED == 19, "differs");
-_Static_assert(G_IO_ERROR_TIMED_OUT == 24, "differs");
-_Static_assert(G_BUS_TYPE_SESSION == 2, "differs");
-_Static_assert(G_LOG_LEVEL_CRITICAL == 1 << 3, "differs");
+#define CONSTANT(name, value) _Static_assert(name == (value), "differs");
+// The parentheses keep GLib's macros of the same names away.
+#define DECLARE(type, name, parameters, arguments) type(name) parameters;
 
 #endif
 
-GDBusConnection *g_bus_get_sync(int bus, GCancellable *cancellable, GError **error)
-    LOADED(g_bus_get_sync);
+// MARK: - Constants
 
-SecretService *secret_service_open_sync(
-    unsigned long type, const char *bus_name, unsigned int flags, GCancellable *cancellable,
-    GError **error) LOADED(secret_service_open_sync);
-unsigned long secret_service_get_type(void) LOADED(secret_service_get_type);
+CONSTANT(SECRET_SERVICE_OPEN_SESSION, 1 << 1)
+CONSTANT(SECRET_SERVICE_LOAD_COLLECTIONS, 1 << 2)
+CONSTANT(SECRET_SEARCH_ALL, 1 << 1)
+CONSTANT(SECRET_COLLECTION_NONE, 0)
+CONSTANT(SECRET_ITEM_CREATE_NONE, 0)
+CONSTANT(SECRET_ERROR_IS_LOCKED, 2)
+CONSTANT(SECRET_ERROR_NO_SUCH_OBJECT, 3)
+CONSTANT(G_IO_ERROR_CANCELLED, 19)
+CONSTANT(G_IO_ERROR_TIMED_OUT, 24)
+CONSTANT(G_BUS_TYPE_SESSION, 2)
+CONSTANT(G_LOG_LEVEL_CRITICAL, 1 << 3)
 
-SecretCollection *secret_collection_for_alias_sync(
-    SecretService *service, const char *alias, unsigned int flags, GCancellable *cancellable,
-    GError **error) LOADED(secret_collection_for_alias_sync);
+// MARK: - Functions
 
-GList *secret_service_search_sync(
-    SecretService *service, const SecretSchema *schema, GHashTable *attributes, unsigned int flags,
-    GCancellable *cancellable, GError **error) LOADED(secret_service_search_sync);
+typedef void CLogHandler(const char *domain, int level, const char *message, void *data);
 
-SecretItem *secret_item_create_sync(
-    SecretCollection *collection, const SecretSchema *schema, GHashTable *attributes,
-    const char *label, SecretValue *value, unsigned int flags, GCancellable *cancellable,
-    GError **error) LOADED(secret_item_create_sync);
+// Each: what it returns, its name, its parameters, and how these are passed on.
+#define LIBSECRET_FUNCTIONS(each) \
+    each(unsigned, g_log_set_handler, \
+        (const char *domain, int levels, CLogHandler *handler, void *data), \
+        (domain, levels, handler, data)) \
+    each(void, g_log_remove_handler, (const char *domain, unsigned handler), (domain, handler)) \
+    each(void, g_free, (void *memory), (memory)) \
+    each(void, g_error_free, (GError *error), (error)) \
+    each(void, g_object_unref, (void *object), (object)) \
+    each(GList *, g_list_prepend, (GList *list, void *data), (list, data)) \
+    each(void, g_list_free, (GList *list), (list)) \
+    each(unsigned, g_str_hash, (const void *text), (text)) \
+    each(int, g_str_equal, (const void *left, const void *right), (left, right)) \
+    each(GHashTable *, g_hash_table_new_full, \
+        (unsigned (*hash)(const void *), int (*equal)(const void *, const void *), \
+            void (*free_key)(void *), void (*free_value)(void *)), \
+        (hash, equal, free_key, free_value)) \
+    each(int, g_hash_table_insert, (GHashTable *table, void *key, void *value), \
+        (table, key, value)) \
+    each(void *, g_hash_table_lookup, (GHashTable *table, const void *key), (table, key)) \
+    each(GList *, g_hash_table_get_keys, (GHashTable *table), (table)) \
+    each(void, g_hash_table_unref, (GHashTable *table), (table)) \
+    each(char *, g_strdup, (const char *text), (text)) \
+    each(GCancellable *, g_cancellable_new, (void), ()) \
+    each(void, g_cancellable_cancel, (GCancellable *cancellable), (cancellable)) \
+    each(uint32_t, g_io_error_quark, (void), ()) \
+    each(char *, g_dbus_error_get_remote_error, (const GError *error), (error)) \
+    each(int, g_dbus_error_strip_remote_error, (GError *error), (error)) \
+    each(const char *, g_dbus_proxy_get_object_path, (GDBusProxy *proxy), (proxy)) \
+    each(GVariant *, g_dbus_proxy_get_cached_property, (GDBusProxy *proxy, const char *name), \
+        (proxy, name)) \
+    each(unsigned long, g_variant_n_children, (GVariant *variant), (variant)) \
+    each(void, g_variant_unref, (GVariant *variant), (variant)) \
+    each(GDBusConnection *, g_bus_get_sync, \
+        (int bus, GCancellable *cancellable, GError **error), (bus, cancellable, error)) \
+    each(void, g_dbus_connection_set_exit_on_close, (GDBusConnection *connection, int exits), \
+        (connection, exits)) \
+    each(uint32_t, secret_error_get_quark, (void), ()) \
+    each(unsigned long, secret_service_get_type, (void), ()) \
+    each(SecretService *, secret_service_open_sync, \
+        (unsigned long type, const char *bus_name, unsigned flags, GCancellable *cancellable, \
+            GError **error), \
+        (type, bus_name, flags, cancellable, error)) \
+    each(GList *, secret_service_get_collections, (SecretService *service), (service)) \
+    each(int, secret_service_unlock_sync, \
+        (SecretService *service, GList *objects, GCancellable *cancellable, GList **unlocked, \
+            GError **error), \
+        (service, objects, cancellable, unlocked, error)) \
+    each(GList *, secret_service_search_sync, \
+        (SecretService *service, const SecretSchema *schema, GHashTable *attributes, \
+            unsigned flags, GCancellable *cancellable, GError **error), \
+        (service, schema, attributes, flags, cancellable, error)) \
+    each(SecretCollection *, secret_collection_for_alias_sync, \
+        (SecretService *service, const char *alias, unsigned flags, GCancellable *cancellable, \
+            GError **error), \
+        (service, alias, flags, cancellable, error)) \
+    each(char *, secret_collection_get_label, (SecretCollection *collection), (collection)) \
+    each(int, secret_collection_get_locked, (SecretCollection *collection), (collection)) \
+    each(SecretItem *, secret_item_create_sync, \
+        (SecretCollection *collection, const SecretSchema *schema, GHashTable *attributes, \
+            const char *label, SecretValue *value, unsigned flags, GCancellable *cancellable, \
+            GError **error), \
+        (collection, schema, attributes, label, value, flags, cancellable, error)) \
+    each(char *, secret_item_get_label, (SecretItem *item), (item)) \
+    each(GHashTable *, secret_item_get_attributes, (SecretItem *item), (item)) \
+    each(int, secret_item_get_locked, (SecretItem *item), (item)) \
+    each(uint64_t, secret_item_get_created, (SecretItem *item), (item)) \
+    each(uint64_t, secret_item_get_modified, (SecretItem *item), (item)) \
+    each(SecretValue *, secret_item_get_secret, (SecretItem *item), (item)) \
+    each(int, secret_item_load_secret_sync, \
+        (SecretItem *item, GCancellable *cancellable, GError **error), \
+        (item, cancellable, error)) \
+    each(int, secret_item_set_secret_sync, \
+        (SecretItem *item, SecretValue *value, GCancellable *cancellable, GError **error), \
+        (item, value, cancellable, error)) \
+    each(int, secret_item_delete_sync, \
+        (SecretItem *item, GCancellable *cancellable, GError **error), \
+        (item, cancellable, error)) \
+    each(SecretValue *, secret_value_new, \
+        (const char *bytes, long length, const char *content_type), \
+        (bytes, length, content_type)) \
+    each(const char *, secret_value_get, (SecretValue *value, unsigned long *length), \
+        (value, length)) \
+    each(void, secret_value_unref, (void *value), (value))
+
+LIBSECRET_FUNCTIONS(DECLARE)
+
+#undef CONSTANT
+#undef DECLARE
 
 #endif

@@ -28,6 +28,14 @@ import Testing
         #expect(!result.stdout.contains("libsqlite3"), "\(result.stdout)")
     }
 
+    /// It must run where libsecret is not installed, and start without loading it.
+    @Test func toolIsNotLinkedWithLibsecret() throws {
+        let result = try run("readelf", ["-d", builtExecutable("migrationkit-cli")])
+        #expect(result.status == 0, "\(result)")
+        #expect(!result.stdout.contains("libsecret"), "\(result.stdout)")
+        #expect(!result.stdout.contains("libglib"), "\(result.stdout)")
+    }
+
     /// A later SQLite may have further functions; then `CMissingFromSQLCipher` lacks them.
     @Test func everyFunctionThatSQLCipherLacksIsRefused() throws {
         let folder = try libraryFolder()
