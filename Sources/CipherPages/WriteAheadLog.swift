@@ -1,3 +1,4 @@
+import Common
 import Foundation
 
 /// What is in a database's write-ahead log. <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
@@ -95,7 +96,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         var found = try read()
         var (readings, unchanged) = (1, 0)
         while let frame = found.log?.damagedFrame, unchanged < 4, readings < 50 {
-            usleep(20_000)
+            Polling.pause()
             found = try read()
             readings += 1
             unchanged = found.log?.damagedFrame == frame ? unchanged + 1 : 0

@@ -56,22 +56,13 @@ package struct FileLock: Sendable {
         whileWaiting: (_ holder: Int32?) throws -> Void = { _ in },
         _ body: () throws -> Value
     ) throws -> Value {
-        // Of a timeout without an end, a century is enough.
-        let deadline = ContinuousClock.now + .seconds(timeout > 0 ? min(timeout, 3e9) : 0)
-        var pause: useconds_t = 1_000
-        while true {
-            if let held = try hold() {
-                defer { held.release() }
-                return try body()
-            }
-            guard ContinuousClock.now < deadline else {
-                throw Failure.held(processIdentifier: holder)
-            }
-            try whileWaiting(holder)
-            // flock(2) waits without a limit or not at all.
-            usleep(pause)
-            pause = min(pause * 2, 20_000)
+        // flock(2) waits without a limit or not at all.
+        let held = try Polling.value(within: timeout, whileWaiting: { try whileWaiting(holder) }) {
+            try hold()
         }
+        guard let held else { throw Failure.held(processIdentifier: holder) }
+        defer { held.release() }
+        return try body()
     }
 
     /// A lock that is held until it is released, or until the process ends.

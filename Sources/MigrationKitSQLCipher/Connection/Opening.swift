@@ -1,4 +1,5 @@
 import CipherPages
+import Common
 import Foundation
 import GRDB
 import KeyStore
@@ -150,17 +151,15 @@ package struct Opening {
         guard options.createsFile, !options.isReadOnly else {
             throw EncryptedDatabaseError.empty(path: file.path)
         }
-        let deadline = ContinuousClock.now + .seconds(min(max(options.busyTimeout, 0), 3e9))
-        while try file.recoveredSize() == 0 {
+        // Perhaps the program was not stopped, and is still writing.
+        let writer = try Polling.value(within: options.busyTimeout) { () throws -> Writer? in
+            guard try file.recoveredSize() == 0 else { return try connectToContent(connect, nil) }
             try file.settleJournals()
-            if try file.size() == 0 { return try connectToContent(connect, writeFirstPage()) }
-            // Perhaps it was not stopped, and is at it.
-            guard ContinuousClock.now < deadline else {
-                throw EncryptedDatabaseError.locked(path: file.path)
-            }
-            usleep(20_000)
+            guard try file.size() == 0 else { return nil }
+            return try connectToContent(connect, writeFirstPage())
         }
-        return try connectToContent(connect, nil)
+        guard let writer else { throw EncryptedDatabaseError.locked(path: file.path) }
+        return writer
     }
 
     private func connectOnce<Writer: DatabaseWriter>(

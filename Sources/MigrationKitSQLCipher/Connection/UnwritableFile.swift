@@ -1,5 +1,6 @@
 import CSQLCipher
 import CipherPages
+import Common
 import Foundation
 import GRDB
 
@@ -40,14 +41,11 @@ package final class UnwritableFile: @unchecked Sendable {
         guard let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true) else {
             return nil
         }
-        let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
-        while (try? guardian.lockForReading()) == false {
-            guard ContinuousClock.now < deadline else {
-                throw EncryptedDatabaseError.locked(path: file.path)
-            }
-            usleep(20_000)
+        let locked = Polling.value(within: timeout) {
+            (try? guardian.lockForReading()) == false ? nil : guardian
         }
-        return guardian
+        guard let locked else { throw EncryptedDatabaseError.locked(path: file.path) }
+        return locked
     }
 
     /// Whether nobody has written the file, or its log, since.

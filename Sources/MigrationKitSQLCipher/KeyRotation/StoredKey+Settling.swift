@@ -32,11 +32,11 @@ extension StoredKey {
         else { return }
         let inspection = try FileInspection(file, cipher: cipher)
         guard try !inspection.opens(with: inspection.derive(new)) else { return }
-        let deadline = ContinuousClock.now + .seconds(min(timeout, 3e9))
-        while lock.isHeld, ContinuousClock.now < deadline, cancellation?.isCancelled != true,
-            FileIdentity(file.absolutePath)?.isSameFile(as: old) == true
-        {
-            usleep(20_000)
+        _ = Polling.value(within: timeout) {
+            let isGoingOn =
+                lock.isHeld && cancellation?.isCancelled != true
+                && FileIdentity(file.absolutePath)?.isSameFile(as: old) == true
+            return isGoingOn ? nil : ()
         }
     }
 
