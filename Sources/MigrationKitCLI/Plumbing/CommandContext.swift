@@ -1,4 +1,5 @@
 import ArgumentParser
+import Common
 import Foundation
 import GRDB
 import KeyStore
@@ -157,17 +158,15 @@ struct CommandContext: Sendable {
     }
 }
 
-final class KeySourceNote: @unchecked Sendable {
-    // `@unchecked`: every access holds the lock.
-    private let lock = NSLock()
-    private var source: KeySource?
+final class KeySourceNote: Sendable {
+    private let source = Locked<KeySource?>(nil)
 
     func note(_ source: KeySource?) {
-        lock.withLock { self.source = source }
+        self.source.withLock { $0 = source }
     }
 
     var noted: KeySource? {
-        lock.withLock { source }
+        source.withLock { $0 }
     }
 }
 

@@ -1,19 +1,23 @@
 import CKeyStore
+import Common
 import Dispatch
 import Foundation
 
 /// Ctrl-C, and the other signals that ask a program to end, during a run: what isn't committed is
 /// undone first.
 final class EndingSignals: @unchecked Sendable {
-    // `@unchecked`: every access to `first` and `isOver` holds the lock.
-    private let lock = NSLock()
-    private var first: Int32?
-    private var isOver = false
+    // `@unchecked`: `source` is used by the thread that made this only.
+    private struct State {
+        var first: Int32?
+        var isOver = false
+    }
+
+    private let state = Locked(State())
     private var source: (any DispatchSourceRead)?
 
     /// The signal that came, if one did.
     var received: Int32? {
-        lock.withLock { first }
+        state.withLock { $0.first }
     }
 
     /// How long a run that was asked to end may go on before more is said about it.
@@ -49,12 +53,12 @@ final class EndingSignals: @unchecked Sendable {
         source.setEventHandler { [self] in
             var number: UInt8 = 0
             guard read(output, &number, 1) == 1 else { return }
-            lock.withLock { first = first ?? Int32(number) }
+            state.withLock { $0.first = $0.first ?? Int32(number) }
             cancel()
             DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
                 [self, number] in
-                lock.withLock {
-                    if !isOver { stillRunning(Int32(number)) }
+                state.withLock {
+                    if !$0.isOver { stillRunning(Int32(number)) }
                 }
             }
         }
@@ -68,7 +72,7 @@ final class EndingSignals: @unchecked Sendable {
 
     func stop() {
         // Waits for what is just being said.
-        lock.withLock { isOver = true }
+        state.withLock { $0.isOver = true }
         guard let source else { return }
         ckeystore_release_signals()
         source.cancel()

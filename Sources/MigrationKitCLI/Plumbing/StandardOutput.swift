@@ -5,32 +5,29 @@ import KeyStore
 /// The standard output stream, which tells when something couldn't be written.
 ///
 /// `print` doesn't: who redirects a result to a full disk would be told that all is well.
-final class StandardOutput: @unchecked Sendable {
-    // `@unchecked`: every access holds the lock.
-    private let lock = NSLock()
-    private var waiting: [UInt8] = []
-    private var failure: StandardOutputError?
+final class StandardOutput: Sendable {
+    private let buffer = Locked(Buffer())
 
-    /// As much as is kept back for one call to the system.
+    /// The most that is kept back for one call to the system.
     private static let limit = 1 << 16
-    /// Whoever sits at a terminal sees a line as soon as there is one.
+    /// A terminal gets each line at once.
     private let keepsBack = !Terminal.isOutput
 
-    /// Writes a text and a newline, now or later. What goes wrong, ``flush()`` tells.
+    /// Writes a text and a newline, now or later. ``flush()`` throws what goes wrong.
     func write(_ text: String) {
-        lock.withLock {
-            waiting += text.utf8
-            waiting.append(UInt8(ascii: "\n"))
-            if !keepsBack || waiting.count >= Self.limit { empty() }
+        buffer.withLock { buffer in
+            buffer.waiting += text.utf8
+            buffer.waiting.append(UInt8(ascii: "\n"))
+            if !keepsBack || buffer.waiting.count >= Self.limit { buffer.empty() }
         }
     }
 
     /// Writes a secret and a newline, past every buffer.
     func reveal(_ secret: Secret) {
-        lock.withLock {
-            empty()
-            secret.withUnsafeBytes { send($0) }
-            withUnsafeBytes(of: UInt8(ascii: "\n")) { send($0) }
+        buffer.withLock { buffer in
+            buffer.empty()
+            secret.withUnsafeBytes { buffer.send($0) }
+            withUnsafeBytes(of: UInt8(ascii: "\n")) { buffer.send($0) }
         }
     }
 
@@ -38,22 +35,30 @@ final class StandardOutput: @unchecked Sendable {
     ///
     /// - Throws: ``StandardOutputError`` if that, or anything before it, couldn't be written.
     func flush() throws(StandardOutputError) {
-        lock.lock()
-        defer { lock.unlock() }
-        empty()
+        let failure = buffer.withLock { buffer in
+            buffer.empty()
+            return buffer.failure
+        }
         if let failure { throw failure }
     }
 
-    private func empty() {
-        // What a host's own steps have printed came before.
-        fflush(nil)
-        waiting.withUnsafeBytes { send($0) }
-        waiting.removeAll(keepingCapacity: true)
-    }
+    /// What is not written yet, and the first failure.
+    private struct Buffer {
+        var waiting: [UInt8] = []
+        private(set) var failure: StandardOutputError?
 
-    private func send(_ bytes: UnsafeRawBufferPointer) {
-        guard failure == nil, let code = writeAll(bytes, to: STDOUT_FILENO) else { return }
-        failure = StandardOutputError(errno: code)
+        mutating func empty() {
+            // What a host's own steps have printed came before.
+            fflush(nil)
+            let bytes = waiting
+            waiting.removeAll(keepingCapacity: true)
+            bytes.withUnsafeBytes { send($0) }
+        }
+
+        mutating func send(_ bytes: UnsafeRawBufferPointer) {
+            guard failure == nil, let code = writeAll(bytes, to: STDOUT_FILENO) else { return }
+            failure = StandardOutputError(errno: code)
+        }
     }
 }
 
