@@ -8,6 +8,11 @@ import Glibc
 /// back and the signal is raised again, so that the process ends, stops, or does what its own
 /// handler says, as it would have without us. (The way of OpenBSD's readpassphrase(3).) Blocking
 /// the signals would not do: another thread would take them.
+///
+/// libbsd's readpassphrase(3) was tried in its place. It is made for programs with one thread: on
+/// another thread than the main one Ctrl-C doesn't end it, and of two questions at once the second
+/// shows what is typed. It also cuts a long passphrase without a word, and answers Ctrl-D like an
+/// empty line.
 enum TerminalPrompt {
     private enum Answer {
         case secret(Secret)
