@@ -242,11 +242,20 @@ let package = Package(
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
+                "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
-        .target(name: "TestSupport", dependencies: ["CKeyStore"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "CKeyStore",
+                "MigrationKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/TestSupport"
+        ),
         .executableTarget(
             name: "KeyStoreProbe",
             dependencies: ["KeyStore"],

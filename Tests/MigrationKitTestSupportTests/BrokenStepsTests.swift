@@ -3,6 +3,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitTestSupport
+import TestSupport
 import Testing
 
 /// Lists of steps that pass a look, and that a check catches.

@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKitTestSupport
+import TestSupport
 import Testing
 
 /// Which schemas count as the same: a rollback that leads to `after` is to restore `before`.

@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKitTestSupport
+import TestSupport
 import XCTest
 
 /// The checks know no framework for tests: here they are in the other one.

@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// When foreign keys are checked. See the table in `MigratorParityTests.swift`.

@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Steps that stand for earlier ones. See the table in `MigratorParityTests.swift`.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 // What GRDB's own tests of its migrator cover, and where it is covered here. Each test runs on an

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Steps that were changed after they were applied. See the table in `MigratorParityTests.swift`.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Runs that are ended in the middle of a statement.

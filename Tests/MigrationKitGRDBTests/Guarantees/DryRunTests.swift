@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Everything runs, and nothing stays.

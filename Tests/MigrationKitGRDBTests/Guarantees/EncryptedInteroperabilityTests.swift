@@ -3,6 +3,7 @@ import KeyStore
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 /// An encrypted file goes from GRDB's own migrator to the runner and back.

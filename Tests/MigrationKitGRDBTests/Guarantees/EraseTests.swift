@@ -3,6 +3,7 @@ import KeyStore
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
+import TestSupport
 import Testing
 
 #if DEBUG

@@ -2,6 +2,7 @@ import GRDB
 import Logging
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// What a run tells while it goes on.

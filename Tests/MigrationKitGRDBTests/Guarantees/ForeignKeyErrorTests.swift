@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// A row without its parent is one error, whichever step of a run leaves it.

@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Stores whose ledger is not a beginning of the list: with a gap, or with no ledger at all.

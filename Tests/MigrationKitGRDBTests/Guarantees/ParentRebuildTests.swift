@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// SQLite's procedure for changes that `ALTER TABLE` can't make drops the old table. With foreign

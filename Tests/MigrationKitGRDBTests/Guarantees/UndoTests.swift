@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// What a run that fails leaves: what each mode promises, on encrypted files.

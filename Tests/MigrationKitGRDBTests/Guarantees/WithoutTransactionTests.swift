@@ -1,6 +1,7 @@
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
 /// Steps that can't be in a transaction.
