@@ -40,42 +40,22 @@ public final class ChildProcess: @unchecked Sendable {
         }
         let (standardInput, standardOutput, standardError) = (try pair(), try pair(), try pair())
 
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
-        posix_spawn_file_actions_adddup2(&actions, standardOutput.write, 1)
-        posix_spawn_file_actions_adddup2(&actions, standardError.write, 2)
-        ckeystore_close_from(&actions, 3)
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var nothing = sigset_t()
-        sigemptyset(&nothing)
-        posix_spawnattr_setsigmask(&attributes, &nothing)
-        var everything = sigset_t()
-        sigfillset(&everything)
-        posix_spawnattr_setsigdefault(&attributes, &everything)
-        var flags = Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
-        if newSession { flags |= ckeystore_new_session() }
-        posix_spawnattr_setflags(&attributes, flags)
-
-        var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) }
-        words.append(nil)
-        var variables: [UnsafeMutablePointer<CChar>?] =
-            (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") }
-        variables.append(nil)
-        defer { (words + variables).forEach { free($0) } }
-
-        var child: pid_t = 0
-        let failure = posix_spawnp(&child, executable, &actions, &attributes, words, variables)
-        for end in [standardInput.read, standardOutput.write, standardError.write] { close(end) }
-        guard failure == 0 else {
-            for end in [standardInput.write, standardOutput.read, standardError.read] { close(end) }
-            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO)
+        do {
+            processIdentifier = try spawn(
+                executable,
+                arguments,
+                environment: environment,
+                newSession: newSession
+            ) { actions in
+                posix_spawn_file_actions_adddup2(&actions, standardInput.read, 0)
+                posix_spawn_file_actions_adddup2(&actions, standardOutput.write, 1)
+                posix_spawn_file_actions_adddup2(&actions, standardError.write, 2)
+            }
+        } catch {
+            ends.forEach { close($0) }
+            throw error
         }
-        processIdentifier = child
+        for end in [standardInput.read, standardOutput.write, standardError.write] { close(end) }
         input = standardInput.write
         output = standardOutput.read
         error = standardError.read

@@ -1,4 +1,3 @@
-import CKeyStore
 import Foundation
 
 /// A child process on a terminal of its own: a session whose controlling terminal, and whose three
@@ -28,42 +27,22 @@ public final class TerminalProcess: @unchecked Sendable {
         defer { close(other) }
         self.master = master
 
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        // The first terminal that a session's leader opens becomes the session's.
-        posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
-        posix_spawn_file_actions_adddup2(&actions, 0, 1)
-        posix_spawn_file_actions_adddup2(&actions, 0, 2)
-        ckeystore_close_from(&actions, 3)
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | ckeystore_new_session()
-        )
-
-        var words: [UnsafeMutablePointer<CChar>?] = ([executable] + arguments).map { strdup($0) }
-        words.append(nil)
-        var variables: [UnsafeMutablePointer<CChar>?] =
-            (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") }
-        variables.append(nil)
-        defer { (words + variables).forEach { free($0) } }
-
-        var child: pid_t = 0
-        let failure = posix_spawnp(&child, executable, &actions, &attributes, words, variables)
-        guard failure == 0 else {
+        do {
+            processIdentifier = try spawn(
+                executable,
+                arguments,
+                environment: environment,
+                newSession: true
+            ) { actions in
+                // The first terminal that a session's leader opens becomes the session's.
+                posix_spawn_file_actions_addopen(&actions, 0, name, O_RDWR, 0)
+                posix_spawn_file_actions_adddup2(&actions, 0, 1)
+                posix_spawn_file_actions_adddup2(&actions, 0, 2)
+            }
+        } catch {
             close(master)
-            throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO)
+            throw error
         }
-        processIdentifier = child
     }
 
     deinit {
