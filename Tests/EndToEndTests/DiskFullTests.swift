@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No room: a disk of the test's own that is full, or a limit on the size of files.
-@Suite(.serialized) struct DiskFullTests {
+@Suite struct DiskFullTests {
     private let tool: Tool
 
     /// A store of half a megabyte, and a second migration that is yet to come.
@@ -50,11 +50,6 @@ import Testing
     /// What keeps the files from growing.
     enum Limit: CaseIterable {
         case fileSize, diskSize
-    }
-
-    enum Journal: String, CaseIterable {
-        case rollbackJournal = "DELETE"
-        case writeAheadLog = "WAL"
     }
 
     @Test(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` at many points of a run: the database is never left in between.
-@Suite(.serialized) struct KillTests {
+@Suite struct KillTests {
     private static let stepCount = 5
     private static let rowCount = 3200
     /// Of each of the eight kinds of a run; MIGRATIONKIT_KILL_POINTS asks for more of all together.
@@ -42,11 +42,6 @@ import Testing
                     """
             )
         }
-    }
-
-    enum Journal: String, CaseIterable {
-        case rollbackJournal = "DELETE"
-        case writeAheadLog = "WAL"
     }
 
     /// A run, and what it begins and ends with: how many of the five steps are applied.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` in the middle of a backup, or of its restoring, before one system call after the other.
-@Suite(.serialized) struct BackupKillTests {
+@Suite struct BackupKillTests {
     /// For restoring over either journal; MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 40
@@ -16,11 +16,6 @@ import Testing
         tool = try Tool(isRawKey: true)
         otherKey = Tool.randomDigits(count: 64)
         try tool.folder.write("other", otherKey.utf8)
-    }
-
-    enum Journal: String, CaseIterable {
-        case rollbackJournal = "DELETE"
-        case writeAheadLog = "WAL"
     }
 
     private var backup: String { tool.folder.path("backup.db") }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` in the middle of a conversion, before one system call after the other.
-@Suite(.serialized) struct ConversionKillTests {
+@Suite struct ConversionKillTests {
     /// For the six kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
@@ -27,11 +27,6 @@ import Testing
 
         /// The SQLCipher whose settings the file has, as it was.
         var oldCompatibility: Int? { self == .upgrade ? 3 : nil }
-    }
-
-    enum Journal: String, CaseIterable {
-        case rollbackJournal = "DELETE"
-        case writeAheadLog = "WAL"
     }
 
     @Test(arguments: Kind.allCases, Journal.allCases)

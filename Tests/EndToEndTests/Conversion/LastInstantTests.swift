@@ -4,7 +4,7 @@ import Testing
 
 /// Another process opens a database just before, or just after, another file takes its place. What
 /// it commits is in the file that is there in the end, or it is told that it could not.
-@Suite(.serialized) struct LastInstantTests {
+@Suite struct LastInstantTests {
     private let tool: Tool
     private let newKey: String
 

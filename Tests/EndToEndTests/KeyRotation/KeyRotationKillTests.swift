@@ -4,7 +4,7 @@ import Testing
 
 /// `kill -9` in the middle of a rotation, before one system call after the other: those that change
 /// the disk, and those that speak to the Secret Service.
-@Suite(.serialized) struct KeyRotationKillTests {
+@Suite struct KeyRotationKillTests {
     /// For both kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `kill -9` in the middle of a salvage, before one system call after the other.
-@Suite(.serialized) struct SalvageKillTests {
+@Suite struct SalvageKillTests {
     /// MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 24
