@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Many processes migrate one file at the same moment.
-@Suite(.serialized) struct ConcurrencyTests {
+@Suite struct ConcurrencyTests {
     private static let stepCount = 40
     private let tool: Tool
 
@@ -64,12 +64,12 @@ import Testing
         )
     }
 
-    /// A program on plain GRDB has the file for itself as long as a step of its takes, which may be
-    /// longer than the five seconds that connections wait otherwise.
+    /// A program on plain GRDB has the file for itself as long as a step of its takes. How long a
+    /// connection waits is the lock timeout, which `EmbeddedCommandTests` looks at.
     @Test func longStepOfAnotherProgramIsWaitedFor() throws {
         #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
         let holder = try LockHolder(tool.database, key: "x'\(tool.password)'")
-        let refused = try tool.onStore("migrate", "--lock-timeout", "5", "--json")
+        let refused = try tool.onStore("migrate", "--lock-timeout", "0.2", "--json")
         #expect(refused.status == 75)
         #expect(try refused.jsonError()["code"] as? String == "locked")
 
@@ -81,8 +81,9 @@ import Testing
                 newSession: true
             )
         }
-        // Neither gives up.
-        usleep(6_000_000)
+        for process in waiting { try waitUntilOpen(tool.database, in: process) }
+        waitUntilAsleep(waiting.map(\.processIdentifier))
+        // Neither has given up.
         try holder.release()
         let results = try waiting.map { try $0.finish() }
         #expect(results[0].status == 0, "\(results[0])")
@@ -185,6 +186,22 @@ import Testing
 
     private static func identifier(_ number: Int) -> String {
         String(repeating: "0", count: 4 - "\(number)".count) + "\(number)"
+    }
+}
+
+/// Waits until a process has a file open.
+private func waitUntilOpen(_ path: String, in process: ChildProcess) throws {
+    let descriptors = "/proc/\(process.processIdentifier)/fd"
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []
+        let isOpen = names.contains {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(descriptors)/\($0)"))
+                == path
+        }
+        if isOpen { return }
+        try #require(ContinuousClock.now < deadline, "the file was not opened within a minute")
+        usleep(500)
     }
 }
 

@@ -242,7 +242,7 @@ import Testing
     @Test func lockedFile() throws {
         #expect(try tool.onStore("migrate").status == 0)
         let lock = try LockHolder(tool.database, key: tool.password)
-        let result = try tool.onStore("rollback")
+        let result = try tool.onStore("rollback", "--lock-timeout", "0.2")
         #expect(result.status == 75, "\(result.stderr)")
         #expect(result.stderr.hasPrefix("error: "))
         try lock.release()

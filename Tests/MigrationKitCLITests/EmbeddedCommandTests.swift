@@ -134,6 +134,27 @@ import Testing
         #expect(seen.text == "equal")
     }
 
+    /// The connection waits as long for another program as the run waits for another run.
+    @Test(arguments: [([], 30), (["--lock-timeout", "7"], 7)] as [([String], TimeInterval)])
+    func hostGetsTheLockTimeout(_ options: [String], _ seconds: TimeInterval) throws {
+        let seen = Lines()
+        let host = MigrationCLIHost(
+            runner: runner,
+            openWriter: { [queue] options in
+                seen.append("\(options.busyTimeout)")
+                return queue
+            }
+        )
+        for command in ["migrate", "rollback"] {
+            try MigrationCLI.run(
+                arguments: [command] + options,
+                host: host,
+                output: output.append
+            )
+        }
+        #expect(seen.text == "\(seconds)\n\(seconds)")
+    }
+
     @Test func hostGetsThePassword() throws {
         let seen = Lines()
         let host = MigrationCLIHost(
