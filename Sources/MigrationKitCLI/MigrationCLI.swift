@@ -121,16 +121,27 @@ public enum MigrationCLI {
             // As if the signal had ended the process, now that there is nothing left to do.
             exit(128 + SIGPIPE)
         } catch {
-            let failure = Failure(error, parser: parser(for: host))
-            let keySource = context.keySource.noted
-            let document = failure.document(keySource: keySource)
-            if words.contains("--json"), let text = try? JSON.text(of: document) {
-                context.errorOutput(text)
-            } else {
-                context.errorOutput(failure.text(keySource: keySource))
-            }
-            exit(failure.exitCode)
+            exit(report(error, of: words, in: context))
         }
+    }
+
+    /// Prints an error, as JSON if the arguments ask for that.
+    ///
+    /// - Returns: The exit code that goes with it.
+    static func report(
+        _ error: any Error,
+        of arguments: [String],
+        in context: CommandContext
+    ) -> Int32 {
+        let failure = Failure(error, parser: parser(for: context.host))
+        let keySource = context.keySource.noted
+        let document = failure.document(keySource: keySource)
+        if arguments.contains("--json"), let text = try? JSON.text(of: document) {
+            context.errorOutput(text)
+        } else {
+            context.errorOutput(failure.text(keySource: keySource))
+        }
+        return failure.exitCode
     }
 
     /// The exit code for an error that ``run(arguments:host:output:errorOutput:)`` has thrown.
@@ -143,7 +154,7 @@ public enum MigrationCLI {
 
     // MARK: -
 
-    private static func run(arguments: [String], context: CommandContext) throws {
+    static func run(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
         let named = try checkCommands(in: arguments, of: parser)
         do {
@@ -162,18 +173,20 @@ public enum MigrationCLI {
         } catch {
             // What was asked for was the help or the version, which is an error of the parser's.
             guard parser.exitCode(for: error) == .success else { throw error }
-            context.output(message(for: error, of: parser))
+            context.output(message(for: error, of: parser, columns: context.columns))
         }
     }
 
-    /// A help text or the version, for the width of the terminal.
+    /// A help text or the version, for a terminal of so many columns.
     private static func message(
         for error: any Error,
-        of parser: any ParsableCommand.Type
+        of parser: any ParsableCommand.Type,
+        columns: Int
     ) -> String {
-        let width = Terminal.columns
-        guard width < NarrowHelp.limit else { return parser.fullMessage(for: error) }
-        return NarrowHelp(parser.fullMessage(for: error, columns: 10_000), width: width).text
+        guard columns < NarrowHelp.limit else {
+            return parser.fullMessage(for: error, columns: columns)
+        }
+        return NarrowHelp(parser.fullMessage(for: error, columns: 10_000), width: columns).text
     }
 
     private static func parser(for host: MigrationCLIHost) -> any ParsableCommand.Type {

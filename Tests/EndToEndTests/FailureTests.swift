@@ -80,33 +80,6 @@ import Testing
         )
     }
 
-    @Test(arguments: all) func noKeyAtAll(_ command: String) throws {
-        try expectFailure(
-            64,
-            "noKey",
-            saying: "--keychain-service",
-            "--password-file",
-            "--no-encryption",
-            running: [command, "--db-path", tool.database, "--migrations", tool.migrations]
-        )
-    }
-
-    @Test func twoKeySources() throws {
-        try expectFailure(
-            64,
-            "severalKeySources",
-            saying: "--password-file",
-            "--keychain-service",
-            running: onStore("migrate", "--keychain-service", "s")
-        )
-        try expectFailure(
-            64,
-            "keyForPlaintext",
-            saying: "--no-encryption",
-            running: onStore("migrate", "--no-encryption")
-        )
-    }
-
     @Test func emptyPasswordFile() throws {
         for content in ["", "\n"] {
             try tool.folder.write("password", content.utf8)
@@ -138,18 +111,6 @@ import Testing
             saying: "store.db",
             "migrate",
             running: onStore(command)
-        )
-    }
-
-    @Test func noDatabaseNamed() throws {
-        try expectFailure(
-            64,
-            "noDatabasePath",
-            saying: "--db-path",
-            running: [
-                "status", "--password-file", tool.folder.path("password"), "--migrations",
-                tool.migrations,
-            ]
         )
     }
 
@@ -408,18 +369,5 @@ import Testing
                 tool.folder.path("none/schema.sql"),
             ]
         )
-    }
-
-    // MARK: - Usage
-
-    @Test func unknownOptionAndCommand() throws {
-        for arguments in [["migrate", "--bogus"], ["migrat"], ["rollback", "--steps", "many"]] {
-            let result = try tool.run(arguments)
-            #expect(result.status == 64)
-            #expect(result.stdout.isEmpty)
-            #expect(result.stderr.hasPrefix("error: "), "\(result.stderr)")
-        }
-        let json = try tool.run("migrate", "--bogus", "--json")
-        #expect(try json.jsonError()["code"] as? String == "usage")
     }
 }

@@ -88,8 +88,6 @@ import Testing
 
         #expect(try tool.run("inspect", tool.folder.path("none.db")).status == 66)
         #expect(try tool.run("inspect", tool.folder.path).status == 66)
-        #expect(try tool.run("inspect").status == 64)
-        #expect(try tool.run(["inspect", tool.database] + tool.opening).status == 64)
     }
 
     /// Neither encrypted nor not: shorter than a page, or no number of pages.
@@ -183,13 +181,6 @@ import Testing
         #expect(cipher["pageSize"] as? Int == 8192)
         #expect(cipher["kdfIterations"] as? Int == 1000)
         #expect(try tool.onStore("status").status == 77)
-
-        for wrong in [
-            ["--cipher-page-size", "1000"], ["--cipher-compatibility", "5"],
-            ["--kdf-iterations", "0"], ["--hmac-algorithm", "md5"],
-        ] {
-            #expect(try tool.run(["inspect"] + tool.opening + wrong).status == 64)
-        }
     }
 
     /// Root may do everything, so the part of another user is played by another user.

@@ -61,8 +61,6 @@ import Testing
         let result = try shell("sh", "\"$@\" --password-fd 5 5<\"$KEY_FILE\"")
         #expect(result.status == 0, "\(result)")
         try expectFailure(status("--password-fd", "9", "--json"), 64, "unusableKeySource")
-        #expect(try status("--password-fd", "-1").status == 64)
-        #expect(try status("--password-fd", "three").status == 64)
     }
 
     @Test func processSubstitution() throws {
@@ -139,38 +137,6 @@ import Testing
         let refused = try status("--password-file", "-", "--json", input: spelled)
         try expectFailure(refused, 77, "unusableKey")
         #expect(!refused.stderr.contains("a1a1"))
-    }
-
-    @Test func everyTwoOptionsAreOneTooMany() throws {
-        let options = [
-            ["--password", "p"], ["--password-file", "f"], ["--password-fd", "3"],
-            ["--password-command", "c"], ["--keychain-service", "s"],
-        ]
-        for (index, first) in options.enumerated() {
-            for second in options[(index + 1)...] {
-                let result = try tool.run(["status"] + store + first + second)
-                #expect(result.status == 64)
-                #expect(result.stderr.contains(": \(first[0]), \(second[0])\n"), "\(result)")
-            }
-        }
-    }
-
-    @Test(arguments: ["0", "-1", "nan", "inf", "86401", "soon"])
-    func timeLimitThatIsNone(_ seconds: String) throws {
-        let result = try status("--keychain-service", "s", "--keychain-timeout=\(seconds)")
-        #expect(result.status == 64, "\(result)")
-        #expect(result.stderr.contains("--keychain-timeout"))
-    }
-
-    @Test func collectionWithoutAService() throws {
-        let result = try status(
-            "--password-file",
-            passwordFile,
-            "--keychain-collection",
-            "c",
-            "--json"
-        )
-        try expectFailure(result, 64, "collectionWithoutService")
     }
 
     // MARK: - Without an option

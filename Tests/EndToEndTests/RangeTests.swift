@@ -52,12 +52,6 @@ import Testing
         #expect(try pending() == ["100_m"])
     }
 
-    @Test func otherToolsNamesLeadToOurs() throws {
-        let up = try tool.run("up")
-        #expect(up.status == 64)
-        #expect(up.stderr.contains("Did you mean 'migrate'?"))
-    }
-
     @Test func mistypedIdentifierGetsTheNearest() throws {
         let refused = try tool.onStore("migrate", "--to", "0002_rwo")
         #expect(refused.status == 64)

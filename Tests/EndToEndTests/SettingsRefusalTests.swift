@@ -108,18 +108,6 @@ import Testing
             at most 86400
             """
         )
-        unlink(here.folder.path("migrationkit.toml"))
-        let tool = here.tool
-        let result = try tool.onStore("migrate", "--lock-timeout=\(seconds)")
-        #expect(result.status == 64, "\(result)")
-        #expect(
-            result.stderr.hasPrefix(
-                """
-                error: the value for '--lock-timeout' must be at least 0 and at most 86400 seconds
-                """
-            )
-        )
-        #expect(!here.exists("store.db"))
     }
 
     @Test func longestLockTimeoutIsTaken() throws {

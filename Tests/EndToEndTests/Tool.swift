@@ -78,16 +78,3 @@ struct Tool {
         try SQLCipherShell.run(database, key: isRawKey ? "x'\(password)'" : password, sql)
     }
 }
-
-extension ProcessResult {
-    /// The JSON document on standard output.
-    func json() throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(outputBytes)) as? [String: Any])
-    }
-
-    /// The error of a JSON document on standard error.
-    func jsonError() throws -> [String: Any] {
-        let document = try JSONSerialization.jsonObject(with: Data(errorBytes))
-        return try #require((document as? [String: Any])?["error"] as? [String: Any])
-    }
-}

@@ -36,7 +36,7 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try context.printJSON(KeyListDocument(items: items.map(KeyDescription.init)))
         }
         context.output(
-            items.isEmpty ? "No keys." : KeyTable(width: Terminal.columns).text(of: items)
+            items.isEmpty ? "No keys." : KeyTable(width: context.columns).text(of: items)
         )
     }
 }

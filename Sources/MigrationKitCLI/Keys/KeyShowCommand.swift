@@ -42,7 +42,7 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
             if json {
                 return try context.printJSON(KeyItemDocument(item: KeyDescription(item)))
             }
-            return context.output(KeyTable(width: Terminal.columns).text(of: [item]))
+            return context.output(KeyTable(width: context.columns).text(of: [item]))
         }
         let entry = try store.entry(service: service, account: account)
         if json {

@@ -29,6 +29,9 @@ struct CommandContext: Sendable {
     /// Whether standard output is a terminal, where a key may be shown.
     var outputIsTerminal = false
 
+    /// How many columns help texts have.
+    var columns = Terminal.columns
+
     /// The colours of standard output.
     var style = Style.plain
 

@@ -52,6 +52,14 @@ struct ProcessEnvironment: Sendable {
         self.unreadable = unreadable
     }
 
+    /// An environment of these variables alone.
+    init(_ variables: [String: String]) {
+        var variables = variables
+        password = variables.removeValue(forKey: Self.passwordVariable).map(Secret.init(utf8:))
+        self.variables = variables
+        unreadable = []
+    }
+
     /// Refuses variables of ours whose bytes are no text: a path would become that of another file.
     ///
     /// - Throws: ``MigrationCLIError/notText(_:)``.

@@ -87,31 +87,6 @@ import Testing
         #expect(try rows(tool.database) == "zettel")
     }
 
-    @Test func usageErrorsAreToldBeforeAnythingIsOpened() throws {
-        let before = try tool.folder.snapshot()
-        let cases: [[String]] = [
-            ["backup"],
-            ["restore"],
-            ["backup", "--output", backup, "--new-raw-key"],
-            ["backup", "--output", backup, "--lock-timeout", "-1"],
-            ["backup", "--output", backup, "--new-password-file", "a", "--new-password-fd", "3"],
-            ["backup", "--output", backup, "--no-encryption"],
-            ["restore", "--from", tool.database, "--yes"],
-        ]
-        for arguments in cases {
-            let result = try tool.run([arguments[0]] + tool.opening + arguments.dropFirst())
-            #expect(result.status == 64, "\(arguments): \(result)")
-        }
-        let twice = try tool.run(
-            [
-                "backup", "--output", backup, "--db-path", tool.database, "--password-file", "-",
-                "--new-password-file", "-",
-            ]
-        )
-        #expect(twice.status == 64)
-        #expect(try tool.folder.snapshot() == before)
-    }
-
     /// On a medium that can't be written SQLite itself can't open a database in WAL mode.
     @Test func databaseOnAMediumThatCantBeWrittenIsBackedUpAndRestored() throws {
         try tool.folder.makeFolder("medium")

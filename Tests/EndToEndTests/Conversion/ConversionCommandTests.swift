@@ -203,33 +203,6 @@ import Testing
 
     // MARK: - What They Refuse
 
-    @Test func usageErrorsAreToldBeforeAnythingIsOpened() throws {
-        let cases: [[String]] = [
-            ["rekey"],
-            ["rekey", "--new-password-file", "a", "--new-password-command", "b"],
-            ["rekey", "--new-keychain-account", "a"],
-            ["rekey", "--new-password-fd", "-1"],
-            ["encrypt", "--page-size", "1000"],
-            ["encrypt", "--page-size", "512"],
-            ["encrypt", "--output", "a", "--keep-original", "b"],
-            ["encrypt", "--lock-timeout", "-1"],
-        ]
-        try makeEncrypted()
-        let before = try tool.folder.snapshot()
-        for arguments in cases {
-            let result = try tool.run([arguments[0]] + tool.opening + arguments.dropFirst())
-            #expect(result.status == 64, "\(arguments): \(result)")
-        }
-        let twice = try tool.run(
-            [
-                "rekey", "--db-path", tool.database, "--password-file", "-",
-                "--new-password-file", "-",
-            ]
-        )
-        #expect(twice.status == 64)
-        #expect(try tool.folder.snapshot() == before)
-    }
-
     @Test func otherProcessIsNamed() throws {
         try makeEncrypted()
         let holder = try LockHolder(tool.database, key: spelled)

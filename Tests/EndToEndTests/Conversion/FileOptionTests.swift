@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Paths, keys and times that no command that writes a file can do anything with.
+/// Names that leave no room for those of temporary files, and the modes of new files.
 @Suite struct FileOptionTests {
     private let tool: Tool
 
@@ -16,109 +16,7 @@ import Testing
         ["--new-raw-key", "--new-password-file", tool.folder.path("new")]
     }
 
-    private func expectUsage(_ arguments: [String], _ message: String) throws {
-        let before = try tool.folder.snapshot()
-        let result = try tool.run(arguments + ["--json"], input: tool.password)
-        #expect(result.status == 64, "\(arguments): \(result)")
-        #expect(try result.jsonError()["message"] as? String == message)
-        #expect(try tool.folder.snapshot() == before)
-    }
-
-    @Test(arguments: [
-        ["rekey", "--output", ""], ["rekey", "--keep-original", ""], ["backup", "--output", ""],
-        ["salvage", "--output", ""], ["restore", "--from", ""],
-        ["restore", "--keep-original", "", "--from", "backup.db"],
-    ])
-    func anEmptyPathIsToldAsThat(_ arguments: [String]) throws {
-        try expectUsage(
-            arguments + tool.opening + newKey,
-            "the path of \(arguments[1]) is empty."
-        )
-    }
-
-    @Test func anEmptyPathForTheOriginalOfARotationIsToldAsThat() throws {
-        try expectUsage(
-            [
-                "key", "rotate", "--db-path", tool.database, "--keychain-service", "s",
-                "--keep-original", "",
-            ],
-            "the path of --keep-original is empty."
-        )
-    }
-
-    @Test(arguments: ["rekey", "backup", "restore", "migrate"])
-    func aNegativeTimeIsToldAsThat(_ command: String) throws {
-        let options =
-            switch command {
-            case "rekey": newKey
-            case "backup": ["--output", tool.folder.path("copy.db")]
-            case "restore": ["--from", tool.folder.path("copy.db")]
-            default: ["--migrations", tool.migrations]
-            }
-        let result = try tool.run([command] + tool.opening + options + ["--lock-timeout", "-1"])
-        #expect(result.status == 64, "\(result)")
-        let message = "the value for '--lock-timeout' must be at least 0 and at most 86400 seconds"
-        #expect(result.stderr.hasPrefix("error: \(message)"), "\(result)")
-    }
-
-    @Test(arguments: ["rekey", "backup", "restore", "migrate"])
-    func aTimeOfMoreThanADayIsRefusedByAll(_ command: String) throws {
-        let options =
-            switch command {
-            case "rekey": newKey
-            case "backup": ["--output", tool.folder.path("copy.db")]
-            case "restore": ["--from", tool.folder.path("copy.db")]
-            default: ["--migrations", tool.migrations]
-            }
-        let result = try tool.run([command] + tool.opening + options + ["--lock-timeout", "1e9"])
-        #expect(result.status == 64, "\(result)")
-        #expect(result.stderr.contains("at most 86400 seconds"), "\(result)")
-    }
-
     // MARK: - Keys
-
-    /// The ways to say that a key comes from standard input.
-    private static let inputs = [
-        ["file", "-"], ["file", "/dev/stdin"], ["file", "/dev/fd/0"], ["file", "/proc/self/fd/0"],
-        ["fd", "0"],
-    ]
-
-    private func expectUsage(
-        _ command: [String],
-        _ input: [String],
-        and other: [String],
-        _ message: String = "standard input can give one of the two keys only."
-    ) throws {
-        try expectUsage(
-            command + ["--db-path", tool.database, "--raw-key"]
-                + ["--password-\(input[0])", input[1]]
-                + ["--new-raw-key", "--new-password-\(other[0])", other[1]],
-            message
-        )
-    }
-
-    @Test(arguments: inputs)
-    func oneInputGivesOneKeyOnly(_ input: [String]) throws {
-        try expectUsage(["rekey"], input, and: ["fd", "0"])
-        try expectUsage(["rekey"], ["file", "-"], and: input)
-    }
-
-    @Test(arguments: ["--output", "--from"])
-    func everyCommandSaysSo(_ option: String) throws {
-        for command in option == "--from" ? ["restore"] : ["backup", "salvage"] {
-            let arguments = [command, option, tool.folder.path("copy.db")]
-            try expectUsage(arguments, ["fd", "0"], and: ["file", "-"])
-        }
-    }
-
-    @Test func oneDescriptorGivesOneKeyOnly() throws {
-        try expectUsage(
-            ["rekey"],
-            ["fd", "3"],
-            and: ["file", "/dev/fd/3"],
-            "the descriptor 3 can give one of the two keys only."
-        )
-    }
 
     @Test func anInputThatTheEnvironmentNamesGivesOneKeyOnly() throws {
         var tool = tool

@@ -109,10 +109,4 @@ import Testing
             )
         }
     }
-
-    @Test func anotherShellIsWrongUsage() throws {
-        let result = try Tool().run("completions", "tcsh")
-        #expect(result.status == 64)
-        #expect(result.stderr.contains("bash"))
-    }
 }

@@ -158,13 +158,6 @@ import Testing
         #expect(try tool.onStore("verify").status == 0)
     }
 
-    @Test(arguments: [["--password-file", "-"], ["--password-fd", "0"]])
-    func standardInputGivesEitherTheDumpOrTheKey(_ key: [String]) throws {
-        let result = try tool.run(["schema-load", "-", "--db-path", tool.database] + key)
-        #expect(result.status == 64, "\(result)")
-        #expect(result.stderr.contains("standard input can't give both the dump and the key"))
-    }
-
     @Test func theHintNamesTheSameMigrations() throws {
         let missing = try dump("--check", tool.folder.path("my schema.sql"))
         #expect(missing.status == 66)

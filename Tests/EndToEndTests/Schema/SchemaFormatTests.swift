@@ -82,13 +82,6 @@ import Testing
         #expect(try dump("--format", "json", "--json").stdout == json.stdout)
     }
 
-    @Test func aFormThatDoesNotExistIsWrongUsage() throws {
-        try tool.writeItems()
-        let result = try dump("--format", "yaml")
-        #expect(result.status == 64)
-        #expect(result.stderr.contains("mermaid"))
-    }
-
     @Test func anySQLiteGetsTheLedgerWithTheSchema() throws {
         try tool.write("0001_it's", up: "CREATE TABLE item (id);")
         let loaded = try SQLCipherShell.run(
@@ -184,6 +177,5 @@ import Testing
         #expect(result.status == 66)
         #expect(result.stdout.isEmpty)
         #expect(result.stderr.contains("schema-dump --format dot --migrations "))
-        #expect(try dump("--check", "x", "--output", "y").status == 64)
     }
 }

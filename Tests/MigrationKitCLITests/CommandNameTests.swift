@@ -12,8 +12,8 @@ import Testing
         _ arguments: [String],
         _ typed: String,
         _ meant: String
-    ) throws {
-        let result = try Tool().run(arguments)
+    ) {
+        let result = ToolInProcess().run(arguments)
         #expect(result.status == 64)
         #expect(result.stdout.isEmpty)
         #expect(
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func farFetchedCommandIsNotGuessed() throws {
-        let result = try Tool().run("deploy", "--json")
+        let result = ToolInProcess().run("deploy", "--json")
         #expect(result.status == 64)
         let error = try result.jsonError()
         #expect(error["code"] as? String == "unknownCommand")
@@ -30,13 +30,19 @@ import Testing
         #expect(error["hint"] as? String == "--help lists the commands.")
     }
 
-    @Test func whatMovesTheCursorIsNotRepeated() throws {
-        #expect(!(try Tool().run("\u{1B}[2J")).stderr.contains("\u{1B}"))
+    @Test func whatMovesTheCursorIsNotRepeated() {
+        #expect(!ToolInProcess().run("\u{1B}[2J").stderr.contains("\u{1B}"))
     }
 
-    @Test func mistypedOptionNamesTheNearest() throws {
-        let result = try Tool().run("status", "--db-pth", "x")
+    @Test func mistypedOptionNamesTheNearest() {
+        let result = ToolInProcess().run("status", "--db-pth", "x")
         #expect(result.status == 64)
         #expect(result.stderr.contains("Did you mean '--db-path'?"), "\(result)")
+    }
+
+    @Test func otherToolsNamesLeadToOurs() {
+        let up = ToolInProcess().run("up")
+        #expect(up.status == 64)
+        #expect(up.stderr.contains("Did you mean 'migrate'?"))
     }
 }

@@ -1,0 +1,52 @@
+import TestSupport
+import Testing
+
+@Suite struct HelpTests {
+    @Test(arguments: ToolCommands.words)
+    func helpFitsEightyColumns(_ command: [String]) {
+        let help = ToolInProcess().run(command + ["--help"])
+        #expect(help.status == 0)
+        #expect(help.stderr.isEmpty)
+        #expect(help.stdout.hasPrefix("OVERVIEW: "))
+        for line in help.stdout.split(separator: "\n") {
+            #expect(line.count <= 80, "\(line)")
+        }
+    }
+
+    @Test(arguments: [[], ["migrate"], ["key"], ["key", "list"], ["schema-dump"]], [40, 50])
+    func narrowHelpFitsAndBreaksNoWord(_ command: [String], _ width: Int) {
+        let wide = ToolInProcess().run(command + ["--help"]).stdout
+        let narrow = ToolInProcess(columns: width).run(command + ["--help"])
+        #expect(narrow.status == 0)
+        for line in narrow.stdout.split(separator: "\n") {
+            #expect(line.count <= width || !line.dropFirst(6).contains(" "), "\(line)")
+        }
+        let words = narrow.stdout.split { $0.isWhitespace }
+        #expect(words == wide.split { $0.isWhitespace })
+    }
+
+    @Test func helpNamesEveryCommand() {
+        let help = ToolInProcess().run("--help").stdout
+        for command in ToolCommands.all {
+            #expect(help.contains("\n  \(command) "))
+        }
+        for asked in [["key", "--help"], ["key"], ["help", "key"]] {
+            let help = ToolInProcess().run(asked).stdout
+            for command in ToolCommands.key {
+                #expect(help.contains("\n  \(command) "), "\(asked)")
+            }
+        }
+    }
+
+    @Test func versionIsANumber() {
+        let version = ToolInProcess().run("--version")
+        #expect(version.status == 0)
+        #expect(version.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+    }
+
+    @Test func withoutACommandTheHelpIsShown() {
+        let nothing = ToolInProcess().run([])
+        #expect(nothing.status == 0)
+        #expect(nothing.stdout.contains("SUBCOMMANDS:"))
+    }
+}

@@ -1,0 +1,27 @@
+/// The commands of the tool.
+public enum ToolCommands {
+    /// Those that stand for themselves, and `key`.
+    public static let all = [
+        "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
+        "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
+        "backup", "restore", "salvage", "key", "create",
+    ]
+
+    /// Those of `key`.
+    public static let key = ["generate", "set", "show", "delete", "list", "check", "rotate"]
+
+    /// The words of each, those of the tool itself included.
+    public static let words = [[]] + all.map { [$0] } + key.map { ["key", $0] }
+
+    /// The text that `--help` prints for a command, as a test has compared it.
+    ///
+    /// - Parameter words: The command's words.
+    /// - Returns: The path of the file in the package.
+    public static func helpSnapshot(_ words: [String]) -> String {
+        let name = words.isEmpty ? "migrationkit-cli" : words.joined(separator: "-")
+        return "\(helpSnapshots)/\(name).txt"
+    }
+
+    /// The folder of all help texts, as a path in the package.
+    public static let helpSnapshots = "Tests/EndToEndTests/Snapshots/Help"
+}
