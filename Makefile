@@ -1,16 +1,25 @@
-# The two that a newcomer needs: `make demo` and `make test`.
+# What a newcomer needs: `make demo`, `make check` and `make test`.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
 TOOL = .build/release/migrationkit-cli
 
-.PHONY: demo test build bench format format-check docs install clean
+.PHONY: demo check test build bench format format-check docs install clean
 
 ## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
 demo:
 	Scripts/bootstrap
 	$(SWIFT) build --product migrationkit-cli
 	Scripts/demo
+
+# The targets whose tests start daemons, kill processes, or compare with the `sqlcipher` shell.
+LONG_TESTS = EndToEndTests|MigrationKitSQLCipherTests|PowerCutTests|SecretServiceTests
+
+## Sets up and runs the quick tests, which need nothing that only `make test` installs.
+check:
+	Scripts/bootstrap
+	$(SWIFT) build --build-tests
+	SKIP_OTHER_PROGRAMS=1 $(SWIFT) test --skip-build --skip '^($(LONG_TESTS))\.'
 
 ## Sets up and runs all tests.
 test:

@@ -11,6 +11,7 @@ public enum Dbmate {
     ///   - migrations: The folder of migrations.
     /// - Throws: ``ProcessFailure`` if it fails.
     public static func run(_ command: String, on path: String, migrations: String) throws {
+        try OtherProgram.require("dbmate")
         let result = try TestSupport.run(
             executable,
             [

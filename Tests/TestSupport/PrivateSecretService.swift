@@ -42,6 +42,7 @@ public final class PrivateSecretService: @unchecked Sendable {
 
     /// Starts the bus and, unless told otherwise, the daemon; returns once it answers.
     public init(_ arrangement: Arrangement = .unlocked) throws {
+        try OtherProgram.require("a Secret Service")
         folder = try TemporaryFolder()
         for name in ["home", "data", "config", "cache", "run", "services"] {
             try folder.makeFolder(name)

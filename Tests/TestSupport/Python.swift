@@ -3,7 +3,12 @@ import Foundation
 /// Python with sqlcipher3 from PyPI, whose SQLCipher is another one than ours and the shell's.
 public enum Python {
     /// Where `Scripts/bootstrap --tests` puts it.
-    public static let executable = PackageFolder.path(".build/python/bin/python")
+    public static var executable: String {
+        get throws {
+            try OtherProgram.require("Python with sqlcipher3")
+            return PackageFolder.path(".build/python/bin/python")
+        }
+    }
 
     /// Runs a program to its end.
     ///

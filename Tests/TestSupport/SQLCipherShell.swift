@@ -14,6 +14,7 @@ public enum SQLCipherShell {
         compatibility: Int? = nil,
         _ sql: String
     ) throws -> String {
+        try OtherProgram.require("the sqlcipher shell")
         // Giving a key prints "ok", which is no answer to the SQL.
         var input = ".bail on\n.output /dev/null\n"
         if let key { input += "PRAGMA key = \"\(key.replacing("\"", with: "\"\""))\";\n" }

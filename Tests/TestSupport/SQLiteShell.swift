@@ -10,6 +10,7 @@ public enum SQLiteShell {
     /// - Returns: What the shell prints.
     /// - Throws: ``ProcessFailure`` if a statement fails.
     public static func run(_ path: String, _ sql: String) throws -> String {
+        try OtherProgram.require("the sqlite3 shell")
         let result = try TestSupport.run("sqlite3", ["-batch", "-bail", path], input: sql.utf8)
         return try ProcessFailure.check("sqlite3", result).stdout
     }
