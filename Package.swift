@@ -163,6 +163,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitGRDBTests",
             dependencies: [
+                "CSQLCipher",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",

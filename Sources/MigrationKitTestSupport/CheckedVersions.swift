@@ -106,8 +106,12 @@ private final class FailedStep: @unchecked Sendable {
     private var failed: String?
 
     func note(_ event: MigrationEvent) {
-        guard case .stepFailed(let identifier, _) = event else { return }
-        lock.withLock { failed = identifier }
+        switch event {
+        case .stepFailed(let identifier, _), .stepFailedLate(let identifier, _, _):
+            lock.withLock { failed = identifier }
+        default:
+            break
+        }
     }
 
     var identifier: String? {

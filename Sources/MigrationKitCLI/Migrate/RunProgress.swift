@@ -9,7 +9,7 @@ final class RunProgress: Sendable {
         var direction = MigrationEvent.Direction.forward
         var running = ""
         var elapsed = 0.0
-        var failed: (identifier: String, isRollback: Bool)?
+        var failed: (identifier: String, isRollback: Bool, ledger: MigrationStepFailure.Ledger)?
     }
 
     private let state = Locked(State())
@@ -50,7 +50,7 @@ final class RunProgress: Sendable {
                     isRollback: failed.isRollback,
                     committed: state.committed,
                     hadTransaction: hadTransaction(failed.identifier),
-                    ledger: ledger(after: failed),
+                    ledger: failed.ledger,
                     wasUnmanaged: isUnmanaged,
                     underlying: error
                 )
@@ -60,16 +60,6 @@ final class RunProgress: Sendable {
 
     private func hadTransaction(_ identifier: String) -> Bool {
         store.runner.steps.first { $0.identifier == identifier }?.usesTransaction ?? true
-    }
-
-    /// What has become of a step that failed: an error may come after its commit as well.
-    private func ledger(
-        after failed: (identifier: String, isRollback: Bool)
-    ) -> MigrationStepFailure.Ledger {
-        guard let applied = try? store.runner.appliedMigrationIdentifiers(in: store.writer) else {
-            return .unreadable
-        }
-        return applied.contains(failed.identifier) != failed.isRollback ? .changed : .unchanged
     }
 
     /// Whether the database has tables, and no migration that is known to have made them.
@@ -104,13 +94,16 @@ final class RunProgress: Sendable {
         case .stepFinished:
             state.withLock { $0.committed += 1 }
         case .stepFailed(let identifier, let direction):
-            state.withLock { $0.failed = (identifier, direction == .back) }
+            state.withLock { $0.failed = (identifier, direction == .back, .unchanged) }
+        case .stepFailedLate(let identifier, let direction, let isDone):
+            let ledger: MigrationStepFailure.Ledger = isDone == true ? .changed : .unreadable
+            state.withLock { $0.failed = (identifier, direction == .back, ledger) }
         case .rolledBack(let identifiers):
             state.withLock { state in
                 state.committed -= identifiers.count
                 // The verification of the whole belongs to its last step.
                 if state.failed == nil, let last = identifiers.last {
-                    state.failed = (last, state.direction == .back)
+                    state.failed = (last, state.direction == .back, .unchanged)
                 }
             }
         case .verifying:

@@ -165,7 +165,7 @@ struct Failure {
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
                 "Its transaction was rolled back; the \(count) before it stay."
-            case (true, .changed, _):
+            case (_, .changed, _):
                 """
                 The error came after its transaction was committed: it is recorded as \
                 \(failure.isRollback ? "rolled back" : "applied"), and its changes are there. After a \
@@ -176,10 +176,15 @@ struct Failure {
                 Whether its transaction was committed can't be told: its changes may or may not be \
                 there. Once the disk is well, 'status' tells, and the next run goes on from there.
                 """
-            case (false, _, _):
+            case (false, .unchanged, _):
                 """
                 It runs outside of a transaction, so what it did before the error stays. It is not \
                 recorded as done, and runs again next time.
+                """
+            case (false, .unreadable, _):
+                """
+                It runs outside of a transaction, so what it did before the error stays. Whether it \
+                is recorded as done can't be told. Once the disk is well, 'status' tells.
                 """
             }
         let baseline = """

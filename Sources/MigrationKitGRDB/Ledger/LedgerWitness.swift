@@ -9,6 +9,9 @@ final class LedgerWitness: TransactionObserver {
     /// How many rows the ledger lacks yet.
     private var missing: Int
 
+    /// Whether the commit has begun. If it fails on the disk, GRDB keeps this for the next transaction.
+    private var isOver = false
+
     /// Watches until the end of the transaction, which can't be committed without the step's row.
     ///
     /// - Parameter removed: How many rows the migrator takes off the ledger, of steps that this one
@@ -22,7 +25,7 @@ final class LedgerWitness: TransactionObserver {
     }
 
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
-        MigrationLedger.isTable(eventKind.tableName)
+        !isOver && MigrationLedger.isTable(eventKind.tableName)
     }
 
     func databaseDidChange(with event: DatabaseEvent) {
@@ -35,7 +38,10 @@ final class LedgerWitness: TransactionObserver {
     }
 
     func databaseWillCommit() throws {
-        guard missing == 0 else { throw MigrationKitError.unusableTable(MigrationLedger.table) }
+        guard isOver || missing == 0 else {
+            throw MigrationKitError.unusableTable(MigrationLedger.table)
+        }
+        isOver = true
     }
 
     func databaseDidCommit(_ db: Database) {}

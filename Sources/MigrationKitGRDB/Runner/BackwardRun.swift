@@ -99,7 +99,7 @@ struct BackwardRun {
                 }
                 monitor.finishStep()
             } catch {
-                monitor.failStep()
+                monitor.failStep { try MigrationLedger.read(db) }
                 throw error
             }
         }
@@ -172,7 +172,7 @@ struct BackwardRun {
                 }
             }
         } catch {
-            monitor.rollBackAll()
+            monitor.failRun { try MigrationLedger.read(db) }
             throw error
         }
     }

@@ -159,7 +159,7 @@ struct ForwardRun {
                 try monitor.checkCancellation()
                 continue
             } catch {
-                monitor.failStep()
+                monitor.failStep { try writer.writeWithoutTransaction(MigrationLedger.read) }
                 throw error
             }
         }
@@ -291,7 +291,7 @@ struct ForwardRun {
                 }
             }
         } catch {
-            monitor.rollBackAll()
+            monitor.failRun { try writer.writeWithoutTransaction(MigrationLedger.read) }
             throw error
         }
     }

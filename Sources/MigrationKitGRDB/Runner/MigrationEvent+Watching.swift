@@ -62,6 +62,14 @@ extension MigrationEvent {
             )
         case .stepFailed(let identifier, let direction):
             (.error, "step failed", ["step": "\(identifier)", "direction": "\(direction)"])
+        case .stepFailedLate(let identifier, let direction, let isDone):
+            (
+                .error, "step failed after its commit",
+                [
+                    "step": "\(identifier)", "direction": "\(direction)",
+                    "done": "\(isDone.map(String.init) ?? "unknown")",
+                ]
+            )
         case .verifying:
             (.debug, "verifying", [:])
         case .rolledBack(let identifiers):

@@ -30,8 +30,16 @@ public enum MigrationEvent: Equatable, Sendable {
     /// A step is done: committed, or for a run that is all or nothing, ready to be.
     case stepFinished(MigrationReport.Step, direction: Direction)
 
-    /// A step, or the verification that belongs to it, failed and is undone.
+    /// A step, or the verification that belongs to it, failed and is undone. What a step without a
+    /// transaction did before it failed stays.
     case stepFailed(identifier: String, direction: Direction)
+
+    /// A step failed at its commit and isn't undone: the system reported the error after the commit.
+    /// If the run is all or nothing, this is its last step, and all of them are done. The changes may
+    /// not survive a loss of power.
+    ///
+    /// - `isDone`: `nil` if the ledger can't be read either: the step is done or undone.
+    case stepFailedLate(identifier: String, direction: Direction, isDone: Bool?)
 
     /// The database is being verified.
     case verifying

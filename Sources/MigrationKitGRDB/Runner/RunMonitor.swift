@@ -115,28 +115,53 @@ final class RunMonitor: @unchecked Sendable {
         }
     }
 
-    /// The running step, if there is one, was undone.
-    func failStep() {
+    /// The running step, if there is one, failed.
+    ///
+    /// - Parameter readLedger: Reads the applied steps, outside of a transaction.
+    func failStep(_ readLedger: () throws -> Set<String>) {
         let identifier = lock.withLock {
             defer { running = nil }
             return running?.identifier
         }
-        if let identifier {
+        guard let identifier else { return }
+        let isDone = isDone(identifier, readLedger)
+        if isDone == false {
             tell(.stepFailed(identifier: identifier, direction: direction))
+        } else {
+            tell(.stepFailedLate(identifier: identifier, direction: direction, isDone: isDone))
         }
     }
 
-    /// Everything that the run has done is undone.
-    func rollBackAll() {
-        failStep()
-        let undone: [String]? = lock.withLock {
+    /// A run in one transaction failed.
+    ///
+    /// - Parameter readLedger: Reads the applied steps, outside of a transaction.
+    func failRun(_ readLedger: () throws -> Set<String>) {
+        let isWithinStep = lock.withLock { running != nil }
+        failStep(readLedger)
+        let (hasBegun, identifiers) = lock.withLock {
             defer { finished = [] }
-            return count == 0 ? nil : finished.map(\.identifier)
+            return (count != 0, finished.map(\.identifier))
         }
-        // Where nothing had begun, there was nothing to undo.
-        if let undone {
-            tell(.rolledBack(identifiers: undone))
+        // If nothing had begun, there was nothing to undo.
+        guard hasBegun else { return }
+        // Only behind its last step can the transaction have been committed.
+        if !isWithinStep, let last = identifiers.last {
+            let isDone = isDone(last, readLedger)
+            if isDone != false {
+                tell(.stepFailedLate(identifier: last, direction: direction, isDone: isDone))
+                return
+            }
         }
+        tell(.rolledBack(identifiers: identifiers))
+    }
+
+    /// Whether a step that failed is done all the same: a lock, an unlock or a synchronization can
+    /// fail after the commit. Only the ledger says so; SQLite's error doesn't.
+    ///
+    /// - Returns: `nil` if the ledger can't be read.
+    private func isDone(_ identifier: String, _ readLedger: () throws -> Set<String>) -> Bool? {
+        guard let applied = try? readLedger() else { return nil }
+        return applied.contains(identifier) == (direction == .forward)
     }
 
     // MARK: - At and Within Statements

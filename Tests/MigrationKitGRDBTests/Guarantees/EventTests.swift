@@ -27,6 +27,8 @@ import Testing
         case .stepFinished(let step, let direction):
             "finish \(step.identifier) \(direction) \(step.rowsChanged)"
         case .stepFailed(let identifier, let direction): "fail \(identifier) \(direction)"
+        case .stepFailedLate(let identifier, let direction, let isDone):
+            "late \(identifier) \(direction) \(isDone.map(String.init) ?? "unknown")"
         case .verifying: "verify"
         case .rolledBack(let identifiers): "undo \(identifiers.joined(separator: " "))"
         case .runFinished(let report): "end \(report.steps.count)+\(report.pending.count)"
