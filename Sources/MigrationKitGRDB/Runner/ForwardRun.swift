@@ -103,6 +103,8 @@ struct ForwardRun {
                 limit: limit - monitor.steps.count
             )
             try runner.registry.checkUnchanged(applied, db)
+            // GRDB makes its ledger before the first step, and so before the journal is written.
+            if !plan.isEmpty { _ = try db.hasTable(MigrationJournal.table) }
             return plan
         }
     }
