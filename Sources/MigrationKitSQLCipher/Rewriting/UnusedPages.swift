@@ -13,7 +13,13 @@ final class UnusedPages {
     private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication
+    private let reservedCount: Int
     private var methods: FileMethods?
+    /// Those of the pages that were read since the check of the free pages began, which are in their
+    /// list therefore.
+    private var listPages: Set<Int> = []
+    /// What is read in the place of pages of the list.
+    private var contents: [Int: [UInt8]] = [:]
 
     /// - Returns: `nil` if every page is as it was written, or that can't be told.
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
@@ -30,34 +36,19 @@ final class UnusedPages {
         else { return nil }
         numbers = try Set(inspection.damagedPages(form, limit: .max))
         pageSize = settings.pageSize
+        reservedCount = settings.reservedCount
         cipher = try PageCipher(key: derived, cipher: settings, isEncrypting: true)
         self.authentication = authentication
         guard !numbers.isEmpty else { return nil }
     }
 
-    /// Gives a connection empty pages in their place, if SQLite uses none of them: it reads all that
-    /// belongs to a table or an index first.
+    /// Gives a connection empty pages in their place, if no table and no index uses one of them. If
+    /// the list of free pages is in one of them, it is made anew.
     ///
     /// - Parameter connection: One in a transaction, which has read no damaged page so far.
-    /// - Returns: Whether it uses none.
+    /// - Returns: Whether they are unused.
     func leaveOut(on connection: OpaquePointer?) throws -> Bool {
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        let check = "PRAGMA main.quick_check(20)"
-        guard sqlite3_prepare_v2(connection, check, -1, &statement, nil) == SQLITE_OK else {
-            return false
-        }
-        var code = sqlite3_step(statement)
-        while code == SQLITE_ROW {
-            let finding = sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? ""
-            guard finding == "ok" || !ConversionCopy.isDamage(finding) else { return false }
-            code = sqlite3_step(statement)
-        }
-        // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next one.
-        let next = "SELECT count(*) FROM main.sqlite_schema"
-        guard code == SQLITE_DONE, sqlite3_exec(connection, next, nil, nil, nil) == SQLITE_OK else {
-            return false
-        }
+        guard areUnused(on: connection) else { return false }
         methods = try FileMethods(of: "main", connection, owner: self, keepsSharedMemory: true) {
             $0.xRead = { file, bytes, count, offset in
                 guard let bytes, let owner = FileMethods.owner(of: file, UnusedPages.self) else {
@@ -67,18 +58,121 @@ final class UnusedPages {
                 return owner.read(into: buffer, at: Int(offset))
             }
         }
+        return completeFreeList(on: connection)
+    }
+
+    /// Whether all that belongs to tables and indexes can be read: SQLCipher gives none of these pages,
+    /// and SQLite doesn't look at the free ones when it checks a table.
+    private func areUnused(on connection: OpaquePointer?) -> Bool {
+        let named = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0"
+        guard let tables = Self.texts(named, on: connection),
+            let vacuum = Self.texts("PRAGMA main.auto_vacuum", on: connection),
+            vacuum == ["0"] || !numbers.contains(where: isPointerMap)
+        else { return false }
+        for table in tables {
+            let name = table.replacingOccurrences(of: "'", with: "''")
+            let check = "PRAGMA main.quick_check('\(name)')"
+            guard let findings = Self.texts(check, on: connection),
+                findings.allSatisfy({ $0 == "ok" || !ConversionCopy.isDamage($0) })
+            else { return false }
+        }
+        // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next one.
+        return Self.texts("SELECT max(sql) FROM main.sqlite_schema", on: connection) != nil
+    }
+
+    /// Whether a page may be one of those that say what the others are for, if the database vacuums
+    /// itself. <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
+    private func isPointerMap(_ number: Int) -> Bool {
+        // No page is where SQLite's locks are. One that would be comes behind.
+        let lockPage = (1 << 30) / pageSize + 1
+        let place = number == lockPage + 1 ? lockPage : number
+        return place > 1 && (place - 2) % ((pageSize - reservedCount) / 5 + 1) == 0
+    }
+
+    /// Puts the pages that no list names any more into the page at which the list ends.
+    ///
+    /// A page of the list names free pages and the next page of the list. If it is damaged, it reads as
+    /// empty here, and the list ends with it. The pages that SQLite then finds unused are the rest of
+    /// the list. <https://www.sqlite.org/fileformat.html#the_freelist>
+    ///
+    /// - Returns: Whether that accounts for every page.
+    private func completeFreeList(on connection: OpaquePointer?) -> Bool {
+        let count = Self.texts("PRAGMA main.page_count", on: connection)?.first
+        guard let pageCount = count.flatMap({ Int($0) }) else { return false }
+        listPages = []
+        let check = "PRAGMA main.quick_check(\(pageCount + 20))"
+        guard let findings = Self.texts(check, on: connection) else { return false }
+        var (lost, missing) = ([Int](), 0)
+        for line in findings.flatMap({ $0.split(separator: "\n") }) {
+            if let match = line.wholeMatch(of: /Page (\d+)(?::| is) never used/) {
+                lost.append(Int(match.1) ?? 0)
+            } else if let match = line.wholeMatch(
+                of: /(?:Main f|F)reelist: size is (\d+) but should be (\d+)/
+            ) {
+                missing = (Int(match.2) ?? 0) - (Int(match.1) ?? 0)
+            } else if line != "ok", line != "*** in database main ***",
+                ConversionCopy.isDamage(String(line))
+            {
+                return false
+            }
+        }
+        guard missing == lost.count else { return false }
+        guard !lost.isEmpty else { return true }
+        guard listPages.count == 1, var page = listPages.first else { return false }
+        // SQLite itself leaves a few places free, for its releases before 3.6.0.
+        let capacity = (pageSize - reservedCount) / 4 - 8
+        var rest = lost[...]
+        while true {
+            let named = rest.prefix(capacity)
+            rest = rest.dropFirst(named.count)
+            let next = rest.popFirst()
+            contents[page] = ([next ?? 0, named.count] + named).flatMap { number in
+                withUnsafeBytes(of: UInt32(number).bigEndian, Array.init)
+            }
+            guard let next else { break }
+            page = next
+        }
+        // What the check has read is kept otherwise.
+        sqlite3_db_release_memory(connection)
         return true
+    }
+
+    /// The first column of what a query gives, as text; `nil` if it fails.
+    private static func texts(_ sql: String, on connection: OpaquePointer?) -> [String]? {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else {
+            return nil
+        }
+        var found: [String] = []
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW:
+                found.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
+            case SQLITE_DONE:
+                return found
+            default:
+                return nil
+            }
+        }
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         guard let methods else { return SQLITE_MISUSE }
         let code = methods.read(buffer, at: offset)
         let number = offset / pageSize + 1
-        guard code == SQLITE_OK, buffer.count == pageSize, offset % pageSize == 0,
-            numbers.contains(number),
-            !authentication.isAuthentic(UnsafeRawBufferPointer(buffer), number: number)
-        else { return code }
+        guard code == SQLITE_OK, buffer.count == pageSize, offset % pageSize == 0 else {
+            return code
+        }
+        let content = contents[number]
+        if content == nil {
+            guard numbers.contains(number),
+                !authentication.isAuthentic(UnsafeRawBufferPointer(buffer), number: number)
+            else { return code }
+            listPages.insert(number)
+        }
         buffer.initializeMemory(as: UInt8.self, repeating: 0)
+        buffer.copyBytes(from: content ?? [])
         let isMade =
             cipher.encrypt(buffer, number: number)
             && authentication.authenticate(buffer, number: number)

@@ -1,9 +1,10 @@
 import Foundation
 import GRDB
 import KeyStore
-import MigrationKitSQLCipher
 import TestSupport
 import Testing
+
+@testable import MigrationKitSQLCipher
 
 /// A page that holds nothing is not as it was written: nothing is lost with it.
 @Suite struct UnusedPageTests {
@@ -68,6 +69,75 @@ import Testing
         let report = try DatabaseRestore(output, from: folder.database, form: .encrypted(key.key))
             .run()
         try expectWhole(report.findings)
+    }
+
+    /// A database with more free pages than one page can list, and the pages of that list in order.
+    private func makeLongFreeList(autoVacuum: String) throws -> [Int] {
+        try FileManager.default.removeItem(atPath: folder.database)
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            PRAGMA auto_vacuum = \(autoVacuum); CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');
+            \(Fixtures.fill(pages: 2500)) DROP TABLE filler;
+            """
+        )
+        return try listPages()
+    }
+
+    /// The pages of the list of free pages, as SQLite reads them when it checks the list.
+    private func listPages() throws -> [Int] {
+        let settings = CipherSettings.current
+        let data = try folder.databaseData()
+        let cipher = try PageCipher(key: key.key, cipher: settings)
+        func word(_ page: Int, _ offset: Int) throws -> Int {
+            let start = (page - 1) * 4096
+            let content = try #require(
+                cipher.decrypt(Array(data[start..<(start + 4096)]), number: page)
+            )
+            return Int(content.word(offset))
+        }
+        var pages: [Int] = []
+        var next = try word(1, 32)
+        while next != 0 {
+            pages.append(next)
+            next = try word(next, 0)
+        }
+        return pages
+    }
+
+    @Test(arguments: ["NONE", "INCREMENTAL"], [0, 1])
+    func pageOfTheListOfFreePagesHoldsNothingEither(autoVacuum: String, index: Int) throws {
+        let pages = try makeLongFreeList(autoVacuum: autoVacuum)
+        try #require(pages.count > 2)
+        try damage([pages[index]])
+        let count = "PRAGMA freelist_count; PRAGMA page_count;"
+        let report = try DatabaseBackup(folder.database, to: output, form: .encrypted(key.key))
+            .run()
+        try expectWhole(report.findings)
+        #expect(
+            try SQLCipherShell.run(output, key: key.spelling, count)
+                == SQLCipherShell.run(folder.database, key: key.spelling, count)
+        )
+        // The list is good for writing.
+        _ = try SQLCipherShell.run(output, key: key.spelling, Fixtures.fill(pages: 2400))
+        let checks = "PRAGMA integrity_check; SELECT count(*) FROM filler;"
+        #expect(try SQLCipherShell.run(output, key: key.spelling, checks) == "ok\n2400")
+
+        let restored = folder.path("restored.db")
+        _ = try DatabaseRestore(restored, from: folder.database, form: .encrypted(key.key)).run()
+        let rows = "SELECT a FROM t; PRAGMA integrity_check;"
+        #expect(try SQLCipherShell.run(restored, key: key.spelling, rows) == "zettel\nok")
+    }
+
+    @Test func pageThatIsUsedIsRefusedBesideOneOfTheList() throws {
+        let pages = try makeLongFreeList(autoVacuum: "NONE")
+        try damage([2, pages[0]])
+        #expect(
+            throws: EncryptedDatabaseError.damaged(path: folder.database, pages: [2, pages[0]])
+        ) {
+            try DatabaseBackup(folder.database, to: output, form: .encrypted(key.key)).run()
+        }
     }
 
     @Test func pageThatIsUsedIsStillRefused() throws {
