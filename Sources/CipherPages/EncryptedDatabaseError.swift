@@ -171,8 +171,9 @@ extension EncryptedDatabaseError: LocalizedError {
             "It is not the key: that is right, or none is needed. Keep a copy of the file, and restore it from a backup."
         case .damagedLog:
             """
-            SQLite doesn't see what was committed there and behind it, and a database that is opened for writing throws it away. So it was not opened, and nothing was changed.
-            Keep a copy of the database and of its -wal file. 'salvage' brings back what is in both; a program that opens the database as usual goes on without it.
+            SQLite doesn't see what was committed from that frame on, and drops it when a program opens the database to write. So it was not opened, and nothing was changed.
+            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those commits are lost then: open the database once with that program, or run 'migrate --accept-lost-commits'.
+            Otherwise the log is damaged. Keep a copy of the database and of its -wal file: 'salvage' brings back what is in both.
             """
         case .permissionDenied:
             "Check the owner and the mode of the file and of the folders above it. A database wants mode 600."

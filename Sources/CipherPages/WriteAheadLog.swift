@@ -18,6 +18,9 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// of it is there.
     public let damagedFrame: Int?
 
+    /// How many finished transactions there are from the damaged frame on. SQLite sees none of them.
+    public let lostCommitCount: Int
+
     /// The pages that a finished transaction has in the log, and the last frame, from 0, of each.
     package private(set) var committedPages: [Int: Int] = [:]
 
@@ -46,12 +49,13 @@ public struct WriteAheadLog: Equatable, Sendable {
             let rest = try Self.rest(of: file, (first ?? header)[8..<16], pageSize, from: 0)
             frameCount = rest.frameCount
             (committedFrameCount, damagedFrame) = (0, rest.commitCount > 0 ? 1 : nil)
+            lostCommitCount = rest.commitCount
             return
         }
         var (whole, committed) = (0, 0)
         var pending: [Int: Int] = [:]
         var isDamaged = false
-        var writtenCount = 0
+        var (writtenCount, hiddenCount) = (0, 0)
         while let frame = try Self.frame(whole, of: file, pageSize) {
             let before = sum
             sum.add(frame)
@@ -64,6 +68,8 @@ public struct WriteAheadLog: Equatable, Sendable {
                     isWhole || rest.commitCount > 1
                     || isOfThisUse && Self.hidesCommit(frame, after: before, rest.commitCount)
                 writtenCount = max(rest.frameCount, whole + 1)
+                // The damage may have made the frame look like one of another use.
+                hiddenCount = rest.commitCount + (isOfThisUse || frame.word(4) == 0 ? 0 : 1)
                 break
             }
             pending[Int(frame.word(0))] = whole
@@ -77,6 +83,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         frameCount = isDamaged ? writtenCount : whole
         committedFrameCount = committed
         damagedFrame = isDamaged ? whole + 1 : nil
+        lostCommitCount = isDamaged ? hiddenCount : 0
     }
 
     /// Reads a log to which others may be writing. What looks damaged for that moves on; a writer

@@ -72,6 +72,54 @@ import Testing
         #expect(try tool.shell("SELECT count(*) FROM t;") == "9")
     }
 
+    /// A power cut loses any sectors of what an app commits with `synchronous = NORMAL`, as that is not
+    /// synchronized before a checkpoint. SQLite goes on from the commits before the first that is lost.
+    @Test(arguments: [0, 3])
+    func whoWritesWithoutSynchronizingIsToldTheWayOn(frame: Int) throws {
+        let start = (32 + frame * Self.frame + 511) / 512 * 512 + 512
+        try change(start..<(start + 1024)) { _ in 0 }
+        let before = try files()
+        let refused = try tool.onStore("migrate", ["--json"])
+        #expect(refused.status == 74, "\(refused)")
+        let hint = try #require(try refused.jsonError()["hint"] as? String)
+        #expect(hint.contains("'migrate --accept-lost-commits'"))
+        #expect(try tool.onStore("migrate", ["--accept-lost-commits", "--dry-run"]).status == 64)
+        #expect(try files() == before)
+
+        let result = try tool.onStore("migrate", ["--accept-lost-commits"])
+        #expect(result.status == 0, "\(result)")
+        let lost = 10 - frame
+        #expect(result.stderr.contains("dropped \(lost) commits from the write-ahead log"))
+        let rows = try tool.shell("SELECT count(*) FROM t; SELECT count(*) FROM item;")
+        #expect(rows == "\(frame)\n1")
+        // As SQLite itself does it.
+        let backup = tool.folder.path("backup.db")
+        #expect(try tool.run(["backup"] + tool.opening + ["--output", backup]).status == 0)
+    }
+
+    @Test func appThatGoesOnWithoutThemIsNoConcernAnyMore() throws {
+        let start = (32 + 3 * Self.frame + 511) / 512 * 512 + 512
+        try change(start..<(start + 1024)) { _ in 0 }
+        let rows = try tool.shell("INSERT INTO t VALUES (11); SELECT count(*) FROM t;")
+        #expect(rows == "4")
+        #expect(try tool.onStore("migrate").status == 0)
+    }
+
+    @Test(arguments: [1, 9, 17, 25, 35, 38, 41, 50, 900])
+    func everyDamagedLogCanBeGivenUp(place: Int) throws {
+        try change(place..<(place + 1)) { $0 ^ 0x5a }
+        let result = try tool.onStore("migrate", ["--accept-lost-commits"])
+        #expect(result.status == 0, "\(result)")
+        #expect(result.stderr.contains("which is damaged in frame 1"), "\(result)")
+        #expect(try tool.shell("SELECT count(*) FROM t;") == "0")
+    }
+
+    @Test func soundLogLosesNothingByIt() throws {
+        let result = try tool.onStore("migrate", ["--accept-lost-commits"])
+        #expect(result.status == 0 && result.stderr.isEmpty, "\(result)")
+        #expect(try tool.shell("SELECT count(*) FROM t;") == "10")
+    }
+
     /// A log of which nothing but the size has reached the disk.
     @Test func logOfZerosIsNone() throws {
         try tool.folder.write("store.db-wal", Data(count: 32 + 2 * Self.frame))

@@ -43,6 +43,14 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Verify also when nothing was pending.")
     var verify = false
 
+    @Flag(
+        help: """
+            If the write-ahead log is damaged, go on without the commits that SQLite doesn't see. A \
+            power cut may leave this if an app writes with PRAGMA synchronous = NORMAL.
+            """
+    )
+    var acceptLostCommits = false
+
     #if DEBUG
         // Not in the tool that people install: it destroys every row.
         @Flag(
@@ -68,6 +76,9 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         if dryRun, backup != nil {
             throw ValidationError("A dry run changes nothing: leave out --backup.")
         }
+        if dryRun, acceptLostCommits {
+            throw ValidationError("A dry run changes nothing: leave out --accept-lost-commits.")
+        }
     }
 
     func run(in context: CommandContext) throws {
@@ -80,6 +91,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             run: run,
             allowsOutOfOrder: range.allowOutOfOrder,
             changesIt: true,
+            acceptsLostCommits: acceptLostCommits,
             check: { target = try range.target(in: $0) },
             beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) }
         )

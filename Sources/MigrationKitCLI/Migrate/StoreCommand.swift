@@ -30,6 +30,8 @@ extension StoreCommand {
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
     ///     command line says it.
     ///   - loaded: The migrations; `nil` for those that the options name.
+    ///   - changesIt: Whether the database is opened to be changed.
+    ///   - acceptsLostCommits: Whether a damaged log is ended instead of refused.
     ///   - check: Refuses, before anything is opened, what the migrations don't allow.
     ///   - beforeCreating: Refuses, before a database is created, what can't be done to a new one. It
     ///     gets an empty database in memory.
@@ -43,6 +45,7 @@ extension StoreCommand {
         allowsOutOfOrder: Bool? = nil,
         loaded: LoadedMigrations? = nil,
         changesIt: Bool = false,
+        acceptsLostCommits: Bool = false,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
         beforeCreating: ((OpenStore) throws -> Void)? = nil,
         relocate: ((_ path: String?) throws -> String?)? = nil
@@ -73,6 +76,7 @@ extension StoreCommand {
             lockTimeout: run?.lockTimeout(in: context),
             forReading: forReading,
             changesIt: changesIt,
+            acceptsLostCommits: acceptsLostCommits,
             relocate: relocate
         )
         return OpenStore(

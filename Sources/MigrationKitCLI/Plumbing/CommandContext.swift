@@ -59,6 +59,7 @@ struct CommandContext: Sendable {
     ///   - forReading: Whether a database that can't be written will do.
     ///   - changesIt: Whether it is opened to be changed, which loses what SQLite doesn't see in a
     ///     damaged log.
+    ///   - acceptsLostCommits: Whether a damaged log is ended instead of refused.
     ///   - relocate: Gives the path that is opened in place of the one that was named.
     /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
@@ -68,6 +69,7 @@ struct CommandContext: Sendable {
         lockTimeout: TimeInterval? = nil,
         forReading: Bool = false,
         changesIt: Bool = false,
+        acceptsLostCommits: Bool = false,
         relocate: ((_ path: String?) throws -> String?)? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
@@ -85,12 +87,29 @@ struct CommandContext: Sendable {
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
-        if changesIt, let path { try EncryptedDatabase.checkLog(path) }
+        if changesIt, let path {
+            if acceptsLostCommits {
+                try dropLostCommits(of: path)
+            } else {
+                try EncryptedDatabase.checkLog(path)
+            }
+        }
         if let relocate { resolved.dbPath = try relocate(path) }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
         // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
+    }
+
+    private func dropLostCommits(of path: String) throws {
+        guard let lost = try EncryptedDatabase.dropLostCommits(path) else { return }
+        let count = lost.commitCount == 1 ? "1 commit" : "\(lost.commitCount) commits"
+        errorOutput(
+            """
+            warning: dropped \(count) from the write-ahead log of \(path.printable), which is \
+            damaged in frame \(lost.frame)
+            """
+        )
     }
 
     /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the

@@ -30,7 +30,7 @@ extension DatabaseFile {
     package func checkLog() throws {
         var stamp = stamp
         for attempt in 1... {
-            guard let frame = try lostFrame() else { return }
+            guard let (frame, _) = try lostCommits() else { return }
             let current = self.stamp
             // What looks damaged may be in the middle of another program's change.
             guard attempt < 3, current != stamp else {
@@ -40,10 +40,12 @@ extension DatabaseFile {
         }
     }
 
-    /// The first frame of the log from which on SQLite doesn't see what was committed.
-    private func lostFrame() throws -> Int? {
+    /// The first frame of the log from which on SQLite doesn't see what was committed, and how many
+    /// commits those are, as far as the log says.
+    fileprivate func lostCommits() throws -> (frame: Int, count: Int)? {
         let (log, isUnknown) = try WriteAheadLog.settled(path: resolvedPath + "-wal")
-        return log?.damagedFrame ?? (isUnknown ? 1 : nil)
+        guard let frame = log?.damagedFrame ?? (isUnknown ? 1 : nil) else { return nil }
+        return (frame, log?.lostCommitCount ?? 0)
     }
 }
 
@@ -63,5 +65,41 @@ extension EncryptedDatabase {
         // With an empty file SQLite removes a log, which is another database's.
         guard let size = try file.size(), size > 0 else { return }
         try file.checkLog()
+    }
+
+    /// Ends a damaged write-ahead log at the place up to which SQLite reads it: what was committed
+    /// before is moved into the database, what was committed from there on is lost, and the log is
+    /// removed. No key is needed.
+    ///
+    /// This is what the next program does that opens the database to write. A loss of power leaves
+    /// such a log if a program writes with `PRAGMA synchronous = NORMAL`, and those commits are lost
+    /// then in any case. <https://www.sqlite.org/pragma.html#pragma_synchronous>
+    ///
+    /// - Parameter path: The database. Links are followed.
+    /// - Returns: The first lost frame of the log, counted from 1, and how many commits are lost as
+    ///   far as the log says; `nil` if the log isn't damaged. Nothing is changed then.
+    /// - Throws: ``EncryptedDatabaseError/locked(path:)`` if another program has the database open;
+    ///   other ``EncryptedDatabaseError`` if the log can't be read or the database can't be written.
+    public static func dropLostCommits(
+        _ path: String
+    ) throws -> (frame: Int, commitCount: Int)? {
+        let file = DatabaseFile(path)
+        guard let size = try file.size(), size > 0 else { return nil }
+        do {
+            try file.checkLog()
+            return nil
+        } catch EncryptedDatabaseError.damagedLog(_, let frame) {
+            try file.checkAccess(forWriting: true)
+            let count = try file.lostCommits()?.count ?? 0
+            do {
+                try file.settleJournals()
+            } catch let code as CipherCode {
+                throw EncryptedDatabaseError(code, path: path)
+            }
+            guard try file.lostCommits() == nil else {
+                throw EncryptedDatabaseError.locked(path: path)
+            }
+            return (frame, count)
+        }
     }
 }
