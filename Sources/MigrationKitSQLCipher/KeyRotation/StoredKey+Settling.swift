@@ -122,7 +122,11 @@ extension StoredKey {
         var other: KeyItem?
         if let entry, case let found = try read(entry), found != new {
             if found != old {
-                other = try keep(found, account: pending.account, label: label)
+                do {
+                    other = try keep(found, account: pending.account, label: label)
+                } catch KeyStoreError.unstorablePassphrase where old == nil {
+                    // Only a rotation that discards the old key begins with one that can't be kept.
+                }
             }
             try keyStore.delete(service: service, account: pending.account)
         }

@@ -265,6 +265,25 @@ import Testing
         #expect(try store.previous == [other])
     }
 
+    /// A passphrase that another program has stored, and that can't be kept in an item again.
+    @Test func killedRotationThatDiscardsAKeyWhichCanNotBeKeptIsFinished() throws {
+        let text = "ein\\nGeheimnis \(UInt64.random(in: 1...UInt64.max))"
+        for call in 1...(try RotatedStore.callCount(keepsOldKey: false)) {
+            let store = try RotatedStore()
+            try FileManager.default.removeItem(atPath: store.path)
+            _ = try SQLCipherShell.run(
+                store.path,
+                key: text,
+                "CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');"
+            )
+            try store.keys.delete(service: RotatedStore.service, account: "main")
+            store.keys.add(Secret(utf8: text), service: RotatedStore.service, account: "main")
+            store.rotateUntilKilled(at: call, .after, keepsOldKey: false)
+            #expect(try store.content() == "zettel", "\(call)")
+            try store.expectSettled()
+        }
+    }
+
     @Test func openingCostsOneSearchWhereNothingIsPending() throws {
         let store = try RotatedStore()
         let keys = InterposedKeyStore(store.keys)
