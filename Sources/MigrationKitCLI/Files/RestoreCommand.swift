@@ -122,10 +122,11 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
-    /// Whether there is a file with something to lose.
+    /// Whether there is a file with something to lose, as far as can be told.
     private static func hasContent(_ path: String) -> Bool {
         var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+        guard stat(path, &status) == 0 else { return errno != ENOENT && errno != ENOTDIR }
+        return status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
     }
 }
 

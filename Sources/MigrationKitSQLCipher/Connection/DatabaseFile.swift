@@ -35,10 +35,10 @@ package struct DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
     ///   ``DatabaseConversionError/openHere(path:)``.
     package func identityNotOpenHere() throws -> FileIdentity {
-        guard let identity = FileIdentity(absolutePath) else {
+        guard let identity = try FileIdentity.find(absolutePath).get() else {
             throw EncryptedDatabaseError.noSuchFile(path: path)
         }
-        guard identity.ownDescriptorCount == 0 else {
+        guard try identity.ownDescriptorCount == 0 else {
             throw DatabaseConversionError.openHere(path: path)
         }
         return identity

@@ -2,9 +2,14 @@ import CipherPages
 import Foundation
 
 extension EncryptedDatabase {
-    /// Whether there is a file with content at a path.
+    /// Whether there is a file with content at a path, or one that can't be read: that is never taken
+    /// for a new one.
     package static func hasContent(_ path: String) -> Bool {
-        ((try? DatabaseFile(path).recoveredSize()) ?? 0) > 0
+        do {
+            return try DatabaseFile(path).recoveredSize() ?? 0 > 0
+        } catch {
+            return true
+        }
     }
 
     /// Where a path leads that may be relative to the current folder.

@@ -48,35 +48,42 @@ package struct FileIdentity: Equatable {
     // MARK: - Who has it open
 
     /// How many descriptors of this process's own are open on the file.
-    var ownDescriptorCount: Int { descriptorCount(of: "self") }
+    ///
+    /// - Throws: As ``otherProcesses()``.
+    var ownDescriptorCount: Int {
+        get throws { try descriptorCount(of: "self") }
+    }
 
     /// The other processes that have the file open, as far as the system tells: those of other
     /// users are seen by root alone, and where they hold a lock.
     ///
     /// <https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html>
-    func otherProcesses() -> [OpenProcess] {
-        var found = Set(lockHolders())
-        for name in Self.names(in: "/proc") {
+    ///
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the system fails to tell, for
+    ///   want of descriptors for example: that would look as if nobody had the file open.
+    func otherProcesses() throws -> [OpenProcess] {
+        var found = Set(try lockHolders())
+        for name in try Self.names(in: "/proc") {
             guard let identifier = Int32(name), !found.contains(identifier) else { continue }
-            if descriptorCount(of: name) > 0 { found.insert(identifier) }
+            if try descriptorCount(of: name) > 0 { found.insert(identifier) }
         }
         found.remove(getpid())
         return found.sorted().map(OpenProcess.init)
     }
 
-    private func descriptorCount(of process: String) -> Int {
+    private func descriptorCount(of process: String) throws -> Int {
         let folder = "/proc/\(process)/fd/"
-        return Self.names(in: folder).count { name in
+        return try Self.names(in: folder).count { name in
             FileIdentity(folder + name).map(isSameFile) ?? false
         }
     }
 
     /// Who holds a lock on the file, whosoever they are; a process in another PID namespace is 0 or
     /// less. <https://man7.org/linux/man-pages/man5/proc_locks.5.html>
-    private func lockHolders() -> [Int32] {
+    private func lockHolders() throws -> [Int32] {
         // 4: POSIX  ADVISORY  WRITE 17325 fe:00:1116270 1073741824 1073742335
         let place = ":\(inode)"
-        return Self.lines(of: "/proc/locks").compactMap { line in
+        return try Self.lines(of: "/proc/locks").compactMap { line in
             let words = line.split(separator: " ").filter { $0 != "->" }
             guard words.count > 5, words[5].hasSuffix(place), let process = Int32(words[4]),
                 process > 0, isHere(words[5])
@@ -96,23 +103,35 @@ package struct FileIdentity: Equatable {
             && device & 0xff | (device >> 12) & ~0xff == minor
     }
 
-    private static func lines(of path: String) -> [Substring] {
+    private static func lines(of path: String) throws -> [Substring] {
         // Read to its end: a file of /proc has no size.
-        guard let file = fopen(path, "re") else { return [] }
+        guard let file = fopen(path, "re") else {
+            try checkIsWithheld(path, errno)
+            return []
+        }
         defer { fclose(file) }
         var text: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while case let count = fread(&part, 1, part.count, file), count > 0 {
             text += part[..<count]
         }
+        guard ferror(file) == 0 else { throw EncryptedDatabaseError.unreadable(path, "read", EIO) }
         return String(decoding: text, as: UTF8.self).split(separator: "\n")
     }
 
-    private static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
+    private static func names(in folder: String) throws -> [String] {
+        guard let stream = opendir(folder) else {
+            try checkIsWithheld(folder, errno)
+            return []
+        }
         defer { closedir(stream) }
         var names: [String] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                try checkIsWithheld(folder, errno)
+                return names
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
                     String(cString: $0)
@@ -120,6 +139,12 @@ package struct FileIdentity: Equatable {
             }
             names.append(name)
         }
-        return names
+    }
+
+    /// Throws unless the system has good reason to tell nothing: the process has ended or is another
+    /// user's, or there is no `/proc` here.
+    private static func checkIsWithheld(_ path: String, _ code: Int32) throws {
+        guard ![0, ENOENT, ENOTDIR, ESRCH, EACCES, EPERM].contains(code) else { return }
+        throw EncryptedDatabaseError.unreadable(path, "open", code)
     }
 }

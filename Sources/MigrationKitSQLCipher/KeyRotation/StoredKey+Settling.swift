@@ -50,9 +50,8 @@ extension StoredKey {
     /// Settles one under the lock of the file. If it was made for another path, the lock of that is
     /// needed as well.
     func settleMoved(_ pending: PendingKey) throws {
-        guard pending.path != file.resolvedPath,
-            FileManager.default.fileExists(atPath: pending.path)
-        else { return try settle(pending) }
+        guard pending.path != file.resolvedPath else { return try settle(pending) }
+        if case .absent = Found(pending.path) { return try settle(pending) }
         guard let held = try Self.lock(pending.path).hold() else { return }
         defer { held.release() }
         try settle(pending)

@@ -88,7 +88,7 @@ package struct StoredKey: Sendable {
         _ attempt: (_ key: DatabaseKey, _ isPending: Bool) throws -> Value
     ) throws -> Value {
         var entry = try item(in: keyStore.endingLookUps(by: cancellation))
-        guard isThere else { return try attempt(key(of: entry), false) }
+        guard try isThere else { return try attempt(key(of: entry), false) }
         var isPending = settleIfFree()
         if isPending { entry = try item() }
         var waitsAgain = true
@@ -124,7 +124,7 @@ package struct StoredKey: Sendable {
 
     /// What else is wrong with the file, whoever uses the key tells.
     private func proveForOthers(_ key: DatabaseKey) throws {
-        guard isThere else { return }
+        guard try isThere else { return }
         do {
             try prove(key)
         } catch let error as EncryptedDatabaseError where !error.isWrongKey {}
@@ -146,7 +146,9 @@ package struct StoredKey: Sendable {
     // MARK: - Keys
 
     /// Whether there is a file that can be opened.
-    private var isThere: Bool { ((try? file.size()) ?? 0) > 0 }
+    private var isThere: Bool {
+        get throws { try file.size() ?? 0 > 0 }
+    }
 
     /// The key's item; `nil` only if the key store was open and holds none.
     package func item() throws -> KeyEntry? {

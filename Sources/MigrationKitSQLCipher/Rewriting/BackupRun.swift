@@ -100,7 +100,7 @@ struct BackupRun {
         // empty log behind, and can't undo what a killed program began.
         if (try? file.checkAccess(forWriting: true)) == nil { opening.isReadOnly = true }
         let identity = FileIdentity(file.absolutePath)
-        let opened = try monitor.waiting(for: { identity?.otherProcesses() ?? [] }) {
+        let opened = try monitor.waiting(for: { try identity?.otherProcesses() ?? [] }) {
             try Self.openSnapshot(of: file, form, opening)
         }
         guard let opened else { throw EncryptedDatabaseError.locked(path: file.path) }

@@ -111,7 +111,7 @@ package final class ConversionMonitor: Sendable {
     ///   - attempt: Answers `nil` as long as others are in the way.
     /// - Returns: `nil` if others were in the way to the end.
     package func waiting<Value>(
-        for others: () -> [OpenProcess],
+        for others: () throws -> [OpenProcess],
         _ attempt: () throws -> Value?
     ) throws -> Value? {
         // Of a timeout without an end, a century is enough.
@@ -121,7 +121,7 @@ package final class ConversionMonitor: Sendable {
             try checkCancellation()
             if let value = try attempt() { return value }
             guard ContinuousClock.now < deadline else { return nil }
-            let processes = others()
+            let processes = try others()
             if told != processes {
                 observer?(.waiting(for: processes))
                 told = processes
@@ -145,27 +145,22 @@ package final class ConversionMonitor: Sendable {
     ) throws -> Value? {
         var isFirst = true
         return try waiting(for: identity.otherProcesses) {
-            guard isFirst || identity.otherProcesses().isEmpty else { return nil }
+            guard try isFirst || identity.otherProcesses().isEmpty else { return nil }
             isFirst = false
             guard let value = try lock() else { return nil }
-            return identity.otherProcesses().isEmpty ? value : nil
+            return try identity.otherProcesses().isEmpty ? value : nil
         }
     }
 
-    /// Waits until no other process has a file open, with or without a lock.
+    /// Waits until no other process has a file open that isn't locked here.
     ///
     /// - Throws: ``DatabaseConversionError/inUse(path:by:)`` after the timeout.
     package func waitUntilUnused(_ file: DatabaseFile, _ identity: FileIdentity) throws {
-        var others: [OpenProcess] = []
-        let isUnused = try waiting(
-            for: { others },
-            {
-                others = identity.otherProcesses()
-                return others.isEmpty ? true : nil
-            }
-        )
+        let isUnused = try waiting(for: identity.otherProcesses) {
+            try identity.otherProcesses().isEmpty ? true : nil
+        }
         guard isUnused != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: others)
+            throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
     }
 

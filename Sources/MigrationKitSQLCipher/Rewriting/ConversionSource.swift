@@ -39,7 +39,7 @@ final class ConversionSource: HeldDatabase {
             try Self.openLocked(file, form, options)
         }
         guard let opened else {
-            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+            throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
         queue = opened
         (journalMode, byteCount) = try opened.inDatabase { db in

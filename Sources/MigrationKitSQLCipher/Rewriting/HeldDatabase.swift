@@ -42,7 +42,8 @@ extension HeldDatabase {
         let losesItsName: Bool
         do {
             try waitUntilUnused()
-            guard let current = FileIdentity(file.absolutePath), current.isSameFile(as: identity)
+            guard let current = try FileIdentity.find(file.absolutePath).get(),
+                current.isSameFile(as: identity)
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
             // By another name, such as a backup's that shares its files, it stays as it is.
             losesItsName = current.linkCount == 1

@@ -57,7 +57,9 @@ final class OccupiedPlace: HeldDatabase {
 
     private static func free(_ file: DatabaseFile) {
         // Another program that has it open would go on with a file that has no name.
-        guard FileIdentity(file.absolutePath)?.otherProcesses().isEmpty == true else { return }
+        guard let identity = FileIdentity(file.absolutePath),
+            (try? identity.otherProcesses().isEmpty) == true
+        else { return }
         file.removeIfEmpty()
     }
 
@@ -87,7 +89,7 @@ final class OccupiedPlace: HeldDatabase {
             try Self.lock(file, settlesJournals: settlesJournals)
         }
         guard held != nil else {
-            throw DatabaseConversionError.inUse(path: file.path, by: identity.otherProcesses())
+            throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
     }
 

@@ -80,7 +80,7 @@ final class RestingDatabase {
             return nil
         }
         let isLocked = try monitor.waiting(
-            for: { FileIdentity(file.absolutePath)?.otherProcesses() ?? [] },
+            for: { try FileIdentity(file.absolutePath)?.otherProcesses() ?? [] },
             // Where there are no locks, as on some media, nobody writes under one.
             { (try? guardian.lockForReading()) != false ? true : nil }
         )

@@ -26,9 +26,10 @@ struct RestoreRun {
         }
     }
 
-    package func run() throws -> RestoreReport {
-        if let identity = FileIdentity(file.absolutePath) {
-            guard FileIdentity(backup.absolutePath)?.isSameFile(as: identity) != true else {
+    func run() throws -> RestoreReport {
+        if let identity = try FileIdentity.find(file.absolutePath).get() {
+            guard try FileIdentity.find(backup.absolutePath).get()?.isSameFile(as: identity) != true
+            else {
                 throw DatabaseConversionError.sameFile(path: file.path)
             }
             try file.checkAccess(forWriting: true)
