@@ -11,14 +11,17 @@ extension DatabaseFile {
     }
 
     /// Changes when another program writes the file or its log.
-    package var stamp: [Int] {
-        [absolutePath, resolvedPath + "-wal"].flatMap { path in
-            let status = Self.status(path)
-            return [
-                Int(status.st_ino), Int(status.st_size),
-                status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
-            ]
-        }
+    package var stamp: [Int] { stampOfFile + Self.stamp(resolvedPath + "-wal") }
+
+    /// Changes when another program writes the file itself.
+    var stampOfFile: [Int] { Self.stamp(absolutePath) }
+
+    private static func stamp(_ path: String) -> [Int] {
+        let status = status(path)
+        return [
+            Int(status.st_ino), Int(status.st_size),
+            status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+        ]
     }
 
     /// Throws if the write-ahead log holds commits that SQLite doesn't see, because a frame is not

@@ -132,20 +132,25 @@ struct ConversionRun {
             options: openingOptions(of: conversion.target, isExclusive: false),
             monitor: monitor
         )
-        let content = try explainingReadFailures(of: temporary, for: place, from: file) {
-            try copy.fill(from: source)
-            return try copy.check(against: source)
-        }
-        let mode = source.identity.mode & 0o600
-        try folder.finish(temporary, mode: mode, owner: source.identity)
-        let bytesAfter = FileManager.default.size(of: temporary)
-        try monitor.checkCancellation()
-
-        if output != nil {
-            try folder.place(temporary, at: place.absolutePath)
-            try source.queue.close()
-        } else {
-            try source.replace(by: temporary, in: folder, keepingAs: original)
+        let (content, bytesAfter) = try source.repeatingIfChanged { isRepeated in
+            if isRepeated, truncate(temporary, 0) != 0 {
+                throw ConversionFolder.cannotWrite(place.path, errno)
+            }
+            let content = try explainingReadFailures(of: temporary, for: place, from: file) {
+                try copy.fill(from: source)
+                return try copy.check(against: source)
+            }
+            let mode = source.identity.mode & 0o600
+            try folder.finish(temporary, mode: mode, owner: source.identity)
+            let bytesAfter = FileManager.default.size(of: temporary)
+            try monitor.checkCancellation()
+            if output != nil {
+                try folder.place(temporary, at: place.absolutePath)
+                try source.queue.close()
+            } else {
+                try source.replace(by: temporary, in: folder, keepingAs: original)
+            }
+            return (content, bytesAfter)
         }
         return ConversionReport(
             path: place.path,

@@ -10,12 +10,13 @@ import MigrationKitGRDB
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
 final class ConversionSource: HeldDatabase {
     package let file: DatabaseFile
-    package let queue: DatabaseQueue
+    package private(set) var queue: DatabaseQueue
     package let identity: FileIdentity
-    package let journalMode: String
-    package let byteCount: Int
+    package private(set) var journalMode: String
+    package private(set) var byteCount: Int
     package let monitor: ConversionMonitor
     private let form: DatabaseForm
+    private let options: EncryptedDatabase.Options
 
     /// Opens and locks a database, and empties its write-ahead log into it.
     ///
@@ -29,20 +30,41 @@ final class ConversionSource: HeldDatabase {
     ) throws {
         self.file = file
         self.form = form
+        self.options = options
         self.monitor = monitor
-        let identity = try file.identityNotOpenHere()
-        self.identity = identity
+        identity = try file.identityNotOpenHere()
+        queue = try Self.hold(file, identity, form, options, monitor)
+        (journalMode, byteCount) = try Self.look(at: queue)
+    }
+
+    func holdAgain() throws {
+        try queue.close()
+        queue = try Self.hold(file, identity, form, options, monitor)
+        (journalMode, byteCount) = try Self.look(at: queue)
+    }
+
+    private static func hold(
+        _ file: DatabaseFile,
+        _ identity: FileIdentity,
+        _ form: DatabaseForm,
+        _ options: EncryptedDatabase.Options,
+        _ monitor: ConversionMonitor
+    ) throws -> DatabaseQueue {
         // It is emptied and removed, with whatever SQLite doesn't see in it.
         try file.checkLog()
-
         let opened = try monitor.waitingUntilUnused(identity) {
-            try Self.openLocked(file, form, options)
+            try openLocked(file, form, options)
         }
         guard let opened else {
             throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
-        queue = opened
-        (journalMode, byteCount) = try opened.inDatabase { db in
+        return opened
+    }
+
+    private static func look(
+        at queue: DatabaseQueue
+    ) throws -> (journalMode: String, byteCount: Int) {
+        try queue.inDatabase { db in
             (
                 try String.fetchOne(db, sql: "PRAGMA main.journal_mode") ?? "delete",
                 try MainFile(of: db.sqliteConnection).size()

@@ -12,6 +12,9 @@ protocol HeldDatabase {
     /// Gives the connection that holds SQLite's exclusive lock.
     func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value
 
+    /// Lets go of the lock, waits until no other process has the file open, and locks it again.
+    func holdAgain() throws
+
     /// Has everything that belongs to the database be in its file.
     func emptyJournals() throws
 
@@ -19,16 +22,46 @@ protocol HeldDatabase {
     func close() throws
 }
 
+/// Another process has changed the file while it wasn't locked, to let that process go on.
+struct ChangedWhileWaiting: Error {}
+
 extension HeldDatabase {
     /// Waits until no other process has the file open: one that has it so without a lock would go
     /// on writing to a file that has no name any more.
-    package func waitUntilUnused() throws {
-        try monitor.waitUntilUnused(file, identity)
+    ///
+    /// A process that has it open may want to read or write before it ends, so that it isn't waited
+    /// for under the lock.
+    ///
+    /// - Throws: ``ChangedWhileWaiting`` if it has changed since; it is locked again then.
+    private func waitUntilUnused() throws {
+        guard try !identity.otherProcesses().isEmpty else { return }
+        // The clock of files may stand still for 10 ms: a change in the time of the last one isn't seen.
+        usleep(20_000)
+        let stamp = file.stampOfFile
+        try holdAgain()
+        guard file.stampOfFile == stamp else { throw ChangedWhileWaiting() }
+    }
+
+    /// Does something that ends in a replacement, and does it again if another process has changed the
+    /// file before that.
+    ///
+    /// - Parameter body: Gets whether it is called again.
+    /// - Throws: What `body` throws; ``DatabaseConversionError/changedMeanwhile(path:)`` if it is
+    ///   changed again and again.
+    func repeatingIfChanged<Value>(_ body: (_ isRepeated: Bool) throws -> Value) throws -> Value {
+        for attempt in 1...3 {
+            do {
+                return try body(attempt > 1)
+            } catch is ChangedWhileWaiting {}
+        }
+        throw DatabaseConversionError.changedMeanwhile(path: file.path)
     }
 
     /// Puts a new file in the place of the database, and ends this. A process that ends anywhere in
     /// here leaves one or the other at the path, each without a journal.
     ///
+    /// - Throws: ``ChangedWhileWaiting`` if others had to be waited for and have changed the file. It
+    ///   stays in its place and locked.
     /// - Parameters:
     ///   - temporary: The new file, finished.
     ///   - folder: The folder that both are in.

@@ -67,6 +67,11 @@ final class OccupiedPlace: HeldDatabase {
         try body(held?.connection)
     }
 
+    func holdAgain() throws {
+        close()
+        try hold(settlesJournals: !hidesCommits)
+    }
+
     func emptyJournals() throws {
         // They were emptied when the file was locked, and since then nobody could write.
         guard hidesCommits else { return }

@@ -81,13 +81,20 @@ struct RestoreRun {
         let byteCount = FileManager.default.size(of: temporary)
         try monitor.checkCancellation()
         if let occupied {
-            try occupied.replace(by: temporary, in: folder, keepingAs: original)
+            // Whatever is in it by then.
+            try occupied.repeatingIfChanged { _ in
+                try occupied.replace(by: temporary, in: folder, keepingAs: original)
+            }
         } else if hasOrphans {
             // What a file left behind that was deleted is not the new one's. It goes under SQLite's
             // lock on the name: another program may be making its database there just now.
             let place = try OccupiedPlace(reserving: file, monitor: monitor)
             defer { place.free() }
-            try place.replace(by: temporary, in: folder, keepingAs: nil)
+            do {
+                try place.replace(by: temporary, in: folder, keepingAs: nil)
+            } catch is ChangedWhileWaiting {
+                throw DatabaseConversionError.exists(path: file.path)
+            }
         } else {
             try folder.place(temporary, at: file.absolutePath)
         }
