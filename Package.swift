@@ -163,6 +163,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitGRDBTests",
             dependencies: [
+                "CipherPages",
                 "CSQLCipher",
                 "KeyStore",
                 "MigrationKit",
@@ -238,6 +239,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitCLITests",
             dependencies: [
+                "Common",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitCLI",

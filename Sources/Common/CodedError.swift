@@ -18,22 +18,22 @@ public struct ErrorCode: Hashable, Sendable {
         self.name = name
         self.exitStatus = exitStatus
     }
-}
 
-/// How a command ends. From 64 on these are the ones of `sysexits.h`.
-/// <https://man.openbsd.org/sysexits.3>
-public enum ExitStatus: Int32, Sendable {
-    case done = 0
-    case failed = 1
-    case verificationFailed = 2
-    /// Asked with `--check` or `--exit-code`: something differs, or is pending.
-    case differs = 3
-    case usage = 64
-    case dataError = 65
-    case noInput = 66
-    case unavailable = 69
-    case cannotCreate = 73
-    case inputOutput = 74
-    case busy = 75
-    case noPermission = 77
+    /// How a command ends. From 64 on these are the ones of `sysexits.h`.
+    /// <https://man.openbsd.org/sysexits.3>
+    public enum ExitStatus: Int32, Sendable {
+        case done = 0
+        case failed = 1
+        case verificationFailed = 2
+        /// Asked with `--check` or `--exit-code`: something differs, or is pending.
+        case differs = 3
+        case usage = 64
+        case dataError = 65
+        case noInput = 66
+        case unavailable = 69
+        case cannotCreate = 73
+        case inputOutput = 74
+        case busy = 75
+        case noPermission = 77
+    }
 }

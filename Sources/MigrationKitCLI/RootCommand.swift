@@ -1,4 +1,5 @@
 import ArgumentParser
+import Common
 
 /// All commands.
 struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
@@ -12,7 +13,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 without one of these from a credential of systemd's, the environment, the \
                 settings (migrationkit.toml), or a question on the terminal.
 
-                \(ExitStatus.summary)
+                \(ErrorCode.ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
             subcommands: [

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Common
 import Foundation
 import Testing
 
@@ -110,7 +111,7 @@ import Testing
     @Test func everyExitCodeIsInTheTable() throws {
         let listed = try table(headed: "code", in: "Documentation/ExitCodes.md")
             .flatMap { $0[0].components(separatedBy: ", ") }
-        #expect(listed.sorted() == ExitStatus.meanings.map { "\($0.code)" }.sorted())
+        #expect(listed.sorted() == ErrorCode.ExitStatus.meanings.map { "\($0.code)" }.sorted())
     }
 
     @Test func everyRoomIsInTheTable() throws {

@@ -137,7 +137,7 @@ import Testing
                 == .wrongValue(
                     key: name,
                     place: "migrationkit.toml:2",
-                    expected: key.expected
+                    expected: key.setting.kind.expected
                 )
         )
     }

@@ -1,7 +1,7 @@
 import Common
 
 /// What the exit codes mean, for the help and for the manual page.
-extension ExitStatus {
+extension ErrorCode.ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
         (0, "done"),
         (1, "a migration failed and was undone"),

@@ -2,8 +2,10 @@ import CSQLCipher
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import TestSupport
 import Testing
 
+@testable import CipherPages
 @testable import MigrationKitSQLCipher
 
 /// The system reports an error once a transaction is committed: what the events say is what is there.

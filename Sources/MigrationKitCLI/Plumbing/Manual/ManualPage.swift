@@ -1,3 +1,5 @@
+import Common
+
 /// The manual page, made from the commands' own definitions.
 struct ManualPage {
     private let program: CommandInfo
@@ -45,7 +47,7 @@ struct ManualPage {
     /// The exit codes have a section of their own.
     private var description: [String] {
         let paragraphs = Self.paragraphs(of: program.discussion)
-            .filter { !$0.hasPrefix(ExitStatus.summary.prefix(12)) }
+            .filter { !$0.hasPrefix(ErrorCode.ExitStatus.summary.prefix(12)) }
         return Self.text(paragraphs)
     }
 

@@ -1,3 +1,4 @@
+import Common
 import MigrationKitSQL
 
 /// The sections of the manual page that no command tells of itself.
@@ -12,7 +13,7 @@ struct ManualSections {
             + [".Sh ENVIRONMENT"] + list(Self.environment, macro: "Ev")
             + [".Sh FILES"] + list(Self.files, macro: "Pa")
             + [".Sh EXIT STATUS", ".Bl -tag -width Ds"]
-            + ExitStatus.meanings.flatMap { [".It \($0.code)"] + Mdoc.paragraph($0.meaning) }
+            + ErrorCode.ExitStatus.meanings.flatMap { [".It \($0.code)"] + Mdoc.paragraph($0.meaning) }
             + [".El", ".Sh EXAMPLES"] + examples
             + [
                 ".Sh SEE ALSO",
