@@ -63,6 +63,8 @@ public enum MigrationBackup {
             throw MigrationBackupError.cannotCreate(path: path, code: placed)
         }
         do {
+            // Not left to the migration's first commit: if there is a write-ahead log already, that
+            // reaches the disk before the folder does.
             try synchronize(files.folder, for: path)
         } catch {
             unlink(path)
@@ -72,6 +74,13 @@ public enum MigrationBackup {
 
     private static func fill(_ path: String, from source: any DatabaseReader) throws {
         let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
+        try copy.writeWithoutTransaction { db in
+            // A crash loses only the temporary file, and what it holds in the end is synchronized as
+            // a whole. So a journal of its own and SQLite's synchronizations would be wasted.
+            try db.execute(
+                sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF"
+            )
+        }
         try source.read { db in
             // Begins the transaction whose state is copied.
             try look(at: db)
