@@ -160,9 +160,10 @@ package struct ConversionFolder {
 
     /// Gives a file its final name, which must be free.
     ///
+    /// - Parameter synchronizes: Whether the name is on the disk when this returns.
     /// - Throws: ``DatabaseConversionError/notSynced(path:code:)`` if it has the name; any other
     ///   error if it hasn't.
-    package func place(_ file: String, at path: String) throws {
+    package func place(_ file: String, at path: String, synchronizes: Bool = true) throws {
         // Whether the folder can be opened is to be known before.
         let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.cannotWrite(self.path, errno) }
@@ -172,7 +173,7 @@ package struct ConversionFolder {
         case EEXIST: throw DatabaseConversionError.exists(path: path)
         case let code: throw Self.cannotWrite(path, code)
         }
-        guard fsync(descriptor) == 0 else {
+        guard !synchronizes || fsync(descriptor) == 0 else {
             throw DatabaseConversionError.notSynced(path: path, code: errno)
         }
     }

@@ -108,7 +108,13 @@ extension HeldDatabase {
         try copyBytes(to: bytes)
         try folder.finish(bytes, mode: identity.mode & 0o7777, owner: identity)
         do {
-            try folder.place(bytes, at: original.absolutePath)
+            // In the database's own folder the name reaches the disk when the journals are removed,
+            // which comes before the database is replaced.
+            try folder.place(
+                bytes,
+                at: original.absolutePath,
+                synchronizes: !original.isBeside(file)
+            )
         } catch DatabaseConversionError.notSynced(let path, let code) {
             unlink(original.absolutePath)
             throw ConversionFolder.cannotWrite(path, code)
@@ -118,6 +124,9 @@ extension HeldDatabase {
     /// Removes what SQLite keeps beside the file, all of it empty since the file was locked, and
     /// has that reach the disk: a new file of the same name must never find a journal that isn't its
     /// own.
+    ///
+    /// The folder is synchronized even if there was nothing to remove: the commit of another program
+    /// may have removed a journal just before, and SQLite doesn't synchronize the folder after that.
     private func removeJournals(in folder: ConversionFolder) throws {
         try emptyJournals()
         folder.removeJournals(of: file.absolutePath)
