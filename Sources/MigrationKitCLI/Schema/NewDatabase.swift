@@ -41,6 +41,10 @@ final class NewDatabase {
 
     /// Closes the database and puts it to its place, unless somebody else has put a file there.
     ///
+    /// Its content is on the disk since the last commit, which the runner made durable. The earlier
+    /// commits were synchronized as well, which a draft doesn't need: to spare them, the runner
+    /// would have to know of drafts, for a small file that is made once.
+    ///
     /// - Throws: ``SchemaCommandError/databaseExists(path:)``; an `EncryptedDatabaseError`.
     func publish(_ writer: any DatabaseWriter) throws {
         // What a write-ahead log holds belongs into the file before that goes elsewhere.

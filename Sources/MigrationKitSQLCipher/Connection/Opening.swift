@@ -98,7 +98,9 @@ package struct Opening {
                 configuration: setup.configuration
             )
             try queue.inDatabase { db in
-                // Taking the lock for writing gives an empty file its first page.
+                // Taking the lock for writing gives an empty file its first page. Its journal has
+                // no pages, so that SQLite synchronizes the same header twice. It does so for every
+                // journal, and a file has its first page once.
                 try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
             }
             try queue.close()

@@ -22,6 +22,8 @@ final class UnreadFile {
     }
 
     deinit {
+        // The last to close a database moves its log into the file, and synchronizes the log, its
+        // folder and the file: SQLite can't see that the log was on the disk already.
         sqlite3_close(connection)
     }
 

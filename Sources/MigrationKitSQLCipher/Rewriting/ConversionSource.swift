@@ -81,6 +81,9 @@ final class ConversionSource: HeldDatabase {
         try queue.inDatabase { try Self.emptyLog($0, file) }
     }
 
+    /// In exclusive locking mode SQLite synchronizes the journal of a change that it has undone, as
+    /// it opens the file and once more as it closes it: the change may be one of a program that has
+    /// `synchronous = OFF`. Both find a journal that is on the disk otherwise.
     package func close() throws { try queue.close() }
 
     /// A connection to read everything with: a further one, unless there is nothing to decrypt.
@@ -133,6 +136,9 @@ final class ConversionSource: HeldDatabase {
         }
     }
 
+    /// SQLite synchronizes the log first, even if its commits were on the disk: a program with
+    /// `synchronous = NORMAL` doesn't wait for that. With the log it synchronizes the folder, once for
+    /// each connection, since it can't see whether the log is new.
     /// <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
     private static func emptyLog(_ db: Database, _ file: DatabaseFile) throws {
         guard
