@@ -296,6 +296,7 @@ let package = Package(
                 "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             path: "Tests/PowerCuts"
         ),
@@ -303,6 +304,8 @@ let package = Package(
             name: "PowerProbe",
             dependencies: [
                 "KeyStore",
+                "MigrationKitGRDB",
+                "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "PowerCuts",
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -73,6 +73,39 @@ import Testing
         #expect(states.contains(["a": Self.old]))
     }
 
+    @Test func ignoredSynchronizationLosesWhatItCoversAndKeepsTheRest() {
+        let recording = recording(
+            .write(file: 1, offset: 0, bytes: Self.new),
+            .syncFile(file: 1, begin: 1),
+            .create(file: 2, name: "b"),
+            .write(file: 1, offset: 0, bytes: Array("more".utf8)),
+            .syncFile(file: 1, begin: 4)
+        )
+        var disk = CutDisk(recording, ignoring: 1)
+        #expect(disk.uncovered == [0])
+        disk.move(to: 3)
+        let losses = disk.lossesOfUncovered(randomCount: 0, seed: 1)
+        #expect(losses.contains(.uncovered))
+        #expect(disk.files(.uncovered) == ["a": Self.old, "b": []])
+        // The size came with the content.
+        let filled = Self.old + [0xa5]
+        #expect(disk.files(.uncoveredContent(filler: 0xa5)) == ["a": filled, "b": []])
+        // The later one covers the same.
+        disk.move(to: 5)
+        #expect(!disk.hasPendingUncovered)
+        #expect(disk.lossesOfUncovered(randomCount: 4, seed: 1).isEmpty)
+    }
+
+    @Test func synchronizationThatAnotherPrecedesCoversNothing() {
+        let recording = recording(
+            .write(file: 1, offset: 0, bytes: Self.new),
+            .syncFile(file: 1, begin: 1),
+            .syncFile(file: 1, begin: 2)
+        )
+        #expect(CutDisk(recording, ignoring: 2).uncovered.isEmpty)
+        #expect(CutDisk(recording).uncovered.isEmpty)
+    }
+
     @Test func sameSeedMakesTheSameStates() {
         let recording = recording(
             .write(file: 1, offset: 0, bytes: [UInt8](repeating: 1, count: 4096)),

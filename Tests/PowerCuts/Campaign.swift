@@ -28,8 +28,10 @@ package struct Campaign {
     /// What became of the run in which one synchronization did nothing.
     package struct IgnoredSync: Sendable {
         package let index: Int
-        /// The functions that asked for it, outwards.
+        /// The file and the functions that asked for it, outwards.
         package let place: String
+        /// How many operations only it brings to the disk.
+        package let coveredCount: Int
         package var judgedCount = 0
         package var finding: Finding?
     }
@@ -40,7 +42,8 @@ package struct Campaign {
     private let judge: Judge
     private let witness: Judge
     private let folder: TemporaryMemory
-    /// What is legal at each prefix: the contents that a process that is killed may leave.
+    /// What is legal at each prefix: the contents that a process that is killed may leave there or
+    /// before, but not before the last time that it said that something is done.
     private var legal: [Set<String>] = []
     private var final = ""
     private var seen: Set<Int> = []
@@ -70,26 +73,28 @@ package struct Campaign {
     private mutating func judgeKills() throws {
         var disk = CutDisk(recording)
         var known: [String] = []
+        var sinceSaid: Set<String> = []
         var verdicts: [Int: String] = [:]
         for prefix in 0...recording.operations.count {
             disk.move(to: prefix)
             let files = disk.files(.nothing)
             let hash = Self.hash(files, disk.keys)
+            if prefix > 0, recording.operations[prefix - 1].saysDone { sinceSaid = [] }
             do {
                 let version = try verdicts[hash] ?? judge.version(of: files, keyStore: disk.keys)
                 verdicts[hash] = version
                 if !known.contains(version) { known.append(version) }
+                sinceSaid.insert(version)
                 final = version
             } catch {
                 add(Cut(prefix: prefix, loss: .nothing), "\(error)", files, disk.keys)
                 // What a kill leaves and the library refuses may still be what was there.
-                if let version = try? witness.version(of: files, keyStore: disk.keys),
-                    !known.contains(version)
-                {
-                    known.append(version)
+                if let version = try? witness.version(of: files, keyStore: disk.keys) {
+                    if !known.contains(version) { known.append(version) }
+                    sinceSaid.insert(version)
                 }
             }
-            legal.append(Set(known))
+            legal.append(sinceSaid)
         }
         report.versions = known
         if known.count != scenario.versionCount {
@@ -171,30 +176,41 @@ package struct Campaign {
     }
 
     /// Judges one state, unless the same was judged before.
-    @discardableResult
-    private mutating func judge(_ cut: Cut, _ disk: CutDisk) -> Bool {
+    private mutating func judge(_ cut: Cut, _ disk: CutDisk) {
+        guard let reason = fault(cut, disk) else { return }
+        add(cut, reason, disk.files(cut.loss), disk.keys)
+    }
+
+    /// What is wrong with a state; `nil` for nothing, and if the same state was judged before.
+    private mutating func fault(_ cut: Cut, _ disk: CutDisk) -> String? {
         let files = disk.files(cut.loss)
         let keys = disk.keys
+        let legal = legal[cut.prefix]
         let isDone = cut.prefix > recording.doneIndex
-        guard seen.insert(Self.hash(files, keys) ^ (isDone ? 1 : 0)).inserted else { return true }
+        let hash = Self.hash(files, keys) ^ recording.saidCount(before: cut.prefix)
+        guard !seen.contains(hash) else { return nil }
         report.judgedCount += 1
         do {
             let version = try judge.version(of: files, keyStore: keys)
-            if isDone, version != final {
-                throw Fault("the command was done, and there is \(version)")
+            guard legal.contains(version) else {
+                throw Fault(
+                    isDone
+                        ? "it was said to be done, and there is \(version)"
+                        : "neither the old content nor the new: \(version)"
+                )
             }
-            if !legal[cut.prefix].contains(version) {
-                throw Fault("neither the old content nor the new: \(version)")
-            }
-            return true
+            seen.insert(hash)
+            return nil
         } catch {
             if asksWitness, let version = try? witness.version(of: files, keyStore: keys),
-                isDone ? version == final : legal[cut.prefix].contains(version)
+                legal.contains(version)
             {
-                return true
+                seen.insert(hash)
+                return nil
             }
-            add(cut, "\(error)", files, keys)
-            return false
+            // Where a synchronization is ignored, the next one may lead to the same bad state.
+            if cut.ignored == nil { seen.insert(hash) }
+            return "\(error)"
         }
     }
 
@@ -223,7 +239,7 @@ package struct Campaign {
 
     /// The files of one state.
     package func files(_ cut: Cut) -> [String: [UInt8]] {
-        var disk = CutDisk(recording)
+        var disk = CutDisk(recording, ignoring: cut.ignored)
         disk.move(to: cut.prefix)
         return disk.files(cut.loss)
     }
@@ -275,45 +291,110 @@ package struct Campaign {
     // MARK: - Ignored Synchronizations
 
     /// Ignores one synchronization after the other, and looks for a state that shows it.
-    package mutating func ignoreSyncs(randomCount: Int, seed: UInt64) -> [IgnoredSync] {
-        let before = report
+    ///
+    /// First, what the synchronization covers is lost, and what came after it is kept. Then anything
+    /// is lost as in other campaigns, and at last more and more random sets are. There is nothing
+    /// more to look for once a later synchronization covers the same.
+    ///
+    /// - Parameters:
+    ///   - randomCount: How many random sets of each kind are lost at each prefix at first.
+    ///   - most: About so many states are judged for each, if there are so many.
+    ///   - count: Only so many are ignored, from the first on; `nil`: all.
+    package mutating func ignoreSyncs(
+        randomCount: Int,
+        seed: UInt64,
+        most: Int,
+        first count: Int? = nil
+    ) -> [IgnoredSync] {
         asksWitness = true
+        // What is bad in any case shows nothing.
+        run(randomCount: 2, seed: seed, most: most)
+        let before = report
         defer { (report, asksWitness) = (before, false) }
-        var results: [IgnoredSync] = []
-        for (index, operation) in recording.operations.enumerated() where operation.isSync {
-            report = before
-            report.findings = []
+        let names = fileNames()
+        let syncs = recording.operations.indices.filter { recording.operations[$0].isSync }
+        return syncs.prefix(count ?? syncs.count).map { index in
+            let disk = CutDisk(recording, ignoring: index)
+            var result = IgnoredSync(
+                index: index,
+                place: place(of: index, names),
+                coveredCount: disk.uncovered.count
+            )
             report.judgedCount = 0
-            var result = IgnoredSync(index: index, place: Self.place(of: operation))
-            var disk = CutDisk(recording, ignoring: index)
-            search: for prefix in (index + 1)...recording.operations.count {
-                disk.move(to: prefix)
-                for loss in disk.losses(randomCount: randomCount, seed: seed) {
-                    guard !judge(Cut(prefix: prefix, loss: loss), disk) else { continue }
-                    result.finding = report.findings.first
-                    break search
-                }
-            }
+            result.finding = finding(in: disk, without: index, randomCount, seed, most)
             result.judgedCount = report.judgedCount
-            results.append(result)
+            return result
         }
-        return results
     }
 
-    /// Who asked for a synchronization: SQLite's function, and the first of ours.
-    private static func place(of operation: Operation) -> String {
+    /// The first bad state after an ignored synchronization.
+    private mutating func finding(
+        in disk: CutDisk,
+        without ignored: Int,
+        _ randomCount: Int,
+        _ seed: UInt64,
+        _ most: Int
+    ) -> Finding? {
+        var moving = disk
+        let window = Array(
+            ((ignored + 1)...recording.operations.count).prefix { prefix in
+                moving.move(to: prefix)
+                return moving.hasPendingUncovered
+            }
+        )
+        guard !window.isEmpty else { return nil }
+        var generator = SeededGenerator(seed: seed &+ UInt64(ignored))
+        let maximumRounds = 40
+        for round in 0..<maximumRounds where round < 2 || report.judgedCount < most {
+            var disk = disk
+            for prefix in window {
+                disk.move(to: prefix)
+                let seed = seed &+ UInt64(round)
+                var losses =
+                    switch round {
+                    case 0: disk.lossesOfUncovered(randomCount: randomCount, seed: seed)
+                    case 1: disk.losses(randomCount: randomCount, seed: seed)
+                    default: disk.randomLosses(randomCount: randomCount, seed: seed)
+                    }
+                // A large transaction has more of them than can be judged. The first is the plainest.
+                if losses.count > 1 { losses[1...].shuffle(using: &generator) }
+                for loss in losses.prefix(3 + most / window.count) {
+                    let cut = Cut(prefix: prefix, loss: loss, ignored: ignored)
+                    guard let reason = fault(cut, disk) else { continue }
+                    return Finding(cut: cut, reason: reason, withoutLibrary: "")
+                }
+            }
+        }
+        return nil
+    }
+
+    /// The name that each file had first, by its number.
+    private func fileNames() -> [Int: String] {
+        var names: [Int: String] = [:]
+        for (name, file) in recording.initialEntries { names[file] = name }
+        for operation in recording.operations {
+            guard case .create(let file, let name) = operation.kind else { continue }
+            // A draft's name has random digits.
+            names[file] = name.replacing(#/[0-9a-f]{8,}/#, with: "*")
+        }
+        return names
+    }
+
+    /// What was synchronized, and who asked for it: SQLite's functions, and the first of ours.
+    private func place(of index: Int, _ names: [Int: String]) -> String {
+        let operation = recording.operations[index]
         let sqlite = operation.stack.dropFirst().prefix { !$0.hasPrefix("$s") }.map {
             String($0.prefix { $0 != "." })
         }
         let ours = operation.stack.first {
-            $0.contains("MigrationKit") || $0.contains("PowerProbe")
+            $0.contains("MigrationKit") || $0.contains("PowerProbe") || $0.contains("FileLock")
         }
         let what =
             switch operation.kind {
-            case .syncFile(let file, _): "file \(file)"
+            case .syncFile(let file, _): names[file] ?? "file \(file)"
             default: "folder"
             }
-        return ([what] + sqlite.prefix(6) + [ours ?? "-"]).joined(separator: " < ")
+        return ([what] + sqlite.prefix(8) + [ours ?? "-"]).joined(separator: " < ")
     }
 }
 

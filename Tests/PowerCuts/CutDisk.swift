@@ -6,6 +6,8 @@ package struct CutDisk {
     private let recording: Recording
     /// From which prefix on an operation is on the disk; `nil`: never.
     private let durableFrom: [Int?]
+    /// What the ignored synchronization would have brought to the disk.
+    package let uncovered: Set<Int>
     private var base: Disk
     private var basePrefix = 0
     private var pending: [Int] = []
@@ -13,6 +15,16 @@ package struct CutDisk {
     /// - Parameter ignored: The place of a synchronization that the disk ignores.
     package init(_ recording: Recording, ignoring ignored: Int? = nil) {
         self.recording = recording
+        durableFrom = Self.durableFrom(recording, ignoring: ignored)
+        uncovered =
+            ignored.map { ignored in
+                let complete = Self.durableFrom(recording, ignoring: nil)
+                return Set(complete.indices.filter { complete[$0] == ignored + 1 })
+            } ?? []
+        base = Disk(recording)
+    }
+
+    private static func durableFrom(_ recording: Recording, ignoring ignored: Int?) -> [Int?] {
         var durableFrom = [Int?](repeating: nil, count: recording.operations.count)
         for (index, sync) in recording.operations.enumerated() where index != ignored {
             let end: Int
@@ -29,8 +41,7 @@ package struct CutDisk {
                 }
             }
         }
-        self.durableFrom = durableFrom
-        base = Disk(recording)
+        return durableFrom
     }
 
     /// Goes to a cut after so many operations.
@@ -85,6 +96,40 @@ package struct CutDisk {
         return losses
     }
 
+    /// What of ``uncovered`` may be lost at this cut: nothing, once a later synchronization covers
+    /// it as well.
+    private var pendingUncovered: [Int] { pending.filter(uncovered.contains) }
+
+    package var hasPendingUncovered: Bool { pending.contains(where: uncovered.contains) }
+
+    /// What may be lost at this cut because a synchronization was ignored.
+    ///
+    /// What shows that it was needed is mostly the loss of what it covers, while what came after
+    /// it is kept. A random set of many operations is hardly ever that one.
+    package func lossesOfUncovered(randomCount: Int, seed: UInt64) -> [Cut.Loss] {
+        let count = pendingUncovered.count
+        guard count > 0 else { return [] }
+        var losses: [Cut.Loss] = [
+            .uncovered, .uncoveredContent(filler: 0), .uncoveredContent(filler: 0xa5),
+        ]
+        for part in stride(from: 1, to: count, by: max(1, count / 8)) {
+            losses += [.uncoveredTail(kept: part), .uncoveredHead(lost: part)]
+        }
+        return losses + randomLosses(randomCount: randomCount, seed: seed)
+    }
+
+    /// Random losses after an ignored synchronization, so many of each kind.
+    package func randomLosses(randomCount: Int, seed: UInt64) -> [Cut.Loss] {
+        var generator = SeededGenerator(seed: ~seed &+ UInt64(basePrefix) &* 0x1_0000_0001)
+        return (0..<randomCount).flatMap { _ -> [Cut.Loss] in
+            [
+                .uncoveredPart(seed: generator.next() >> 16),
+                .uncoveredAndRandom(seed: generator.next() >> 16),
+                .random(seed: generator.next() >> 16),
+            ]
+        }
+    }
+
     /// The files after a cut at this place.
     package func files(_ loss: Cut.Loss) -> [String: [UInt8]] {
         var disk = base
@@ -109,18 +154,43 @@ package struct CutDisk {
                 $0 == pending.last ? .part(sectors: sectors, size: true) : .all
             }
         case .random(let seed):
-            var generator = SeededGenerator(seed: seed)
-            if generator.next() % 4 == 0 { disk.filler = UInt8(truncatingIfNeeded: seed) }
-            let likelihood = [10, 30, 50, 70, 90][Int(generator.next() % 5)]
-            let tears = generator.next() % 2 == 0
-            portions = pending.map { _ in
-                Self.portion(&generator, likelihood: likelihood, tears: tears)
+            portions = Self.randomPortions(seed, of: pending, &disk)
+        case .uncovered:
+            portions = pending.map { uncovered.contains($0) ? .none : .all }
+        case .uncoveredContent(let filler):
+            disk.filler = filler
+            portions = pending.map {
+                uncovered.contains($0) ? .part(sectors: 0, size: true) : .all
             }
+        case .uncoveredTail(let kept):
+            let lost = Set(pendingUncovered.dropFirst(kept))
+            portions = pending.map { lost.contains($0) ? .none : .all }
+        case .uncoveredHead(let count):
+            let lost = Set(pendingUncovered.prefix(count))
+            portions = pending.map { lost.contains($0) ? .none : .all }
+        case .uncoveredPart(let seed):
+            let random = Self.randomPortions(seed, of: pending, &disk)
+            portions = zip(pending, random).map { uncovered.contains($0) ? $1 : .all }
+        case .uncoveredAndRandom(let seed):
+            let random = Self.randomPortions(seed, of: pending, &disk)
+            portions = zip(pending, random).map { uncovered.contains($0) ? .none : $1 }
         }
         for (index, portion) in zip(pending, portions) {
             disk.apply(recording.operations[index], portion)
         }
         return disk.files
+    }
+
+    private static func randomPortions(
+        _ seed: UInt64,
+        of pending: [Int],
+        _ disk: inout Disk
+    ) -> [Disk.Portion] {
+        var generator = SeededGenerator(seed: seed)
+        if generator.next() % 4 == 0 { disk.filler = UInt8(truncatingIfNeeded: seed) }
+        let likelihood = [10, 30, 50, 70, 90][Int(generator.next() % 5)]
+        let tears = generator.next() % 2 == 0
+        return pending.map { _ in portion(&generator, likelihood: likelihood, tears: tears) }
     }
 
     private static func portion(

@@ -20,7 +20,7 @@ package struct Operation: Sendable {
         case syncFolder(begin: Int)
         /// The key store changed, and answers with this from now on.
         case keyStore([UInt8])
-        /// The command wrote this to its standard output.
+        /// The command wrote this to its standard output, which is that something is done.
         case said([UInt8])
         case exited(Int)
     }
@@ -44,6 +44,14 @@ package struct Operation: Sendable {
     package var isSync: Bool {
         switch kind {
         case .syncFile, .syncFolder: true
+        default: false
+        }
+    }
+
+    /// Whether the command says that something is done.
+    var saysDone: Bool {
+        switch kind {
+        case .said, .exited: true
         default: false
         }
     }

@@ -15,6 +15,10 @@ package struct Place: Sendable {
     /// The file that stands for the key store.
     package var keyStore: String { path + "/keys" }
     package var trace: String { path + "/trace" }
+    /// The functions that ask for synchronizations.
+    package var syncTrace: String { path + "/trace-syncs" }
+    /// A rollback journal that was removed before the run.
+    package var removedJournal: String { path + "/removed-journal" }
     package var before: String { path + "/before" }
 
     package static let databaseName = "store.db"

@@ -21,6 +21,14 @@ package struct Recording: Sendable {
     package var initialKeys: [UInt8] = []
     package var operations: [Operation] = []
 
+    /// What another program did before the run, without having it reach the disk.
+    enum Pending {
+        /// It wrote a write-ahead log.
+        case log(String)
+        /// It removed a file with this content.
+        case removed(String, [UInt8])
+    }
+
     init() {}
 
     /// The calls that reach files. `read` is missing: it would double the trace, and a file whose
@@ -34,23 +42,27 @@ package struct Recording: Sendable {
         "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "exit_group",
     ]
 
+    private static let syncCalls = ["fsync", "fdatasync"]
+
     /// Runs a program under `strace`.
     ///
     /// - Parameters:
     ///   - trace: Where strace writes.
-    ///   - stacks: Whether it notes the functions that called, which takes it many seconds.
+    ///   - onlySyncs: Whether it writes the synchronizations alone, and the functions that asked for
+    ///     them. For all calls that would take a minute.
     static func trace(
         _ words: [String],
         to trace: String,
-        stacks: Bool,
+        onlySyncs: Bool = false,
         environment: [String: String]
     ) throws {
         let result = try TestSupport.run(
             "strace",
             [
                 "-f", "-xx", "-qq", "-s", "16777216", "-o", trace,
-                "-e", "signal=none", "-e", "trace=\(calls.joined(separator: ","))",
-            ] + (stacks ? ["-k"] : []) + words,
+                "-e", "signal=none",
+                "-e", "trace=\((onlySyncs ? syncCalls : calls).joined(separator: ","))",
+            ] + (onlySyncs ? ["-k"] : []) + words,
             environment: environment,
             newSession: true,
             within: 300
@@ -61,14 +73,18 @@ package struct Recording: Sendable {
     /// Reads a trace.
     ///
     /// - Parameters:
+    ///   - syncTrace: A trace of the synchronizations of a like run; `nil` for none.
     ///   - before: The files before the run.
     ///   - root: The folder that was watched.
     ///   - keys: The file that stands for the key store, and what it held.
+    ///   - pending: What was not on the disk yet when the run began.
     init(
         trace: [UInt8],
+        syncTrace: [UInt8]?,
         before: [String: [UInt8]],
         root: String,
-        keys: (path: String, content: [UInt8])
+        keys: (path: String, content: [UInt8]),
+        pending: Pending? = nil
     ) throws {
         for (index, file) in before.sorted(by: { $0.key < $1.key }).enumerated() {
             initialEntries[file.key] = index + 1
@@ -76,7 +92,29 @@ package struct Recording: Sendable {
         }
         initialKeys = keys.content
         var reader = TraceReader(self, root: root, keysPath: keys.path)
-        for call in try TracedCall.all(in: trace) { try reader.read(call) }
+        var calls = try TracedCall.all(in: trace)
+        if let syncTrace {
+            let stacks = try TracedCall.all(in: syncTrace).map(\.stack)
+            let syncs = calls.indices.filter { Self.syncCalls.contains(calls[$0].name) }
+            guard stacks.count == syncs.count else {
+                throw RecordingError.incomplete("\(stacks.count) of \(syncs.count) syncs")
+            }
+            for (index, stack) in zip(syncs, stacks) { calls[index].stack = stack }
+        }
+        switch pending {
+        case .log(let name):
+            if let log = initialEntries[name], let bytes = initialContents[log] {
+                initialContents[log] = []
+                reader.writeFrames(of: log, bytes)
+            }
+        case .removed(let name, let bytes):
+            // No file that comes later has the number 0.
+            initialEntries[name] = 0
+            initialContents[0] = bytes
+            reader.unlink(name)
+        case nil: break
+        }
+        for call in calls { try reader.read(call) }
         operations = reader.operations
     }
 
@@ -92,16 +130,16 @@ package struct Recording: Sendable {
         }
     }
 
-    /// The place of the first operation after which the command had said that it is done.
+    /// The place of the first operation after which the command had said that something is done.
     ///
-    /// It has when it printed its report, which it does once, and at the latest when it ended.
+    /// It has when it printed its report, which the tool does once, and at the latest when it ended.
     package var doneIndex: Int {
-        operations.firstIndex {
-            switch $0.kind {
-            case .said, .exited: true
-            default: false
-            }
-        } ?? operations.count
+        operations.firstIndex(where: \.saysDone) ?? operations.count
+    }
+
+    /// How many times the command had said that something is done.
+    func saidCount(before prefix: Int) -> Int {
+        operations[..<prefix].count(where: \.saysDone)
     }
 }
 
@@ -176,6 +214,25 @@ private struct TraceReader {
         case "mmap": try map(call)
         case "sync", "syncfs", "msync": break
         default: try refuse(call)
+        }
+    }
+
+    /// Removes a file as another program has done before.
+    mutating func unlink(_ name: String) {
+        operations.append(Operation(.unlink(name: name)))
+    }
+
+    /// Writes a write-ahead log as SQLite has written it before.
+    /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
+    mutating func writeFrames(of log: Int, _ bytes: [UInt8]) {
+        guard bytes.count > 32 else { return }
+        let pageSize = bytes[8..<12].reduce(0) { $0 << 8 | Int($1) }
+        var start = 0
+        while start < bytes.count {
+            let end = start == 0 ? 32 : min(bytes.count, start + 24 + pageSize)
+            let part = Array(bytes[start..<end])
+            operations.append(Operation(.write(file: log, offset: start, bytes: part)))
+            start = end
         }
     }
 

@@ -47,10 +47,17 @@ package struct Scenario: Sendable {
     var prepare: @Sendable (Place) throws -> Void
     /// Whether a run after a cut must come to the same end.
     var repeats = true
+    /// Whether the commits in the write-ahead log were not on the disk when the run began: a program
+    /// that writes with `synchronous = NORMAL` doesn't wait for that.
+    var hasUnsynchronizedLog = false
+    /// Whether a journal was removed before the run, and its folder not synchronized: that is how a
+    /// commit with `synchronous = FULL` ends. It is at the place's ``Place/removedJournal``.
+    var hasRemovedJournal = false
 
     /// Prepares the files, runs the command, and reads what it did.
     ///
-    /// - Parameter stacks: Whether the record says which functions called.
+    /// - Parameter stacks: Whether the command runs once more, to see which functions ask for the
+    ///   synchronizations.
     package func record(in place: Place, stacks: Bool = false) throws {
         try prepare(place)
         if !FileManager.default.fileExists(atPath: place.keyStore) {
@@ -61,19 +68,32 @@ package struct Scenario: Sendable {
         try Recording.trace(
             [builtExecutable(program)] + arguments(place),
             to: place.trace,
-            stacks: stacks,
             environment: Self.environment
         )
         try recording(in: place).check(after: Place.files(in: place.disk))
+        guard stacks else { return }
+        try Place.fill(place.disk, Place.files(in: place.before))
+        try Data(place.read("keys-before")).write(to: URL(fileURLWithPath: place.keyStore))
+        try Recording.trace(
+            [builtExecutable(program)] + arguments(place),
+            to: place.syncTrace,
+            onlySyncs: true,
+            environment: Self.environment
+        )
     }
 
     /// What was recorded before.
     package func recording(in place: Place) throws -> Recording {
         try Recording(
             trace: place.read("trace"),
+            syncTrace: try? place.read("trace-syncs"),
             before: Place.files(in: place.before),
             root: place.disk,
-            keys: (place.keyStore, place.read("keys-before"))
+            keys: (place.keyStore, place.read("keys-before")),
+            pending: hasUnsynchronizedLog
+                ? .log(Place.databaseName + "-wal")
+                : hasRemovedJournal
+                    ? .removed(Place.databaseName + "-journal", place.read("removed-journal")) : nil
         )
     }
 

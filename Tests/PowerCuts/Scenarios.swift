@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 import MigrationKitSQLCipher
 import TestSupport
 
@@ -7,6 +8,50 @@ extension Scenario {
     /// Every command that changes a file, in each way that differs on the disk.
     package static let all: [Scenario] =
         migrating + undoing + recording + making + converting + copying + launching
+
+    /// What has a write-ahead log of a program that doesn't synchronize its commits. A cut may tear
+    /// such a log, and the tool refuses a torn one, so the disk alone is judged with these.
+    package static let unsynchronized: [Scenario] = [
+        Scenario(
+            name: "migrate-unsynchronized",
+            arguments: onStore("migrate"),
+            // The log has two commits.
+            versionCount: 6,
+            prepare: { try prepareApplied($0, .log, upTo: "0001") },
+            hasUnsynchronizedLog: true
+        ),
+        Scenario(
+            name: "rekey-unsynchronized",
+            arguments: { place in
+                let key = ["--new-password-file", place.path + "/new-password", "--new-raw-key"]
+                return ["rekey"] + opening(place) + ["--json"] + key
+            },
+            watched: [rekeyed],
+            versionCount: 4,
+            prepare: { try fillStore($0, .log) },
+            hasUnsynchronizedLog: true
+        ),
+        Scenario(
+            name: "restore-unsynchronized",
+            arguments: onFile(
+                "restore",
+                "--from",
+                "DISK/backup.db",
+                "--keep-original",
+                "DISK/original.db"
+            ),
+            watched: [
+                .store, Watched(name: "backup.db"), Watched(name: "original.db", isNew: true),
+            ],
+            versionCount: 5,
+            prepare: { place in
+                try fillStore(place, .delete, name: "backup.db", table: "newer")
+                try fillStore(place, .log)
+            },
+            repeats: false,
+            hasUnsynchronizedLog: true
+        ),
+    ]
 
     /// What the rows contain, so that clear text is found.
     static let marker = "zettelkasten"
@@ -147,6 +192,29 @@ extension Scenario {
         try Place.fill(place.disk, files)
     }
 
+    /// Leaves a database as a program that was killed in the middle of a transaction, when all that
+    /// it had changed was in the file.
+    ///
+    /// - Parameter isRemoved: Whether it had removed the journal, which is what a commit is.
+    private static func fillChangedStore(_ place: Place, isRemoved: Bool) throws {
+        try fillStore(place, .delete)
+        let queue = try EncryptedDatabase.open(place.database, key: place.key())
+        var files = try queue.writeWithoutTransaction { db in
+            try db.execute(sql: "BEGIN; UPDATE note SET text = text || 'x'")
+            guard sqlite3_db_cacheflush(db.sqliteConnection) == SQLITE_OK else {
+                throw RecordingError.unknown("what is changed can't be written")
+            }
+            let files = try Place.files(in: place.disk)
+            try db.execute(sql: "ROLLBACK")
+            return files
+        }
+        try queue.close()
+        if isRemoved, let journal = files.removeValue(forKey: Place.databaseName + "-journal") {
+            try Data(journal).write(to: URL(fileURLWithPath: place.removedJournal))
+        }
+        try Place.fill(place.disk, files)
+    }
+
     /// A database to which the first steps are applied already.
     private static func prepareApplied(_ place: Place, _ form: Form, upTo step: String) throws {
         try writeSteps(place)
@@ -169,6 +237,15 @@ extension Scenario {
     private static var migrating: [Scenario] {
         var scenarios = Form.allCases.flatMap { form in
             [
+                // An app that stays open, and reports each step.
+                Scenario(
+                    name: "migrate-open-\(form)",
+                    program: "PowerProbe",
+                    arguments: { ["migrate-open", $0.path] },
+                    versionCount: 4,
+                    prepare: { try prepareApplied($0, form, upTo: "0001") },
+                    repeats: false
+                ),
                 Scenario(
                     name: "migrate-\(form)",
                     arguments: onStore("migrate"),
@@ -198,6 +275,29 @@ extension Scenario {
                 watched: [Watched(name: Place.databaseName, isNew: true)],
                 versionCount: 7,
                 prepare: { try writeSteps($0) }
+            ),
+            Scenario(
+                name: "migrate-restart",
+                program: "PowerProbe",
+                arguments: { ["migrate-restart", $0.path] },
+                versionCount: 4,
+                prepare: { place in
+                    try prepareApplied(place, .wal, upTo: "0004")
+                    // Of two small commits in the log the third overwrites the second alone, if the
+                    // cut is such.
+                    for (name, count) in [("0005_one", 1), ("0006_two", 1), ("0007_many", 40)] {
+                        try place.write(
+                            "migrations/\(name).sql",
+                            """
+                            -- migrate:up
+                            WITH RECURSIVE n(i) AS
+                                (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+                            INSERT INTO note (text) SELECT 'more ' || i || hex(zeroblob(99)) FROM n;
+                            """
+                        )
+                    }
+                },
+                repeats: false
             ),
             Scenario(
                 name: "migrate-all-new",
@@ -393,6 +493,22 @@ extension Scenario {
         }
         scenarios += [
             Scenario(
+                name: "rekey-hot",
+                arguments: rekey([]),
+                watched: [rekeyed],
+                versionCount: 2,
+                prepare: { try fillChangedStore($0, isRemoved: false) }
+            ),
+            Scenario(
+                name: "rekey-removed",
+                arguments: rekey([]),
+                watched: [rekeyed],
+                // The last of the old ones was committed just before.
+                versionCount: 3,
+                prepare: { try fillChangedStore($0, isRemoved: true) },
+                hasRemovedJournal: true
+            ),
+            Scenario(
                 name: "encrypt-keep",
                 arguments: onFile("encrypt", "--keep-original", "DISK/original.db"),
                 watched: [encrypted, original],
@@ -518,6 +634,14 @@ extension Scenario {
                 name: "launch-pool",
                 program: "PowerProbe",
                 arguments: { ["launch-pool", $0.path] },
+                watched: [store],
+                versionCount: 2,
+                prepare: { _ in }
+            ),
+            Scenario(
+                name: "launch-open",
+                program: "PowerProbe",
+                arguments: { ["launch-open", $0.path] },
                 watched: [store],
                 versionCount: 2,
                 prepare: { _ in }

@@ -26,10 +26,15 @@ struct PowerCommand {
         }
     }
 
+    private var known: [Scenario] {
+        let isIgnoring = verb == "ignore" || numbers["stacks"] != nil || folder == "ignore"
+        return Scenario.all + (isIgnoring ? Scenario.unsynchronized : [])
+    }
+
     private var scenarios: [Scenario] {
         names.isEmpty
-            ? Scenario.all
-            : Scenario.all.filter { scenario in
+            ? known
+            : known.filter { scenario in
                 names.contains {
                     scenario.name == $0
                         || numbers["exact"] == nil && scenario.name.hasPrefix($0 + "-")
@@ -42,7 +47,7 @@ struct PowerCommand {
     func run() throws {
         var isBad = false
         switch verb {
-        case "list": for scenario in Scenario.all { print(scenario.name) }
+        case "list": for scenario in known { print(scenario.name) }
         case "state": try writeState()
         case "operations":
             for scenario in scenarios {
@@ -100,12 +105,18 @@ struct PowerCommand {
 
     private func ignore(_ scenario: Scenario, _ place: Place) throws {
         var campaign = try Campaign(scenario, in: place)
-        campaign.run(randomCount: 2, seed: seed)
-        var lines: [String] = []
-        for sync in campaign.ignoreSyncs(randomCount: numbers["random"] ?? 4, seed: seed) {
+        let syncs = campaign.ignoreSyncs(
+            randomCount: numbers["random"] ?? 4,
+            seed: seed,
+            most: numbers["most"] ?? 1000
+        )
+        var lines = campaign.report.findings.map {
+            "\(scenario.name) | - | bad with all synchronizations | \($0.cut) \($0.reason)"
+        }
+        for sync in syncs {
             let verdict =
                 sync.finding.map { "seen: \($0.cut) \($0.reason)" }
-                ?? "not seen in \(sync.judgedCount) states"
+                ?? "not seen in \(sync.judgedCount) states, covers \(sync.coveredCount) operations"
             lines.append("\(scenario.name) | \(sync.index) | \(sync.place) | \(verdict)")
         }
         print(lines.joined(separator: "\n"))
@@ -113,7 +124,9 @@ struct PowerCommand {
 
     private func writeState() throws {
         guard names.count == 3, let cut = Cut(names[1]),
-            let scenario = Scenario.all.first(where: { $0.name == names[0] })
+            let scenario = (Scenario.all + Scenario.unsynchronized).first(where: {
+                $0.name == names[0]
+            })
         else { return print("usage: PowerProbe state FOLDER NAME CUT OUTPUT") }
         let campaign = try Campaign(scenario, in: Place(folder + "/" + scenario.name))
         try FileManager.default.createDirectory(

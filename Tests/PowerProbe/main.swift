@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
+import MigrationKitSQL
 import MigrationKitSQLCipher
 import PowerCuts
 
@@ -10,13 +12,15 @@ import PowerCuts
 // PowerProbe record|cut|ignore FOLDER [--random N] [--seed S] [--most N] [--repeat N] [NAME...]
 // PowerProbe state FOLDER NAME CUT OUTPUT
 // PowerProbe operations FOLDER NAME
-// PowerProbe list
-// PowerProbe launch|launch-pool|rotate|rotate-discard PLACE
+// PowerProbe list [ignore]
+// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|rotate|rotate-discard PLACE
 
 let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
-    case "launch", "launch-pool", "rotate", "rotate-discard": try act(words[0], Place(words[1]))
+    case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart", "rotate",
+        "rotate-discard":
+        try act(words[0], Place(words[1]))
     case "record", "cut", "ignore", "state", "operations", "list": try PowerCommand(words).run()
     default:
         FileHandle.standardError.write(Data("usage: see Scripts/check-power\n".utf8))
@@ -37,7 +41,27 @@ func act(_ name: String, _ place: Place) throws {
         account: Place.account
     )
     switch name {
-    case "launch", "launch-pool":
+    case "migrate-open", "migrate-restart":
+        let runner = try GRDBMigrationRunner(
+            steps: MigrationFolder(path: place.migrations).steps
+        )
+        let database: any DatabaseWriter = try EncryptedDatabase.open(
+            place.database,
+            key: place.key()
+        )
+        if name == "migrate-restart" {
+            // After the second step the log is moved into the file, and the third begins it anew.
+            try database.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA wal_autocheckpoint = 8")
+            }
+        }
+        // Each step is durable when its event comes.
+        let options = MigrationOptions(observer: { event in
+            if case .stepFinished = event { print("done") }
+        })
+        _ = try runner.migrate(in: database, options: options)
+        leaveOpen(database)
+    case "launch", "launch-pool", "launch-open":
         let database: any DatabaseWriter =
             name == "launch" ? try store.open() : try store.openPool()
         // How durable an app's own commits are is its choice; without this, the last one isn't.
@@ -45,9 +69,19 @@ func act(_ name: String, _ place: Place) throws {
         try database.write { db in
             try db.execute(sql: "CREATE TABLE launch (n); INSERT INTO launch VALUES (1)")
         }
+        if name == "launch-open" { leaveOpen(database) }
         try database.close()
     default:
         try store.keyRotation(keepsOldKey: name == "rotate").run()
     }
     print("done")
+}
+
+/// Says that the work is done, and ends as an app that is killed.
+///
+/// What closes a database in WAL mode last moves the log into the file, and synchronizes both. An app
+/// that stays open has its commits in the log alone.
+func leaveOpen(_ database: any DatabaseWriter) -> Never {
+    print("done")
+    withExtendedLifetime(database) { exit(0) }
 }
