@@ -65,7 +65,11 @@ extension Database {
     ///
     /// What changes is the first page, as in every commit.
     func holdJournalMode() throws {
-        set("PRAGMA main.user_version = \(try number("PRAGMA main.user_version"))")
+        // An error may have ended the transaction, and then the step would be blamed for it.
+        try execute(
+            "PRAGMA main.user_version = \(try number("PRAGMA main.user_version"))",
+            until: SQLITE_DONE
+        )
     }
 
     /// GRDB runs nothing more where a step's transaction was aborted.
@@ -75,11 +79,20 @@ extension Database {
 
     /// The number that a PRAGMA answers. Every step asks for several, so this takes the short way.
     fileprivate func number(_ sql: String) throws -> Int32 {
+        try execute(sql, until: SQLITE_ROW) { sqlite3_column_int($0, 0) }
+    }
+
+    @discardableResult
+    private func execute<Value>(
+        _ sql: String,
+        until code: Int32,
+        _ read: (OpaquePointer?) -> Value = { _ in }
+    ) throws -> Value {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(sqliteConnection, sql, -1, &statement, nil) == SQLITE_OK,
-            sqlite3_step(statement) == SQLITE_ROW
+            sqlite3_step(statement) == code
         else { throw DatabaseError(resultCode: lastErrorCode, message: lastErrorMessage, sql: sql) }
-        return sqlite3_column_int(statement, 0)
+        return read(statement)
     }
 }
