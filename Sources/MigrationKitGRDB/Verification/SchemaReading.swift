@@ -59,7 +59,8 @@ extension DatabaseWriter {
     /// It says nothing if no such connection can be opened: to a database in memory, or one that
     /// this connection or another process has for itself.
     ///
-    /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read.
+    /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read; a `DatabaseError` if the
+    ///   disk keeps it from being read.
     func readSchemaAnew() throws {
         let path = try writeWithoutTransaction { db in
             let mode = try String.fetchOne(db, sql: "PRAGMA main.locking_mode")
@@ -74,6 +75,7 @@ extension DatabaseWriter {
         } catch let error as DatabaseError where error.resultCode != .SQLITE_ERROR {
             // A host's preparation of connections may read the schema.
             if let error = GRDBMigrationSchemaError(error) { throw error }
+            if error.isFaultOfDisk { throw error }
             return
         } catch {
             // What else a host's preparation throws says nothing about the schema.
@@ -85,6 +87,14 @@ extension DatabaseWriter {
             }
         } catch let error as DatabaseError {
             if let error = GRDBMigrationSchemaError(error) { throw error }
+            if error.isFaultOfDisk { throw error }
         }
+    }
+}
+
+extension DatabaseError {
+    /// Whether nothing can be said of the content, since the system doesn't give it.
+    fileprivate var isFaultOfDisk: Bool {
+        [.SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_NOMEM].contains(resultCode)
     }
 }
