@@ -1,3 +1,4 @@
+import FileLock
 import Foundation
 
 /// A folder on disk, from which files are read.
@@ -12,7 +13,7 @@ struct SQLFolder {
     func migrationFiles() throws -> [MigrationFileName] {
         try contents().sorted().flatMap { name in
             if let file = try MigrationFileName.read(name) { return [file] }
-            guard !name.hasPrefix("."), isFolder(name) else { return [] }
+            guard !name.hasPrefix("."), try isFolder(name) else { return [] }
             return try DieselFormat.names(
                 inFolder: name,
                 contents: try SQLFolder(path: path(of: name)).contents()
@@ -22,15 +23,15 @@ struct SQLFolder {
 
     private func contents() throws -> [String] {
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: path)
+            return try namesInFolder(path)
         } catch {
-            switch Self.systemError(in: error)?.code {
+            switch error.code {
             case .ENOENT:
                 throw MigrationFolderError.noSuchFolder(path: path)
             case .ENOTDIR:
                 throw MigrationFolderError.notAFolder(path: path)
             default:
-                throw MigrationFolderError.unreadable(file: path, reason: Self.reason(of: error))
+                throw MigrationFolderError.unreadable(file: path, reason: error.reason)
             }
         }
     }
@@ -40,10 +41,15 @@ struct SQLFolder {
         FileManager.default.fileExists(atPath: path(of: name))
     }
 
-    private func isFolder(_ name: String) -> Bool {
-        var isFolder: ObjCBool = false
-        return FileManager.default.fileExists(atPath: path(of: name), isDirectory: &isFolder)
-            && isFolder.boolValue
+    private func isFolder(_ name: String) throws -> Bool {
+        var status = stat()
+        guard stat(path(of: name), &status) == 0 else {
+            // A link may lead to nothing.
+            if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
+            let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            throw MigrationFolderError.unreadable(file: name, reason: error.reason)
+        }
+        return status.st_mode & S_IFMT == S_IFDIR
     }
 
     private func path(of name: String) -> String {
@@ -64,17 +70,5 @@ struct SQLFolder {
             throw MigrationFolderError.unreadable(file: name, reason: "it is no regular file")
         }
         return try SQLFile(name: name, contents: contents)
-    }
-
-    /// The system's words for an error, without Foundation's sentence around them.
-    private static func reason(of error: any Error) -> String {
-        guard let systemError = systemError(in: error) else {
-            return error.localizedDescription
-        }
-        return String(cString: strerror(systemError.code.rawValue)).lowercased()
-    }
-
-    private static func systemError(in error: any Error) -> POSIXError? {
-        (error as? CocoaError)?.underlying as? POSIXError
     }
 }
