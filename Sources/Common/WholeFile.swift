@@ -41,10 +41,15 @@ package enum WholeFile {
             guard descriptor >= 0 else { return (draft, descriptor) }
             let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
             var status = stat()
-            // Before it was locked, another process may have removed it.
-            if isLocked, fstat(descriptor, &status) == 0, status.st_nlink > 0 {
-                return (draft, descriptor)
+            guard fstat(descriptor, &status) == 0 else {
+                let code = errno
+                unlink(draft)
+                close(descriptor)
+                errno = code
+                return (draft, -1)
             }
+            // Before it was locked, another process may have removed it.
+            if isLocked, status.st_nlink > 0 { return (draft, descriptor) }
             close(descriptor)
         }
     }
@@ -66,7 +71,7 @@ package enum WholeFile {
     private static func synchronize(_ folder: String) -> Int32 {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A folder may be written and not read.
-        guard descriptor >= 0 else { return 0 }
+        guard descriptor >= 0 else { return errno == EACCES ? 0 : errno }
         defer { close(descriptor) }
         // Some file systems can't synchronize a folder, and say so by EINVAL.
         return fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno
