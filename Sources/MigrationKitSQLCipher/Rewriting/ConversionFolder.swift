@@ -118,11 +118,6 @@ package struct ConversionFolder {
         files.remove(file)
     }
 
-    /// Removes what SQLite may have put beside a file.
-    func removeJournals(of file: String) {
-        for suffix in DatabaseFile.journalSuffixes { unlink(file + suffix) }
-    }
-
     /// Removes the files of runs that were killed.
     package func removeLeftovers() {
         files.removeLeftovers()

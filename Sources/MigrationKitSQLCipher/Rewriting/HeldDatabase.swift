@@ -129,7 +129,12 @@ extension HeldDatabase {
     /// may have removed a journal just before, and SQLite doesn't synchronize the folder after that.
     private func removeJournals(in folder: ConversionFolder) throws {
         try emptyJournals()
-        folder.removeJournals(of: file.absolutePath)
+        for suffix in DatabaseFile.journalSuffixes {
+            let journal = file.absolutePath + suffix
+            guard unlink(journal) == 0 || errno == ENOENT else {
+                throw ConversionFolder.cannotWrite(journal, errno)
+            }
+        }
         try folder.synchronize()
     }
 
