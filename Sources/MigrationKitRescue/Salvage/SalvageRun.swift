@@ -24,7 +24,7 @@ struct SalvageRun {
     func run() throws -> SalvageReport {
         do {
             // Where nothing can be written beside the file, nobody migrates it either.
-            guard file.isFolderWritable else {
+            guard try file.isFolderWritable else {
                 return try monitor.underMigrationLock(of: output, bringBack)
             }
             return try monitor.underMigrationLock(of: file) {

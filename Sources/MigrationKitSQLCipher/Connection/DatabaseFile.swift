@@ -112,22 +112,26 @@ package struct DatabaseFile {
 
     /// Throws if the operating system won't let the file be opened as it is meant to be.
     package func checkAccess(forWriting: Bool) throws {
-        guard Self.allows(absolutePath, R_OK) else {
+        guard try allows(absolutePath, R_OK) else {
             throw EncryptedDatabaseError.permissionDenied(path: path)
         }
         guard forWriting else { return }
-        guard Self.allows(absolutePath, W_OK) else {
+        guard try allows(absolutePath, W_OK) else {
             throw EncryptedDatabaseError.readOnly(path: path)
         }
-        guard isFolderWritable else {
+        guard try isFolderWritable else {
             throw EncryptedDatabaseError.readOnlyFolder(path: path)
         }
     }
 
     /// Whether SQLite can create its journals beside the file, links followed.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if that can't be told.
     package var isFolderWritable: Bool {
-        let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
-        return Self.allows(folder, W_OK | X_OK)
+        get throws {
+            let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
+            return try allows(folder, W_OK | X_OK)
+        }
     }
 
     /// Whether a journal of either kind is there, in which a change may wait that belongs to the
@@ -208,9 +212,15 @@ package struct DatabaseFile {
         return String(cString: resolved)
     }
 
-    private static func allows(_ path: String, _ mode: Int32) -> Bool {
+    private func allows(_ path: String, _ mode: Int32) throws -> Bool {
         // With the effective identity, which is the one that opens files.
-        faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
+        guard faccessat(AT_FDCWD, path, mode, AT_EACCESS) != 0 else { return true }
+        switch errno {
+        // A disk that fails refuses nothing.
+        case EIO, EINTR, ENOMEM, EMFILE, ENFILE:
+            throw EncryptedDatabaseError.unreadable(self.path, "access", errno)
+        default: return false
+        }
     }
 
     private static func creationReason(_ code: Int32) -> String {

@@ -24,13 +24,13 @@ extension EncryptedDatabaseError {
             self = .permissionDenied(path: path)
         case .SQLITE_READONLY:
             self = Self.refusedWrite(error, path: path)
-        case .SQLITE_IOERR:
+        case .SQLITE_IOERR, .SQLITE_PROTOCOL:
             self = .inputOutput(path: path, detail: Self.describe(error))
         case .SQLITE_CANTOPEN:
             // SQLite answers so for the journal too, which is what fails once the file is open.
             let file = DatabaseFile(path)
             self =
-                file.isFolderWritable
+                (try? file.isFolderWritable) ?? true
                 ? .inputOutput(path: path, detail: Self.describe(error))
                 : .readOnlyFolder(path: path)
         default:

@@ -28,7 +28,7 @@ package struct Opening {
     package func run<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        if options.readsIfUnwritable, try (file.size() ?? 0) > 1, file.isUnwritable {
+        if options.readsIfUnwritable, try (file.size() ?? 0) > 1, try file.isUnwritable {
             return try read(connect)
         }
         let isNew = try createIfMissing()

@@ -130,8 +130,19 @@ package final class UnwritableFile: @unchecked Sendable {
 extension DatabaseFile {
     /// Whether the file can be read, and can't be written, or not beside others: for its mode, its
     /// folder's, or its medium.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if that can't be told.
     var isUnwritable: Bool {
-        (try? checkAccess(forWriting: false)) != nil && (try? checkAccess(forWriting: true)) == nil
+        get throws {
+            do {
+                try checkAccess(forWriting: true)
+                return false
+            } catch EncryptedDatabaseError.permissionDenied {
+                return false
+            } catch EncryptedDatabaseError.readOnly, EncryptedDatabaseError.readOnlyFolder {
+                return true
+            }
+        }
     }
 
     /// Whether SQLite can read the file as it is without making anything beside it: a rollback

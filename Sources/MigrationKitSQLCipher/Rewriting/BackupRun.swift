@@ -98,7 +98,7 @@ struct BackupRun {
         var opening = options.opening(form, isExclusive: false)
         // Otherwise for writing, although it isn't written: a connection that only reads leaves an
         // empty log behind, and can't undo what a killed program began.
-        if (try? file.checkAccess(forWriting: true)) == nil { opening.isReadOnly = true }
+        if try file.isUnwritable { opening.isReadOnly = true }
         let identity = FileIdentity(file.absolutePath)
         let opened = try monitor.waiting(for: { try identity?.otherProcesses() ?? [] }) {
             try Self.openSnapshot(of: file, form, opening)
