@@ -34,9 +34,17 @@ final class NewDatabase {
 
     /// Checks that the file was made where it was to be.
     ///
-    /// - Throws: ``SchemaCommandError/opensAnotherFile``.
+    /// - Throws: ``SchemaCommandError/opensAnotherFile``; an `EncryptedDatabaseError`.
     func checkIsThere() throws {
-        guard access(draft, F_OK) == 0 else { throw SchemaCommandError.opensAnotherFile }
+        guard access(draft, F_OK) != 0 else { return }
+        switch errno {
+        case ENOENT: throw SchemaCommandError.opensAnotherFile
+        case let code:
+            throw EncryptedDatabaseError.inputOutput(
+                path: draft,
+                detail: String(cString: strerror(code)).lowercased()
+            )
+        }
     }
 
     /// Closes the database and puts it to its place, unless somebody else has put a file there.
