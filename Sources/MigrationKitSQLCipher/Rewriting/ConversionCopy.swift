@@ -301,6 +301,7 @@ extension DatabaseError {
     fileprivate var withCodeOfMessage: DatabaseError {
         let codes: [ResultCode] = [
             .SQLITE_CORRUPT, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOTADB, .SQLITE_NOMEM,
+            .SQLITE_READONLY, .SQLITE_CANTOPEN,
         ]
         let code = codes.first { String(cString: sqlite3_errstr($0.rawValue)) == message }
         return code.map { DatabaseError(resultCode: $0, message: message) } ?? self
