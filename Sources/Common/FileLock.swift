@@ -29,6 +29,16 @@ package struct FileLock: Sendable {
             default: return String(cString: strerror(code)).lowercased()
             }
         }
+
+        /// Whether a disk, or a system, fails: no permission and no name is in the way.
+        package static func isFault(_ code: Int32) -> Bool { faults.contains(code) }
+
+        /// The same of an error that has kept no more than its ``reason(for:)``.
+        package static func isFault(_ reason: String) -> Bool {
+            faults.contains { Self.reason(for: $0) == reason }
+        }
+
+        private static let faults = [EIO, ENOSPC, EDQUOT, EMFILE, ENFILE, ENOLCK, EINTR, ENOMEM]
     }
 
     /// What the file is called of the lock under which a database is migrated, or written anew.

@@ -205,7 +205,10 @@ extension MigrationKitError: LocalizedError {
         case .locked:
             "Wait until it is done, or allow more time. The lock goes when that process ends."
         case .cannotLock:
-            "The folder of the database must be writable: SQLite keeps its journal there as well."
+            """
+            The folder of the database must be writable, and its disk in order: SQLite keeps its \
+            journal there as well.
+            """
         case .baselineOnMigratedDatabase:
             "A baseline is for databases that have never been migrated. Use 'migrate'."
         case .stepEndedTransaction:
@@ -246,7 +249,8 @@ extension MigrationKitError: CodedError {
         case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
         case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
         case .locked: ErrorCode("locked", .busy)
-        case .cannotLock: ErrorCode("cannotLock", .noPermission)
+        case .cannotLock(_, let reason):
+            ErrorCode("cannotLock", FileLock.Failure.isFault(reason) ? .inputOutput : .noPermission)
         case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
         case .stepEndedTransaction: ErrorCode("failed", .failed)
         }

@@ -133,7 +133,11 @@ public enum MigrationCLI {
         of arguments: [String],
         in context: CommandContext
     ) -> Int32 {
-        let failure = Failure(error, parser: parser(for: context.host))
+        let failure = Failure(
+            error,
+            parser: parser(for: context.host),
+            database: context.database.noted
+        )
         let keySource = context.keySource.noted
         let document = failure.document(keySource: keySource)
         if arguments.contains("--json"), let text = try? JSON.text(of: document) {

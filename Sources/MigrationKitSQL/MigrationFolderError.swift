@@ -106,7 +106,11 @@ extension MigrationFolderError: CodedError {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)
         case .empty: ErrorCode("emptyFolder", .noInput)
         case .missing: ErrorCode("missingMigration", .noInput)
-        case .unreadable: ErrorCode("unreadableMigrations", .noPermission)
+        case .unreadable(_, let reason):
+            ErrorCode(
+                "unreadableMigrations",
+                FileLock.Failure.isFault(reason) ? .inputOutput : .noPermission
+            )
         case .emptyUpPart: ErrorCode("draftMigration", .dataError)
         default: ErrorCode("unusableMigrations", .dataError)
         }

@@ -1,4 +1,4 @@
-import FileLock
+import Common
 import Foundation
 
 /// A folder on disk, from which files are read.

@@ -80,7 +80,12 @@ extension SQLStatementError: CodedError {
         switch resultCode.primaryResultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)
         case .SQLITE_FULL: ErrorCode("diskFull", .inputOutput)
-        case .SQLITE_IOERR, .SQLITE_CORRUPT: ErrorCode("inputOutput", .inputOutput)
+        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_PROTOCOL:
+            ErrorCode("inputOutput", .inputOutput)
+        // Of the journal. What a step attaches itself has its name in the message.
+        case .SQLITE_CANTOPEN where sqliteMessage == "unable to open database file":
+            ErrorCode("inputOutput", .inputOutput)
+        case .SQLITE_READONLY: ErrorCode("readOnly", .noPermission)
         default: ErrorCode("failed", .failed)
         }
     }

@@ -50,6 +50,9 @@ struct CommandContext: Sendable {
     /// Remembers where the key came from, for an error that comes later.
     let keySource = KeySourceNote()
 
+    /// Remembers which database is worked on, for the same.
+    let database = DatabaseNote()
+
     /// The settings file.
     let settingsSource = SettingsSource()
 
@@ -87,6 +90,7 @@ struct CommandContext: Sendable {
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
+        database.note(path)
         if changesIt, let path {
             if acceptsLostCommits {
                 try dropLostCommits(of: path)

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Common
-import Common
 import Foundation
 import GRDB
 import KeyStore
@@ -16,7 +15,12 @@ struct Failure {
     let message: String
     let hint: String?
 
-    init(_ error: any Error, parser: any ParsableCommand.Type) {
+    /// - Parameter database: The database that was worked on, if one was opened.
+    init(_ error: any Error, parser: any ParsableCommand.Type, database: String? = nil) {
+        self = Failure(classifying: error, parser: parser).naming(database)
+    }
+
+    private init(classifying error: any Error, parser: any ParsableCommand.Type) {
         switch error {
         case let error as MigrationStepFailure:
             self.init(step: error, parser: parser)
@@ -146,6 +150,14 @@ struct Failure {
         self.hint = hint
     }
 
+    /// The same with the database's path, which errors of SQLite's don't have.
+    private func naming(_ database: String?) -> Failure {
+        guard let database, ["diskFull", "inputOutput", "readOnly"].contains(code),
+            !message.contains(database)
+        else { return self }
+        return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
+    }
+
     /// What to do about damaged pages.
     private static func wayOut(of parser: any ParsableCommand.Type) -> String {
         let program = parser.configuration.commandName ?? ""
@@ -157,10 +169,10 @@ struct Failure {
 
     /// A step that failed: by its own fault, or because the disk or another process got in its way.
     private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
-        let cause = Failure(failure.underlying, parser: parser)
+        let cause = Failure(classifying: failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
-            switch (failure.hadTransaction, failure.ledger, failure.committed) {
+            switch (failure.hadTransaction, failure.lastingLedger, failure.committed) {
             case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
@@ -215,7 +227,8 @@ struct Failure {
             )
         case .SQLITE_FULL:
             self.init("diskFull", 74, "the disk is full", hint: "Make room, and try again.")
-        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_CANTOPEN:
+        // SQLite's locks of a write-ahead log can't be had: https://www.sqlite.org/rescode.html#protocol
+        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_CANTOPEN, .SQLITE_PROTOCOL:
             self.init(
                 "inputOutput",
                 74,
@@ -262,6 +275,18 @@ struct Failure {
             message.prefix(1).lowercased() + message.dropFirst(),
             hint: usage.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
         )
+    }
+}
+
+extension MigrationStepFailure {
+    /// What the ledger will say when the database is opened next.
+    ///
+    /// A commit to a write-ahead log is written before it is synchronized. If only that fails, this
+    /// connection goes on without the commit, and a recovery may find it.
+    fileprivate var lastingLedger: Ledger {
+        let error = underlying as? DatabaseError
+        return ledger == .unchanged && error?.extendedResultCode == .SQLITE_IOERR_FSYNC
+            ? .unreadable : ledger
     }
 }
 

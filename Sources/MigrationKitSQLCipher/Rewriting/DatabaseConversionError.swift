@@ -122,7 +122,7 @@ extension DatabaseConversionError: LocalizedError {
         case .busy:
             "Wait until it is done, and try again."
         case .cannotLock:
-            "The lock is a file in the database's folder. Check the owner and the mode of the folder."
+            "The lock is a file in the database's folder. Check the owner and the mode of the folder, and the disk."
         case .otherOwner:
             "Do it as that user or as root, or write another file."
         case .replacedMeanwhile:
@@ -170,7 +170,8 @@ extension DatabaseConversionError: CodedError {
         case .inUse: ErrorCode("inUse", .busy)
         case .openHere: ErrorCode("inUse", .busy)
         case .busy: ErrorCode("locked", .busy)
-        case .cannotLock: ErrorCode("cannotLock", .noPermission)
+        case .cannotLock(_, let code):
+            ErrorCode("cannotLock", FileLock.Failure.isFault(code) ? .inputOutput : .noPermission)
         case .otherOwner: ErrorCode("otherOwner", .noPermission)
         case .replacedMeanwhile: ErrorCode("replacedMeanwhile", .busy)
         case .changedMeanwhile: ErrorCode("changedMeanwhile", .busy)
