@@ -67,6 +67,7 @@ struct PowerCommand {
                             stacks: numbers["stacks"] != nil
                         )
                     case "cut": isBad = try cut(scenario, place) || isBad
+                    case "fail": isBad = try fail(scenario, place) || isBad
                     default: try ignore(scenario, place)
                     }
                 } catch {
@@ -120,6 +121,33 @@ struct PowerCommand {
             lines.append("\(scenario.name) | \(sync.index) | \(sync.place) | \(verdict)")
         }
         print(lines.joined(separator: "\n"))
+    }
+
+    /// Lets the calls fail that are named, or as many as asked for.
+    private func fail(_ scenario: Scenario, _ place: Place) throws -> Bool {
+        let start = Date()
+        let library = try FailingLibrary(in: place.path)
+        var campaign = try FailingCampaign(scenario, in: place, library: library)
+        let named = names.compactMap(FailingCall.init)
+        let calls = named.isEmpty ? campaign.failingCalls(seed: seed) : named
+        for call in calls.prefix(numbers["most"] ?? .max) { try campaign.run(call) }
+        let report = campaign.report
+        var lines = [
+            "\(report.scenario) | \(report.callCount) calls | \(report.runCount) runs"
+                + " | \(report.doneCount) done | \(report.refusedCount) refused"
+                + " | \(report.missedCount) missed | \(report.repeatedCount) repeated"
+                + " | \(report.badCount) bad | seed \(seed)"
+                + " | \(Int(Date().timeIntervalSince(start))) s"
+        ]
+        if numbers["tolerated"] != nil {
+            lines += report.tolerated.map { "    done: \($0)" }.sorted()
+        }
+        for finding in report.findings {
+            lines += ["  \(finding.call)", "    \(finding.reason)"]
+            lines += finding.output.split(separator: "\n").map { "    | \($0)" }
+        }
+        print(lines.joined(separator: "\n"))
+        return report.badCount > 0
     }
 
     private func writeState() throws {

@@ -10,6 +10,7 @@ import PowerCuts
 // store. Scripts/check-power says how it is used.
 //
 // PowerProbe record|cut|ignore FOLDER [--random N] [--seed S] [--most N] [--repeat N] [NAME...]
+// PowerProbe fail FOLDER [--seed S] [--most N] [--tolerated 1] NAME... [CALL...]
 // PowerProbe state FOLDER NAME CUT OUTPUT
 // PowerProbe operations FOLDER NAME
 // PowerProbe list [ignore]
@@ -21,7 +22,8 @@ do {
     case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart", "rotate",
         "rotate-discard":
         try act(words[0], Place(words[1]))
-    case "record", "cut", "ignore", "state", "operations", "list": try PowerCommand(words).run()
+    case "record", "cut", "fail", "ignore", "state", "operations", "list":
+        try PowerCommand(words).run()
     default:
         FileHandle.standardError.write(Data("usage: see Scripts/check-power\n".utf8))
         exit(64)
