@@ -67,8 +67,10 @@ package enum WholeFile {
         }
     }
 
-    /// Has the disk keep the new entry: until then a power cut brings back what was there.
-    private static func synchronize(_ folder: String) -> Int32 {
+    /// Has the disk keep a new entry of a folder: until then a power cut brings back what was there.
+    ///
+    /// - Returns: 0, or the errno.
+    package static func synchronize(_ folder: String) -> Int32 {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         // A folder may be written and not read.
         guard descriptor >= 0 else { return errno == EACCES ? 0 : errno }

@@ -5,20 +5,24 @@ import Testing
 
 /// A disk that fails is told from a permission that is missing, and from a step that is wrong.
 @Suite struct DiskFailureTests {
-    @Test(arguments: [
+    private static let reasons: [(reason: String, exitCode: Int32)] = [
         ("no locks available", 74), ("input/output error", 74), ("no space left on device", 74),
         ("permission denied", 77), ("is a directory", 77),
-    ])
-    func lockThatCannotBeMade(_ reason: String, _ code: Int32) {
+    ]
+
+    @Test(arguments: reasons)
+    func lockThatCannotBeMade(_ reason: String, _ exitCode: Int32) {
         let error = MigrationKitError.cannotLock(path: "/tmp/a.db-migration.lock", reason: reason)
-        #expect(MigrationCLI.exitCode(for: error) == code)
+        #expect(MigrationCLI.exitCode(for: error) == exitCode)
     }
 
-    @Test(arguments: [
-        (ResultCode.SQLITE_IOERR, 74), (.SQLITE_CANTOPEN, 74), (.SQLITE_FULL, 74),
-        (.SQLITE_PROTOCOL, 74), (.SQLITE_READONLY, 77), (.SQLITE_BUSY, 75), (.SQLITE_ERROR, 1),
-    ])
-    func errorOfSQLite(_ result: ResultCode, _ code: Int32) {
-        #expect(MigrationCLI.exitCode(for: DatabaseError(resultCode: result)) == code)
+    private static let results: [(code: ResultCode, exitCode: Int32)] = [
+        (.SQLITE_IOERR, 74), (.SQLITE_CANTOPEN, 74), (.SQLITE_FULL, 74), (.SQLITE_PROTOCOL, 74),
+        (.SQLITE_READONLY, 77), (.SQLITE_BUSY, 75), (.SQLITE_ERROR, 1),
+    ]
+
+    @Test(arguments: results)
+    func errorOfSQLite(_ code: ResultCode, _ exitCode: Int32) {
+        #expect(MigrationCLI.exitCode(for: DatabaseError(resultCode: code)) == exitCode)
     }
 }

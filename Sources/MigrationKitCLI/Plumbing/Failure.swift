@@ -17,13 +17,26 @@ struct Failure {
 
     /// - Parameter database: The database that was worked on, if one was opened.
     init(_ error: any Error, parser: any ParsableCommand.Type, database: String? = nil) {
-        self = Failure(classifying: error, parser: parser).naming(database)
+        self = Failure(classifying: error, parser: parser, database).naming(database)
     }
 
-    private init(classifying error: any Error, parser: any ParsableCommand.Type) {
+    private init(
+        classifying error: any Error,
+        parser: any ParsableCommand.Type,
+        _ database: String?
+    ) {
         switch error {
         case let error as MigrationStepFailure:
-            self.init(step: error, parser: parser)
+            self.init(step: error, parser: parser, database)
+        // A check that the disk prevents says nothing of what is checked.
+        case is GRDBMigrationSchemaError
+        where database.flatMap(EncryptedDatabase.readFailure) != nil:
+            self.init(
+                "inputOutput",
+                74,
+                "the disk doesn't give the schema",
+                hint: "Check the disk and the system's log."
+            )
         case let error as Interruption:
             self.init("interrupted", 128 + error.signal, "interrupted", hint: error.state)
         case is CancellationError:
@@ -152,7 +165,7 @@ struct Failure {
 
     /// The same with the database's path, which errors of SQLite's don't have.
     private func naming(_ database: String?) -> Failure {
-        guard let database, ["diskFull", "inputOutput", "readOnly"].contains(code),
+        guard let database, ["diskFull", "inputOutput", "locked", "readOnly"].contains(code),
             !message.contains(database)
         else { return self }
         return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
@@ -168,8 +181,12 @@ struct Failure {
     }
 
     /// A step that failed: by its own fault, or because the disk or another process got in its way.
-    private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
-        let cause = Failure(classifying: failure.underlying, parser: parser)
+    private init(
+        step failure: MigrationStepFailure,
+        parser: any ParsableCommand.Type,
+        _ database: String?
+    ) {
+        let cause = Failure(classifying: failure.underlying, parser: parser, database)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
             switch (failure.hadTransaction, failure.lastingLedger, failure.committed) {

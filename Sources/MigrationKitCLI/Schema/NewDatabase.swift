@@ -53,7 +53,8 @@ final class NewDatabase {
     /// commits were synchronized as well, which a draft doesn't need: to spare them, the runner
     /// would have to know of drafts, for a small file that is made once.
     ///
-    /// - Throws: ``SchemaCommandError/databaseExists(path:)``; an `EncryptedDatabaseError`.
+    /// - Throws: ``SchemaCommandError/databaseExists(path:)``; an `EncryptedDatabaseError`;
+    ///   `DatabaseConversionError.notSynced`.
     func publish(_ writer: any DatabaseWriter) throws {
         // What a write-ahead log holds belongs into the file before that goes elsewhere.
         try writer.writeWithoutTransaction { db in
@@ -66,7 +67,7 @@ final class NewDatabase {
         case let code: throw Self.cannotCreate(path, code)
         }
         discard()
-        syncFolder()
+        try syncFolder()
     }
 
     /// Removes the draft, and what SQLite has kept beside it.
@@ -136,12 +137,12 @@ final class NewDatabase {
         )
     }
 
-    /// Has the disk keep the new name. Best effort: the content is there under one name or the other.
-    private func syncFolder() {
+    /// Has the disk keep the new name.
+    ///
+    /// - Throws: `DatabaseConversionError.notSynced`: a power cut may leave the draft instead.
+    private func syncFolder() throws {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        close(descriptor)
+        let code = WholeFile.synchronize(folder)
+        guard code == 0 else { throw DatabaseConversionError.notSynced(path: path, code: code) }
     }
 }
