@@ -250,7 +250,8 @@ extension MigrationKitError: CodedError {
         case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
         case .locked: ErrorCode("locked", .busy)
         case .cannotLock(_, let reason):
-            ErrorCode("cannotLock", FileLock.Failure.isFault(reason) ? .inputOutput : .noPermission)
+            FileLock.Failure.isFault(reason)
+                ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
         case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
         case .stepEndedTransaction: ErrorCode("failed", .failed)
         }

@@ -107,10 +107,9 @@ extension MigrationFolderError: CodedError {
         case .empty: ErrorCode("emptyFolder", .noInput)
         case .missing: ErrorCode("missingMigration", .noInput)
         case .unreadable(_, let reason):
-            ErrorCode(
-                "unreadableMigrations",
-                FileLock.Failure.isFault(reason) ? .inputOutput : .noPermission
-            )
+            FileLock.Failure.isFault(reason)
+                ? ErrorCode("inputOutput", .inputOutput)
+                : ErrorCode("unreadableMigrations", .noPermission)
         case .emptyUpPart: ErrorCode("draftMigration", .dataError)
         default: ErrorCode("unusableMigrations", .dataError)
         }

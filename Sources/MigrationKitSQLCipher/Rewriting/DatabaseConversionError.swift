@@ -171,7 +171,8 @@ extension DatabaseConversionError: CodedError {
         case .openHere: ErrorCode("inUse", .busy)
         case .busy: ErrorCode("locked", .busy)
         case .cannotLock(_, let code):
-            ErrorCode("cannotLock", FileLock.Failure.isFault(code) ? .inputOutput : .noPermission)
+            FileLock.Failure.isFault(code)
+                ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
         case .otherOwner: ErrorCode("otherOwner", .noPermission)
         case .replacedMeanwhile: ErrorCode("replacedMeanwhile", .busy)
         case .changedMeanwhile: ErrorCode("changedMeanwhile", .busy)
