@@ -53,10 +53,12 @@ extension DatabaseKeyError: LocalizedError {
 }
 
 extension DatabaseKeyError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .empty: ErrorCode("emptyKey", .noPermission)
-        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount: ErrorCode("unusableKey", .noPermission)
+        case .passphraseLooksLikeRawKey, .notHexadecimal, .wrongByteCount:
+            ErrorCode("unusableKey", .noPermission)
         case .noRandomBytes: ErrorCode("noRandomBytes", .inputOutput)
         }
     }

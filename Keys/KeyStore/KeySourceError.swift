@@ -141,6 +141,7 @@ extension KeySourceError: LocalizedError {
 }
 
 extension KeySourceError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)
@@ -153,7 +154,8 @@ extension KeySourceError: CodedError {
         case .empty: ErrorCode("emptyKey", .noPermission)
         case .tooLarge: ErrorCode("keyTooLarge", .noPermission)
         case .badDescriptor, .terminal, .unusableCommand: ErrorCode("unusableKeySource", .usage)
-        case .commandNotStarted, .commandFailed, .commandKilled: ErrorCode("passwordCommandFailed", .noPermission)
+        case .commandNotStarted, .commandFailed, .commandKilled:
+            ErrorCode("passwordCommandFailed", .noPermission)
         case .noTerminal: ErrorCode("noTerminal", .usage)
         case .promptCancelled: ErrorCode("promptCancelled", .noPermission)
         case .promptBusy: ErrorCode("promptBusy", .busy)

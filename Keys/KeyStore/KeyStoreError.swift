@@ -140,6 +140,7 @@ extension KeyStoreError: LocalizedError {
 }
 
 extension KeyStoreError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noBus: ErrorCode("noBus", .unavailable)

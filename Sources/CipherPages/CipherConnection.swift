@@ -87,7 +87,9 @@ package struct CipherConnection: ~Copyable {
     }
 
     /// Gives SQLite's connection, for its own functions.
-    package borrowing func withHandle<Value>(_ body: (OpaquePointer) throws -> Value) rethrows -> Value {
+    package borrowing func withHandle<Value>(_ body: (OpaquePointer) throws -> Value) rethrows
+        -> Value
+    {
         try body(connection)
     }
 
@@ -142,7 +144,8 @@ package struct CipherConnection: ~Copyable {
     }
 
     /// The first column of every row, as text, and how the statement ended.
-    package borrowing func column(_ sql: String, limit: Int) -> (values: [String], code: CipherCode) {
+    package borrowing func column(_ sql: String, limit: Int) -> (values: [String], code: CipherCode)
+    {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
         guard code == SQLITE_OK else { return ([], note(code)) }

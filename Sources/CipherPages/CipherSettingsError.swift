@@ -34,5 +34,6 @@ extension CipherSettingsError: LocalizedError {
 }
 
 extension CipherSettingsError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode { ErrorCode("unknownCipherSettings", .usage) }
 }

@@ -209,6 +209,7 @@ extension EncryptedDatabaseError: LocalizedError {
 }
 
 extension EncryptedDatabaseError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchFile", .noInput)

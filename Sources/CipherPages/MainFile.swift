@@ -27,7 +27,8 @@ package struct MainFile {
     }
 
     /// Fills a buffer from the file, which must have as much at that place.
-    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CipherCode) {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CipherCode)
+    {
         try check(
             methods.xRead?(file, buffer.baseAddress, Int32(buffer.count), sqlite3_int64(offset))
         )

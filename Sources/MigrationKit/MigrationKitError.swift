@@ -229,9 +229,11 @@ extension MigrationKitError: LocalizedError {
 }
 
 extension MigrationKitError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
-        case .duplicateIdentifiers, .identifiersOutOfOrder: ErrorCode("unusableMigrations", .dataError)
+        case .duplicateIdentifiers, .identifiersOutOfOrder:
+            ErrorCode("unusableMigrations", .dataError)
         case .unknownMigrationTarget: ErrorCode("unknownTarget", .usage)
         case .unknownMigrationIdentifier: ErrorCode("unknownMigration", .usage)
         case .rollbackNotDefined: ErrorCode("rollbackNotDefined", .dataError)

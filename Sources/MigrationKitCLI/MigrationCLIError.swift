@@ -201,6 +201,7 @@ public struct MigrationVerificationFailure: Error {
 }
 
 extension MigrationCLIError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .schemaSnapshotNotConfigured: ErrorCode("schemaSnapshotNotConfigured", .usage)

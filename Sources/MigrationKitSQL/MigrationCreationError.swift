@@ -53,6 +53,7 @@ extension MigrationCreationError: LocalizedError {
 }
 
 extension MigrationCreationError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .unusableName, .otherFormat: ErrorCode("unusableName", .usage)

@@ -101,6 +101,7 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
 }
 
 extension MigrationFolderError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)

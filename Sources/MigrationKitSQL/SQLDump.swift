@@ -111,6 +111,7 @@ extension SQLDumpError: LocalizedError {
 }
 
 extension SQLDumpError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchFile", .noInput)

@@ -76,6 +76,7 @@ extension SQLStatementError: CustomStringConvertible {
 }
 
 extension SQLStatementError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch resultCode.primaryResultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)

@@ -83,6 +83,7 @@ extension KeyCommandError: LocalizedError {
 }
 
 extension KeyCommandError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noItemNamed: ErrorCode("noItemNamed", .usage)

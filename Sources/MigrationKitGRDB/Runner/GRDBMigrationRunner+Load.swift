@@ -140,6 +140,7 @@ extension SchemaLoadError: LocalizedError {
 }
 
 extension SchemaLoadError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .notEmpty: ErrorCode("databaseExists", .cannotCreate)

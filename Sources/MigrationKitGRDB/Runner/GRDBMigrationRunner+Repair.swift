@@ -147,6 +147,7 @@ extension MigrationRepairError: LocalizedError {
 }
 
 extension MigrationRepairError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .notApplied: ErrorCode("notApplied", .usage)

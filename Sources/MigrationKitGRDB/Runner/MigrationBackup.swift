@@ -180,9 +180,11 @@ extension MigrationBackupError: LocalizedError {
 }
 
 extension MigrationBackupError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
-        case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged: ErrorCode("backupFailed", .inputOutput)
+        case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged:
+            ErrorCode("backupFailed", .inputOutput)
         case .cannotCopy(_, let code): Self.code(of: code)
         case .cannotCreate: ErrorCode("cannotWrite", .cannotCreate)
         }

@@ -30,5 +30,6 @@ extension GRDBMigrationSchemaError: LocalizedError {
 }
 
 extension GRDBMigrationSchemaError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
 }

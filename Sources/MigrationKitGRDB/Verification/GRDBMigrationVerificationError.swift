@@ -45,5 +45,6 @@ extension GRDBMigrationVerificationError: LocalizedError {
 }
 
 extension GRDBMigrationVerificationError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
 }

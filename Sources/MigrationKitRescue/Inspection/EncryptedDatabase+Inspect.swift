@@ -32,7 +32,7 @@ extension EncryptedDatabase {
     ) throws -> FileReport {
         let candidates = [cipher] + CipherSettings.versions.filter { $0 != cipher }
         let file = DatabaseFile(path)
-        var stamp = file.stamp
+        var stamp = try file.stamp
         for attempt in 1... {
             let report = try ReportWriter(
                 file: file,
@@ -43,7 +43,7 @@ extension EncryptedDatabase {
             ).report()
             // What looked damaged may have been in the middle of another program's change.
             let isSound = report.damage == nil && report.key != .wrong
-            let current = file.stamp
+            let current = try file.stamp
             if isSound || attempt == 3 || current == stamp { return report }
             stamp = current
         }

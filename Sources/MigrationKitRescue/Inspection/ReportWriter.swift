@@ -53,7 +53,7 @@ struct ReportWriter {
         }
         finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
         let pageSize = finding.content?.pageSize ?? log?.pageSize
-        let status = file.status
+        let status = try file.status
         return FileReport(
             path: file.path,
             linkTarget: file.linkTarget,

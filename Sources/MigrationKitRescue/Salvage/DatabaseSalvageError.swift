@@ -38,6 +38,7 @@ extension DatabaseSalvageError: LocalizedError {
 }
 
 extension DatabaseSalvageError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .opensNothing: ErrorCode("wrongKey", .noPermission)

@@ -44,7 +44,7 @@ struct SalvageRun {
         let identity = try file.identityNotOpenHere()
         // Whoever has it open might be writing to it.
         try monitor.waitUntilUnused(file, identity)
-        let stamp = file.stamp
+        let stamp = try file.stamp
         guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
@@ -77,7 +77,7 @@ struct SalvageRun {
         }
         try folder.finish(temporary, mode: 0o600, owner: identity)
         try monitor.checkCancellation()
-        guard file.stamp == stamp else {
+        guard try file.stamp == stamp else {
             throw DatabaseConversionError.changedMeanwhile(path: file.path)
         }
         try folder.place(temporary, at: output.absolutePath)

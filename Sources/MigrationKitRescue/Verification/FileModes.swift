@@ -16,7 +16,7 @@ struct FileModes {
 
     func outcome() throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
-        let owner = FileIdentity(path)?.owner
+        let owner = try FileIdentity.of(path)?.owner
         let refused: mode_t = allowsGroup ? 0o007 : 0o077
         for suffix in [""] + DatabaseFile.journalSuffixes {
             let path = path + suffix
@@ -40,7 +40,7 @@ struct FileModes {
             }
         }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if let identity = FileIdentity(folder), letsOthersReplace(identity) {
+        if let identity = try FileIdentity.of(folder), letsOthersReplace(identity) {
             outcome.add(
                 VerificationFinding(
                     "others can put another file in its place, since they can write the folder "

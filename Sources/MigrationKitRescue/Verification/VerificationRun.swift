@@ -204,10 +204,10 @@ struct VerificationRun {
                 outcome.note =
                     keepsLog
                     ? "without the log, which was left as it is" : try emptyLog(db)
-                var stamp = file.stamp
+                var stamp = try file.stamp
                 for attempt in 1... {
                     let rows = try damage(in: db)
-                    let current = file.stamp
+                    let current = try file.stamp
                     // What looks damaged may be in the middle of another program's checkpoint.
                     guard rows.isEmpty || attempt == 3 || current == stamp else {
                         stamp = current

@@ -74,6 +74,7 @@ extension MigrationAdoptionError: LocalizedError {
 }
 
 extension MigrationAdoptionError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noVersionTable: ErrorCode("noVersionTable", .noInput)

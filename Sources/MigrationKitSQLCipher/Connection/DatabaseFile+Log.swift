@@ -3,21 +3,31 @@ import Foundation
 
 extension DatabaseFile {
     /// What the system says of the file; all zero if there is none.
-    package var status: stat { Self.status(absolutePath) }
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if it says nothing, and so for the next two.
+    package var status: stat {
+        get throws { try Self.status(absolutePath) }
+    }
 
-    private static func status(_ path: String) -> stat {
+    private static func status(_ path: String) throws -> stat {
         var status = stat()
-        return stat(path, &status) == 0 ? status : stat()
+        guard stat(path, &status) != 0 else { return status }
+        _ = try Found<Void>(failing: "stat", on: path, errno).get()
+        return stat()
     }
 
     /// Changes when another program writes the file or its log.
-    package var stamp: [Int] { stampOfFile + Self.stamp(resolvedPath + "-wal") }
+    package var stamp: [Int] {
+        get throws { try stampOfFile + Self.stamp(resolvedPath + "-wal") }
+    }
 
     /// Changes when another program writes the file itself.
-    var stampOfFile: [Int] { Self.stamp(absolutePath) }
+    var stampOfFile: [Int] {
+        get throws { try Self.stamp(absolutePath) }
+    }
 
-    private static func stamp(_ path: String) -> [Int] {
-        let status = status(path)
+    private static func stamp(_ path: String) throws -> [Int] {
+        let status = try status(path)
         return [
             Int(status.st_ino), Int(status.st_size),
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
@@ -31,10 +41,10 @@ extension DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
     ///   ``EncryptedDatabaseError`` if the log can't be read.
     package func checkLog() throws {
-        var stamp = stamp
+        var stamp = try stamp
         for attempt in 1... {
             guard let (frame, _) = try lostCommits() else { return }
-            let current = self.stamp
+            let current = try self.stamp
             // What looks damaged may be in the middle of another program's change.
             guard attempt < 3, current != stamp else {
                 throw EncryptedDatabaseError.damagedLog(path: path, frame: frame)

@@ -21,9 +21,11 @@ package struct DatabaseFile {
     }
 
     /// Whether both are in one folder, whatever that is called.
-    func isBeside(_ other: DatabaseFile) -> Bool {
-        let folders = [self, other].map {
-            FileIdentity(URL(fileURLWithPath: $0.absolutePath).deletingLastPathComponent().path)
+    func isBeside(_ other: DatabaseFile) throws -> Bool {
+        let folders = try [self, other].map {
+            try FileIdentity.of(
+                URL(fileURLWithPath: $0.absolutePath).deletingLastPathComponent().path
+            )
         }
         guard let own = folders[0], let others = folders[1] else { return false }
         return own.isSameFile(as: others)

@@ -18,9 +18,10 @@ package struct FileIdentity: Equatable {
     package var otherNameCount: Int { max(Int(linkCount) - 1, 0) }
 
     /// - Parameter path: Links are followed.
-    package init?(_ path: String) {
-        guard case .content(let identity) = Self.find(path) else { return nil }
-        self = identity
+    /// - Returns: `nil` if there is nothing.
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
+    package static func of(_ path: String) throws(EncryptedDatabaseError) -> FileIdentity? {
+        try find(path).get()
     }
 
     /// Looks at what is at a path, links followed. A file without content has an identity as well.
@@ -74,7 +75,12 @@ package struct FileIdentity: Equatable {
     private func descriptorCount(of process: String) throws -> Int {
         let folder = "/proc/\(process)/fd/"
         return try Self.names(in: folder).count { name in
-            FileIdentity(folder + name).map(isSameFile) ?? false
+            // One that is closed meanwhile is open no more.
+            if case .content(let file) = Self.find(folder + name) {
+                isSameFile(as: file)
+            } else {
+                false
+            }
         }
     }
 

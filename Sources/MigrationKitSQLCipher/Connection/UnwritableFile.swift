@@ -32,7 +32,7 @@ package final class UnwritableFile: @unchecked Sendable {
         guard try !file.hasHotJournal else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
-        stamp = file.stamp
+        stamp = try file.stamp
         usesLog = try file.holdsCommits
     }
 
@@ -49,7 +49,7 @@ package final class UnwritableFile: @unchecked Sendable {
     }
 
     /// Whether nobody has written the file, or its log, since.
-    var isUnchanged: Bool { file.stamp == stamp }
+    var isUnchanged: Bool { (try? file.stamp) == stamp }
 
     /// Lets a connection read the file so, before it has read anything. This ends with the
     /// connection.

@@ -68,6 +68,7 @@ extension KeyRotationError: LocalizedError {
 }
 
 extension KeyRotationError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noAccount: ErrorCode("itemWithoutAccount", .unavailable)

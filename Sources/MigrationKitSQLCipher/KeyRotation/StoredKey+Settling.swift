@@ -28,14 +28,14 @@ extension StoredKey {
     private func waitForReplacement(by pending: PendingKey) throws {
         let lock = Self.lock(file.resolvedPath)
         guard timeout > 0, lock.isHeld, let new = try key(of: pending),
-            let old = FileIdentity(file.absolutePath)
+            let old = try FileIdentity.of(file.absolutePath)
         else { return }
         let inspection = try FileInspection(file, cipher: cipher)
         guard try !inspection.opens(with: inspection.derive(new)) else { return }
-        _ = Polling.value(within: timeout) {
+        _ = try Polling.value(within: timeout) {
             let isGoingOn =
-                lock.isHeld && cancellation?.isCancelled != true
-                && FileIdentity(file.absolutePath)?.isSameFile(as: old) == true
+                try lock.isHeld && cancellation?.isCancelled != true
+                && FileIdentity.of(file.absolutePath)?.isSameFile(as: old) == true
             return isGoingOn ? nil : ()
         }
     }

@@ -52,7 +52,7 @@ struct BackupRun {
             try snapshot?.close()
             return (snapshot != nil, findings)
         }
-        try folder.finish(temporary, mode: 0o600, owner: FileIdentity(file.absolutePath))
+        try folder.finish(temporary, mode: 0o600, owner: FileIdentity.of(file.absolutePath))
         let byteCount = FileManager.default.size(of: temporary)
         try monitor.checkCancellation()
         try folder.place(temporary, at: output.absolutePath)
@@ -99,7 +99,7 @@ struct BackupRun {
         // Otherwise for writing, although it isn't written: a connection that only reads leaves an
         // empty log behind, and can't undo what a killed program began.
         if try file.isUnwritable { opening.isReadOnly = true }
-        let identity = FileIdentity(file.absolutePath)
+        let identity = try FileIdentity.of(file.absolutePath)
         let opened = try monitor.waiting(for: { try identity?.otherProcesses() ?? [] }) {
             try Self.openSnapshot(of: file, form, opening)
         }

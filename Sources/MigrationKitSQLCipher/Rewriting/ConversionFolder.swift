@@ -25,10 +25,10 @@ package struct ConversionFolder {
 
     /// The folder that a copy of the old file goes to. In another folder a database may be that has
     /// the same name, and is being converted: there the copy's own name is taken, and its own lock.
-    package init(ofOriginal original: DatabaseFile, of database: DatabaseFile) {
+    package init(ofOriginal original: DatabaseFile, of database: DatabaseFile) throws {
         self.init(
             of: original.absolutePath,
-            for: (original.isBeside(database) ? database : original).absolutePath
+            for: try (original.isBeside(database) ? database : original).absolutePath
         )
     }
 
@@ -48,7 +48,7 @@ package struct ConversionFolder {
         } catch DatabaseConversionError.exists(let found) {
             // A run may have put it there that was killed before it was done.
             let file = DatabaseFile(path)
-            ConversionFolder(ofOriginal: file, of: database ?? file).removeUnusedLeftovers()
+            try ConversionFolder(ofOriginal: file, of: database ?? file).removeUnusedLeftovers()
             throw DatabaseConversionError.exists(path: found)
         }
     }

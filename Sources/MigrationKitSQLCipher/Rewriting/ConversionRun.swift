@@ -32,7 +32,7 @@ struct ConversionRun {
 
     /// Runs `body` under the lock of the database, and of the file that goes to another folder.
     func underLock<Value>(_ body: () throws -> Value) throws -> Value {
-        let identity = FileIdentity(file.absolutePath)
+        let identity = try FileIdentity.of(file.absolutePath)
         try ConversionFolder.checkLength(of: file.absolutePath)
         try file.checkAccess(forWriting: true)
         if output == nil, geteuid() != 0, let identity, identity.owner != geteuid() {
@@ -40,7 +40,8 @@ struct ConversionRun {
         }
         do {
             return try locked(file) {
-                guard let other = output ?? original.flatMap({ $0.isBeside(file) ? nil : $0 })
+                guard
+                    let other = try output ?? original.flatMap({ try $0.isBeside(file) ? nil : $0 })
                 else { return try body() }
                 return try locked(other) { try body() }
             }
@@ -50,7 +51,7 @@ struct ConversionRun {
             throw EncryptedDatabaseError(code, path: file.path)
         } catch EncryptedDatabaseError.wrongKey(let path) where path == file.absolutePath {
             // The key was read before the lock was to be had, and who had it has written it anew.
-            guard let identity, let current = FileIdentity(file.absolutePath),
+            guard let identity, let current = try FileIdentity.of(file.absolutePath),
                 !current.isSameFile(as: identity)
             else { throw EncryptedDatabaseError.wrongKey(path: path) }
             throw DatabaseConversionError.replacedMeanwhile(path: path)
@@ -115,7 +116,7 @@ struct ConversionRun {
     package func convert(_ conversion: () throws -> DatabaseConversion) throws -> ConversionReport {
         let place = output ?? file
         let folder = ConversionFolder(of: place.absolutePath, for: place.absolutePath)
-        let originals = original.map { ConversionFolder(ofOriginal: $0, of: file) }
+        let originals = try original.map { try ConversionFolder(ofOriginal: $0, of: file) }
         // Those of the runs that were killed, before anything that may fail.
         ConversionFolder(of: file.absolutePath, for: file.absolutePath).removeLeftovers()
         folder.removeLeftovers()

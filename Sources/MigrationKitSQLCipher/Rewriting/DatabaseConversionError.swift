@@ -163,6 +163,7 @@ extension DatabaseConversionError: LocalizedError {
 }
 
 extension DatabaseConversionError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .notPlaintext: ErrorCode("notPlaintext", .noPermission)

@@ -37,9 +37,9 @@ extension HeldDatabase {
         guard try !identity.otherProcesses().isEmpty else { return }
         // The clock of files may stand still for 10 ms: a change in the time of the last one isn't seen.
         usleep(20_000)
-        let stamp = file.stampOfFile
+        let stamp = try file.stampOfFile
         try holdAgain()
-        guard file.stampOfFile == stamp else { throw ChangedWhileWaiting() }
+        guard try file.stampOfFile == stamp else { throw ChangedWhileWaiting() }
     }
 
     /// Does something that ends in a replacement, and does it again if another process has changed the
@@ -102,7 +102,7 @@ extension HeldDatabase {
 
     /// Copies the file as it is to a place that is free. What fails leaves nothing there.
     private func keep(as original: DatabaseFile) throws {
-        let folder = ConversionFolder(ofOriginal: original, of: file)
+        let folder = try ConversionFolder(ofOriginal: original, of: file)
         let bytes = try folder.makeFile()
         defer { folder.remove(bytes) }
         try copyBytes(to: bytes)
@@ -113,7 +113,7 @@ extension HeldDatabase {
             try folder.place(
                 bytes,
                 at: original.absolutePath,
-                synchronizes: !original.isBeside(file)
+                synchronizes: try !original.isBeside(file)
             )
         } catch DatabaseConversionError.notSynced(let path, let code) {
             unlink(original.absolutePath)

@@ -57,7 +57,7 @@ final class OccupiedPlace: HeldDatabase {
 
     private static func free(_ file: DatabaseFile) {
         // Another program that has it open would go on with a file that has no name.
-        guard let identity = FileIdentity(file.absolutePath),
+        guard let identity = try? FileIdentity.of(file.absolutePath),
             (try? identity.otherProcesses().isEmpty) == true
         else { return }
         file.removeIfEmpty()
@@ -77,7 +77,7 @@ final class OccupiedPlace: HeldDatabase {
         guard hidesCommits else { return }
         close()
         try hold(settlesJournals: true)
-        guard FileIdentity(file.absolutePath).map(identity.isSameFile) == true else {
+        guard try FileIdentity.of(file.absolutePath).map(identity.isSameFile) == true else {
             throw DatabaseConversionError.replacedMeanwhile(path: file.path)
         }
     }
@@ -103,9 +103,9 @@ final class OccupiedPlace: HeldDatabase {
         // Without this there would be an instant at which the old file stands there without its
         // journals, or the new one with those of the old.
         if settlesJournals, try file.hasJournalContent { try file.settleJournals() }
-        let stamp = file.stamp
+        let stamp = try file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)
-        guard try held.lockForWriting(), file.stamp == stamp else { return nil }
+        guard try held.lockForWriting(), try file.stamp == stamp else { return nil }
         guard try !settlesJournals || !file.holdsCommits else {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }

@@ -32,7 +32,7 @@ final class RestingDatabase {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         try file.checkLog()
-        stamp = file.stamp
+        stamp = try file.stamp
         let usesLog = try file.holdsCommits
         do {
             connection =
@@ -67,7 +67,7 @@ final class RestingDatabase {
     }
 
     private func checkUnchanged() throws {
-        guard file.stamp == stamp else {
+        guard try file.stamp == stamp else {
             throw DatabaseConversionError.changedMeanwhile(path: file.path)
         }
     }
@@ -80,7 +80,7 @@ final class RestingDatabase {
             return nil
         }
         let isLocked = try monitor.waiting(
-            for: { try FileIdentity(file.absolutePath)?.otherProcesses() ?? [] },
+            for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
             // Where there are no locks, as on some media, nobody writes under one.
             { (try? guardian.lockForReading()) != false ? true : nil }
         )

@@ -42,7 +42,7 @@ struct RestoreRun {
         try ConversionFolder.checkLength(of: file.absolutePath)
         return try explaining(source: backup, form, file: file) {
             try monitor.underMigrationLock(of: file) {
-                guard let original, !original.isBeside(file) else { return try restore() }
+                guard let original, try !original.isBeside(file) else { return try restore() }
                 return try monitor.underMigrationLock(of: original, restore)
             }
         }
@@ -52,7 +52,7 @@ struct RestoreRun {
         let folder = ConversionFolder(of: file.absolutePath, for: file.absolutePath)
         folder.removeLeftovers()
         if let original {
-            ConversionFolder(ofOriginal: original, of: file).removeLeftovers()
+            try ConversionFolder(ofOriginal: original, of: file).removeLeftovers()
         }
         let source = try RestingDatabase(backup, form: form, monitor: monitor)
         let occupied =

@@ -13,7 +13,9 @@ struct ManualSections {
             + [".Sh ENVIRONMENT"] + list(Self.environment, macro: "Ev")
             + [".Sh FILES"] + list(Self.files, macro: "Pa")
             + [".Sh EXIT STATUS", ".Bl -tag -width Ds"]
-            + ErrorCode.ExitStatus.meanings.flatMap { [".It \($0.code)"] + Mdoc.paragraph($0.meaning) }
+            + ErrorCode.ExitStatus.meanings.flatMap {
+                [".It \($0.code)"] + Mdoc.paragraph($0.meaning)
+            }
             + [".El", ".Sh EXAMPLES"] + examples
             + [
                 ".Sh SEE ALSO",

@@ -121,6 +121,7 @@ extension SettingsFileError: LocalizedError {
 }
 
 extension SettingsFileError: CodedError {
+    /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile, .danglingLink, .notAFile: ErrorCode("noSuchSettingsFile", .noInput)
