@@ -189,7 +189,7 @@ struct Failure {
         let cause = Failure(classifying: failure.underlying, parser: parser, database)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
-            switch (failure.hadTransaction, failure.lastingLedger, failure.committed) {
+            switch (failure.hadTransaction, failure.ledger, failure.committed) {
             case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
@@ -292,18 +292,6 @@ struct Failure {
             message.prefix(1).lowercased() + message.dropFirst(),
             hint: usage.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
         )
-    }
-}
-
-extension MigrationStepFailure {
-    /// What the ledger will say when the database is opened next.
-    ///
-    /// A commit to a write-ahead log is written before it is synchronized. If only that fails, this
-    /// connection goes on without the commit, and a recovery may find it.
-    fileprivate var lastingLedger: Ledger {
-        let error = underlying as? DatabaseError
-        return ledger == .unchanged && error?.extendedResultCode == .SQLITE_IOERR_FSYNC
-            ? .unreadable : ledger
     }
 }
 

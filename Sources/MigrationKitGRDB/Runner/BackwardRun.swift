@@ -99,7 +99,7 @@ struct BackwardRun {
                 }
                 monitor.finishStep()
             } catch {
-                monitor.failStep { try MigrationLedger.read(db) }
+                monitor.failStep(error) { try MigrationLedger.read(db) }
                 throw error
             }
         }
@@ -172,7 +172,7 @@ struct BackwardRun {
                 }
             }
         } catch {
-            monitor.failRun { try MigrationLedger.read(db) }
+            monitor.failRun(error) { try MigrationLedger.read(db) }
             throw error
         }
     }

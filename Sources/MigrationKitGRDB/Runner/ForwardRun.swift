@@ -161,7 +161,7 @@ struct ForwardRun {
                 try monitor.checkCancellation()
                 continue
             } catch {
-                monitor.failStep { try writer.writeWithoutTransaction(MigrationLedger.read) }
+                monitor.failStep(error) { try writer.writeWithoutTransaction(MigrationLedger.read) }
                 throw error
             }
         }
@@ -293,7 +293,7 @@ struct ForwardRun {
                 }
             }
         } catch {
-            monitor.failRun { try writer.writeWithoutTransaction(MigrationLedger.read) }
+            monitor.failRun(error) { try writer.writeWithoutTransaction(MigrationLedger.read) }
             throw error
         }
     }

@@ -38,7 +38,8 @@ public enum MigrationEvent: Equatable, Sendable {
     /// If the run is all or nothing, this is its last step, and all of them are done. The changes may
     /// not survive a loss of power.
     ///
-    /// - `isDone`: `nil` if the ledger can't be read either: the step is done or undone.
+    /// - `isDone`: `nil` if it can't be told whether the step is done or undone: the ledger can't be
+    ///   read either, or the next program may find the commit in the write-ahead log.
     case stepFailedLate(identifier: String, direction: Direction, isDone: Bool?)
 
     /// The database is being verified.

@@ -117,14 +117,16 @@ final class RunMonitor: @unchecked Sendable {
 
     /// The running step, if there is one, failed.
     ///
-    /// - Parameter readLedger: Reads the applied steps, outside of a transaction.
-    func failStep(_ readLedger: () throws -> Set<String>) {
+    /// - Parameters:
+    ///   - error: Why.
+    ///   - readLedger: Reads the applied steps, outside of a transaction.
+    func failStep(_ error: any Error, _ readLedger: () throws -> Set<String>) {
         let identifier = lock.withLock {
             defer { running = nil }
             return running?.identifier
         }
         guard let identifier else { return }
-        let isDone = isDone(identifier, readLedger)
+        let isDone = isDone(identifier, error, readLedger)
         if isDone == false {
             tell(.stepFailed(identifier: identifier, direction: direction))
         } else {
@@ -134,10 +136,12 @@ final class RunMonitor: @unchecked Sendable {
 
     /// A run in one transaction failed.
     ///
-    /// - Parameter readLedger: Reads the applied steps, outside of a transaction.
-    func failRun(_ readLedger: () throws -> Set<String>) {
+    /// - Parameters:
+    ///   - error: Why.
+    ///   - readLedger: Reads the applied steps, outside of a transaction.
+    func failRun(_ error: any Error, _ readLedger: () throws -> Set<String>) {
         let isWithinStep = lock.withLock { running != nil }
-        failStep(readLedger)
+        failStep(error, readLedger)
         let (hasBegun, identifiers) = lock.withLock {
             defer { finished = [] }
             return (count != 0, finished.map(\.identifier))
@@ -146,7 +150,7 @@ final class RunMonitor: @unchecked Sendable {
         guard hasBegun else { return }
         // Only behind its last step can the transaction have been committed.
         if !isWithinStep, let last = identifiers.last {
-            let isDone = isDone(last, readLedger)
+            let isDone = isDone(last, error, readLedger)
             if isDone != false {
                 tell(.stepFailedLate(identifier: last, direction: direction, isDone: isDone))
                 return
@@ -158,10 +162,19 @@ final class RunMonitor: @unchecked Sendable {
     /// Whether a step that failed is done all the same: a lock, an unlock or a synchronization can
     /// fail after the commit. Only the ledger says so; SQLite's error doesn't.
     ///
-    /// - Returns: `nil` if the ledger can't be read.
-    private func isDone(_ identifier: String, _ readLedger: () throws -> Set<String>) -> Bool? {
+    /// A commit to a write-ahead log is written before it is synchronized. If only that fails, this
+    /// connection goes on without the commit, and the next one may find it.
+    ///
+    /// - Returns: `nil` if it can't be told.
+    private func isDone(
+        _ identifier: String,
+        _ error: any Error,
+        _ readLedger: () throws -> Set<String>
+    ) -> Bool? {
         guard let applied = try? readLedger() else { return nil }
-        return applied.contains(identifier) == (direction == .forward)
+        let isDone = applied.contains(identifier) == (direction == .forward)
+        let code = (error as? DatabaseError)?.extendedResultCode
+        return !isDone && code == .SQLITE_IOERR_FSYNC ? nil : isDone
     }
 
     // MARK: - At and Within Statements
