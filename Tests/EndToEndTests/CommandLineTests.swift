@@ -31,8 +31,18 @@ import Testing
     }
 
     @Test func aSourceOfTheKeyIsRefusedByItsPlaceOnTheCommandLine() throws {
-        let result = try Tool().run(
-            ["status", "--db-path", "x", "--password", "hush", "--password-fd", "3"]
+        let tool = try Tool()
+        try tool.writeItems()
+        let result = try tool.run(
+            "status",
+            "--migrations",
+            tool.migrations,
+            "--db-path",
+            "x",
+            "--password",
+            "hush",
+            "--password-fd",
+            "3"
         )
         #expect(result.status == 64)
         #expect(result.stderr.contains(": --password, --password-fd\n"), "\(result)")

@@ -155,16 +155,32 @@ import Testing
             """
         let described = try DocumentSchema.run(program, []).split(separator: "\n").map(String.init)
 
-        let folder = PackageFolder.path("Sources/MigrationKitCLI")
-        let files = try #require(FileManager.default.enumerator(atPath: folder))
         var inSource: Set = ["usage 64", "stepFailed 1", "interrupted 129", "interrupted 143"]
-        for case let file as String in files where file.hasSuffix(".swift") {
-            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            for match in text.matches(of: /"([a-zA-Z]+)",\s+([0-9]+)\b/) {
-                inSource.insert("\(match.1) \(match.2)")
+        for folder in ["Sources", "Keys"].map({ PackageFolder.path($0) }) {
+            let files = try #require(FileManager.default.enumerator(atPath: folder))
+            for case let file as String in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+                for match in text.matches(of: /ErrorCode\(\s*"([a-zA-Z]+)",\s+\.([a-zA-Z]+)\s*\)/) {
+                    let status = try #require(Self.statuses[String(match.2)], "\(match.2)")
+                    inSource.insert("\(match.1) \(status)")
+                }
+                guard folder.hasSuffix("Sources"), file.hasPrefix("MigrationKitCLI/") else {
+                    continue
+                }
+                // Those that no error carries: of SQLite, of the parser, of a signal.
+                for match in text.matches(of: /"([a-zA-Z]+)",\s+([0-9]+)\b/) {
+                    inSource.insert("\(match.1) \(match.2)")
+                }
             }
         }
         inSource.remove("interrupted 128")
         #expect(described.sorted() == inSource.sorted())
     }
+
+    /// The exit statuses by their names in the source.
+    private static let statuses = [
+        "failed": 1, "verificationFailed": 2, "differs": 3, "usage": 64, "dataError": 65,
+        "noInput": 66, "unavailable": 69, "cannotCreate": 73, "inputOutput": 74, "busy": 75,
+        "noPermission": 77,
+    ]
 }

@@ -62,7 +62,7 @@ import Testing
 
     /// What is synchronized, in order.
     enum Place: CaseIterable {
-        case newFile, original, folderOfOriginal, folderBefore, folderAfter
+        case newFile, original, folderBefore, folderAfter
     }
 
     private func rekey(failingAt ordinal: Int, _ more: [String]) throws -> ProcessResult {
