@@ -47,14 +47,23 @@ package struct TemporaryFiles: Sendable {
         for suffix in [""] + Self.journalSuffixes { unlink(file + suffix) }
     }
 
-    /// Removes the files of runs that were killed.
+    /// Removes the files of runs that were killed, as far as they can be.
     package func removeLeftovers() {
-        for name in leftovers { unlink("\(folder)/\(name)") }
+        for name in (try? leftovers()) ?? [] { unlink("\(folder)/\(name)") }
     }
 
-    /// The names of the files of runs that were killed.
-    package var leftovers: [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    /// The names of the files of runs that were killed. A folder that may be entered and not listed
+    /// shows none.
+    ///
+    /// - Throws: A `POSIXError` if the disk doesn't give the names.
+    package func leftovers() throws(POSIXError) -> [String] {
+        let names: [String]
+        do {
+            names = try namesInFolder(folder)
+        } catch {
+            guard error.code != .EACCES else { return [] }
+            throw error
+        }
         return names.filter { name in
             guard name.hasPrefix(prefix) else { return false }
             let rest = name.dropFirst(prefix.count)

@@ -73,4 +73,18 @@ import Testing
             #expect(try tool.folder.data("store.db") == before)
         }
     }
+
+    /// A folder that the disk doesn't list may hold the drafts of a killed run.
+    @Test func folderThatCanNotBeListedIsNotEmpty() throws {
+        for command in [["inspect"], ["verify", "--full"]] {
+            let result = try run(
+                command + ["--json"] + tool.opening,
+                failing: "getdents64:error=EIO",
+                on: tool.folder.path
+            )
+            #expect(result.status == 74, "\(result)")
+            let message = try result.jsonError()["message"] as? String
+            #expect(message?.contains(tool.folder.path) == true, "\(result)")
+        }
+    }
 }

@@ -16,10 +16,12 @@ public struct LeftoverFile: Equatable, Sendable {
     public let isPlaintext: Bool
 
     /// Those beside a database, as long as no run is at work, whose files they might be.
-    static func all(beside file: DatabaseFile) -> [LeftoverFile] {
+    ///
+    /// - Throws: `EncryptedDatabaseError` if the disk doesn't give the names.
+    static func all(beside file: DatabaseFile) throws -> [LeftoverFile] {
         let path = file.resolvedPath
         let folder = ConversionFolder(of: path, for: path)
-        let names = folder.leftovers.sorted()
+        let names = try folder.leftovers().sorted()
         let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
         guard !names.isEmpty, !lock.isHeld else { return [] }
         return names.compactMap { LeftoverFile("\(folder.path)/\($0)") }

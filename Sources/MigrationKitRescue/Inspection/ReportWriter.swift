@@ -68,7 +68,7 @@ struct ReportWriter {
             salt: kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil,
             journals: journals,
             hasUnfinishedChange: hasUnfinishedChange,
-            leftovers: LeftoverFile.all(beside: file),
+            leftovers: try LeftoverFile.all(beside: file),
             key: finding.check,
             content: finding.content,
             damage: finding.damage == FileDamage() ? nil : finding.damage

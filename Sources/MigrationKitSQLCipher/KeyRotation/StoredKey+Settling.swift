@@ -89,7 +89,7 @@ extension StoredKey {
     /// of a file that was moved away, with a backup in its place: then the key is kept.
     private func undo(_ pending: PendingKey, new: DatabaseKey, label: String) throws {
         let folder = ConversionFolder(of: file.resolvedPath, for: file.resolvedPath)
-        if folder.leftovers.isEmpty { try keep(new, account: pending.account, label: label) }
+        if try folder.leftovers().isEmpty { try keep(new, account: pending.account, label: label) }
         folder.removeLeftovers()
         try delete(pending)
     }

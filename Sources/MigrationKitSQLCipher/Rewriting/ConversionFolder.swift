@@ -125,7 +125,7 @@ package struct ConversionFolder {
 
     /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
     private func removeUnusedLeftovers() {
-        guard !leftovers.isEmpty,
+        guard (try? leftovers())?.isEmpty == false,
             let held = try? FileLock(beside: database, suffix: FileLock.migrationSuffix).hold()
         else { return }
         defer { held.release() }
@@ -133,7 +133,15 @@ package struct ConversionFolder {
     }
 
     /// The names of the files of runs that were killed.
-    package var leftovers: [String] { files.leftovers }
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give them.
+    package func leftovers() throws(EncryptedDatabaseError) -> [String] {
+        do {
+            return try files.leftovers()
+        } catch {
+            throw .unreadable(path, "list", error.code.rawValue)
+        }
+    }
 
     /// Has a file's content, mode and owner reach the disk. No connection may be open to it.
     ///
