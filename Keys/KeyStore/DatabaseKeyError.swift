@@ -40,8 +40,7 @@ extension DatabaseKeyError: LocalizedError {
         case .empty:
             "An empty key would leave the database unencrypted. Check where the key comes from."
         case .passphraseLooksLikeRawKey:
-            "If it is a raw key, give the digits alone and say that it is one (--raw-key). If it is"
-                + " a passphrase, choose another."
+            "If it is a raw key, give the digits alone as a raw key. If it is a passphrase, choose another."
         case .notHexadecimal:
             "Give the digits alone: 64 for the key, or 96 for the key followed by the salt."
         case .wrongByteCount:

@@ -56,9 +56,9 @@ extension KeySourceError: LocalizedError {
         case .wrongOwner(let path, let owner):
             "the password file \"\(path)\" belongs to another user (id \(owner))"
         case .openToOthers(let path, let mode):
-            "the password file \"\(path)\" is open to other users (mode \(octal(mode)))"
+            "the password file \"\(path)\" can be read or written by other users (mode \(octal(mode)))"
         case .permissionDenied(let path):
-            "the password file \"\(path)\" may not be read by this user"
+            "the password file \"\(path)\" can't be read: permission denied"
         case .unreadable(let source, let code):
             "the key can't be read from \(source): \(systemMessage(code))"
         case .empty(let source):
@@ -78,11 +78,11 @@ extension KeySourceError: LocalizedError {
         case .commandKilled(let program, let signal):
             "the password command \"\(program)\" was ended by signal \(signal)"
         case .noTerminal:
-            "there is no terminal to ask for the key on"
+            "there is no terminal to ask for the key"
         case .promptCancelled:
             "the question for the key was cancelled"
         case .promptBusy:
-            "the terminal is asking another question already"
+            "another question is already open on the terminal"
         case .unusableKey(let source, let reason):
             "the key from \(source) can't be used: \(reason.errorDescription ?? "")"
         }
@@ -92,30 +92,30 @@ extension KeySourceError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile, .unreadable, .badDescriptor:
-            "Check where the key is to come from."
+            "Check the source of the key."
         case .symbolicLink:
-            "Name the file that the link leads to."
+            "Give the path of the file itself."
         case .notAFile:
-            "Name a file that holds the key and nothing else."
+            "Give a file that holds the key and nothing else."
         case .wrongOwner(let path, _):
-            "Whoever owns the file can change it. Make it yours: chown \"$USER\" \(quoted(path))"
+            "Its owner could change it. Take it over: chown \"$USER\" \(quoted(path))"
         case .openToOthers(let path, _):
-            "Take the others' access away: chmod 600 \(quoted(path))"
+            "Remove the access of others: chmod 600 \(quoted(path))"
         case .permissionDenied(let path):
             "Look at its owner and mode: ls -l \(quoted(path))"
         case .empty:
             "An empty key would leave the database unencrypted. Put the key there, on one line."
         case .tooLarge:
-            "A key is one line of text. Is this the right source?"
+            "A key is one line of text. Check the source."
         case .terminal:
             "Leave the option out to be asked without echo, or give the key through a pipe."
         case .unusableCommand:
-            "Words are split as a shell splits them; quotes have to come in pairs."
+            "The command is split into words as a shell does it. Close every quote."
         case .commandNotStarted:
             "Is the program installed and in PATH? No shell runs it: for pipes and variables use"
                 + " sh -c '...'"
         case .commandFailed, .commandKilled:
-            "What it wrote to standard error stands above. Run it by hand to see what is wrong."
+            "Its messages are above. Run it by hand to see what is wrong."
         case .noTerminal:
             "Give the key by a file, a command, a descriptor, or the Secret Service."
         case .promptCancelled, .promptBusy:

@@ -36,7 +36,7 @@ extension KeyStoreError: LocalizedError {
         case .noLibrary(let reason):
             "libsecret, which talks to the Secret Service, can't be loaded: \(reason)"
         case .noBus:
-            "there is no session bus, and so no Secret Service to ask for the key"
+            "there is no session bus, so the Secret Service can't be asked"
         case .noService:
             "no Secret Service answers on the session bus"
         case .noCollection("default"):
@@ -46,17 +46,17 @@ extension KeyStoreError: LocalizedError {
         case .locked(let collection):
             "the collection \"\(collection)\" is locked"
         case .promptDismissed(let collection):
-            "the collection \"\(collection)\" is locked, and nobody unlocked it"
+            "the collection \"\(collection)\" is locked and was not unlocked"
         case .itemNotFound(let service, let account):
             "the Secret Service holds no item with \(Self.names(service, account))"
         case .ambiguous(let service, let matches):
             "\(matches.count) items match service \"\(service)\""
         case .timedOut(let seconds):
-            "the Secret Service gave no answer in \(Self.plain(seconds)) seconds"
+            "the Secret Service did not answer within \(Self.plain(seconds)) seconds"
         case .itemExists(let service, let account):
-            "there is an item with \(Self.names(service, account)) already"
+            "an item with \(Self.names(service, account)) already exists"
         case .unstorablePassphrase(let flaw):
-            "the passphrase has \(flaw.name), and can't be kept in the Secret Service"
+            "the passphrase has \(flaw.name), which the Secret Service can't keep"
         case .failure(let message):
             "the Secret Service failed: \(message)"
         }
@@ -72,7 +72,7 @@ extension KeyStoreError: LocalizedError {
             """
         case .noBus:
             """
-            Run inside a desktop session, or in one of its own:
+            Run inside a desktop session, or start a bus for the command:
               dbus-run-session -- COMMAND
             On a server, give the key by a file, a command or a credential instead.
             """
@@ -94,8 +94,8 @@ extension KeyStoreError: LocalizedError {
             "Unlock it in the desktop's password program, or allow the question for its password."
         case .promptDismissed:
             """
-            Try again and answer the question, or unlock the collection in the desktop's \
-            password program. Where no question can be shown, unlock it by the daemon:
+            Try again and answer the question, or unlock the collection in the desktop's password \
+            program. If no question can be shown, unlock it with the daemon:
             gnome-keyring-daemon --replace --unlock --components=secrets
             """
         case .itemNotFound(let service, let account):
@@ -105,7 +105,8 @@ extension KeyStoreError: LocalizedError {
             username \(Self.quoted(account ?? "main"))
             """
         case .ambiguous(_, let matches):
-            "Name the account, or delete what is too much:\n" + matches.joined(separator: "\n")
+            "Give the account, or delete the items that you don't need:\n"
+                + matches.joined(separator: "\n")
         case .timedOut:
             """
             A question for a password may be waiting behind a window. Answer it, or allow more time.

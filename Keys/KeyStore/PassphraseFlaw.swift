@@ -34,19 +34,19 @@ public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
         case .lineBreak:
             """
             In a GNOME keyring without a password, a line break makes the whole keyring unreadable \
-            at the next start, with the secrets of all other programs.
+            at the next start, including the secrets of other programs.
             """
         case .controlCharacter:
             "Password programs neither show nor copy control characters."
         case .backslash:
             """
-            A GNOME keyring without a password takes a backslash for the start of an escape \
-            sequence: after the next start, the passphrase would be another one.
+            A GNOME keyring without a password reads a backslash as an escape sequence: after the \
+            next start, the passphrase would be different.
             """
         case .leadingSpace:
             """
-            A GNOME keyring without a password drops spaces at the start: after the next start, the \
-            passphrase would be another one.
+            A GNOME keyring without a password drops spaces at the start: after the next start, \
+            the passphrase would be different.
             """
         }
     }

@@ -103,11 +103,11 @@ extension EncryptedDatabaseError: LocalizedError {
         case .plaintext(let path):
             "\(path) is not encrypted"
         case .encrypted(let path):
-            "\(path) is encrypted, or no database"
+            "\(path) is encrypted, or not a database"
         case .wrongKey(let path):
             "the key does not open \(path)"
         case .rawKeyAsPassphrase(let path):
-            "the key does not open \(path) as a passphrase, and opens it as a raw key"
+            "the key does not open \(path) as a passphrase, but as a raw key"
         case .olderFormat(let path, let version):
             "\(path) is in the format of SQLCipher \(version)"
         case .damaged(let path, let pages):
@@ -123,7 +123,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .locked(let path):
             "\(path) is locked by another program"
         case .needsRecovery(let path):
-            "\(path) holds a change that was never finished"
+            "\(path) has an unfinished change"
         case .newerFormat(let path):
             "\(path) was written by a newer SQLite"
         case .cannotCreate(let path, let reason):
@@ -143,23 +143,24 @@ extension EncryptedDatabaseError: LocalizedError {
         case .noSuchFile:
             "Check the path. Only a migration creates a database."
         case .empty:
-            "If it is to become a database, migrate it. Otherwise restore the file from a backup."
+            "To create a database here, migrate it. Otherwise restore a backup."
         case .isDirectory:
             "Give the path of the database file in it."
         case .notAFile:
             "A database is a regular file. Check the path."
         case .notADatabase:
-            "Check the path. If it was a database, it was cut short or overwritten: restore it from a backup."
+            "Check the path. If it was a database, it was truncated or overwritten: restore a backup."
         case .journalIsNoFile:
-            "SQLite keeps its journal under that name, and would open what is there. Find out what put it there, and remove it."
+            "SQLite uses this name for a journal and would open it. Find out what created it, then remove it."
         case .plaintext:
             "Open it without encryption, or encrypt it first. Check that no program expects it to be encrypted."
         case .encrypted:
-            "Give its key instead of asking for no encryption."
+            "If it is a database, open it with its key."
         case .wrongKey:
             """
-            It is another database's key, or the file is no SQLCipher database, or its first bytes are damaged: these can't be told apart.
-            Tried: the settings of SQLCipher 4, 3, 2 and 1, and any that were given.
+            Either the key is wrong, or the file is not a SQLCipher database, or its first bytes \
+            are damaged. These look alike.
+            Tried: the given settings, and those of SQLCipher 4, 3, 2 and 1.
             """
         case .rawKeyAsPassphrase:
             "The hexadecimal digits are the key itself. Give them as a raw key."
@@ -168,15 +169,15 @@ extension EncryptedDatabaseError: LocalizedError {
                 ? "The key is right. Open it with these settings."
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .damaged:
-            "It is not the key: that is right, or none is needed. Keep a copy of the file, and restore it from a backup."
+            "The key is not the reason. Keep a copy of the file, and restore a backup."
         case .damagedLog:
             """
-            SQLite doesn't see what was committed from that frame on, and drops it when a program opens the database to write. So it was not opened, and nothing was changed.
-            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those commits are lost then: open the database once with that program, or run 'migrate --accept-lost-commits'.
-            Otherwise the log is damaged. Keep a copy of the database and of its -wal file: 'salvage' brings back what is in both.
+            SQLite ignores commits from that frame on, and opening the database for writing discards them. So it was not opened, and nothing was changed.
+            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those commits are lost then: open the database once with that program.
+            Otherwise the log is damaged. Copy the database and its -wal file. Salvaging recovers what is in both.
             """
         case .permissionDenied:
-            "Check the owner and the mode of the file and of the folders above it. A database wants mode 600."
+            "Check the owner and the mode of the file and of the folders above it. A database should have mode 600."
         case .readOnly:
             "Check the owner and the mode of the file, and whether its disk is mounted for writing."
         case .readOnlyFolder:
@@ -184,15 +185,15 @@ extension EncryptedDatabaseError: LocalizedError {
         case .locked:
             "Close the other program, or wait longer."
         case .needsRecovery:
-            "A program was stopped while it wrote. Open the database once for writing, which undoes the change."
+            "A program was stopped while it wrote. Opening the database for writing undoes the change."
         case .newerFormat:
-            "Its pages are whole, but this SQLite can't read their format or schema. Use a release of this program that is built with a newer SQLCipher."
+            "Its pages are intact, but this SQLite can't read their format or schema. Use a release of this program that is built with a newer SQLCipher."
         case .cannotCreate:
             "The folder must exist and be writable."
         case .noSQLCipher:
-            "Another copy of SQLite came first in the linking. Link libsqlcipher.a, as the module CSQLCipher asks for."
+            "The linker chose another copy of SQLite. Link libsqlcipher.a, as the module CSQLCipher asks for."
         case .diskFull:
-            "Make room and try again. What was begun was undone."
+            "Free some space and try again. The change was undone."
         case .inputOutput:
             "Check the disk and the system's log."
         }

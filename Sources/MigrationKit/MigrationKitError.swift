@@ -95,7 +95,7 @@ extension MigrationKitError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .duplicateIdentifiers(let identifiers):
-            "these migrations are there more than once: \(identifiers.joined(separator: ", "))"
+            "several migrations have the same identifier:  \(identifiers.joined(separator: ", "))"
         case .identifiersOutOfOrder(let expected, let actual):
             Self.describeDisorder(expected: expected, actual: actual)
         case .unknownMigrationTarget(let target):
@@ -115,15 +115,15 @@ extension MigrationKitError: LocalizedError {
         case .targetBehindDatabase(let target, let latestApplied):
             "the database is already at '\(latestApplied)', which comes after '\(target)'"
         case .databaseIsNewer(let unknown):
-            "the database has migrations that are not known here: "
+            "the database has unknown migrations: "
                 + unknown.joined(separator: ", ")
         case .appliedMigrationsMissing(let missing):
             "\(missing.joined(separator: ", ")) \(missing.count == 1 ? "was" : "were") applied, "
-                + "and \(missing.count == 1 ? "is" : "are") no longer there"
+                + "but no longer \(missing.count == 1 ? "exists" : "exist")"
         case .unusableTable(let name):
-            "the table '\(name)' is not as GRDB and MigrationKit make it"
+            "the table '\(name)' doesn't have the columns and constraints that GRDB and MigrationKit create"
         case .stepChangedLedger(let identifier):
-            "the migration '\(identifier)' changes the ledger of migrations"
+            "the migration '\(identifier)' changes the migration ledger"
         case .changedAfterApplied(let changed):
             "\(changed.joined(separator: ", ")) \(changed.count == 1 ? "was" : "were") changed "
                 + "after \(changed.count == 1 ? "it was" : "they were") applied"
@@ -131,18 +131,17 @@ extension MigrationKitError: LocalizedError {
             "\(pending.joined(separator: ", ")) \(pending.count == 1 ? "is" : "are") pending, "
                 + "although '\(latestApplied)', which comes later, is applied"
         case .mergesRegisteredMigration(let merged, let identifier):
-            "the migration '\(identifier)' merges '\(merged)', which is still there"
+            "the migration '\(identifier)' merges '\(merged)', which is still registered"
         case .notForAllOrNothing(let identifier, .usesNoTransaction):
             "the migration '\(identifier)' runs outside of a transaction, and so can't be part of "
                 + "an all-or-nothing run"
         case .notForAllOrNothing(let identifier, .mixedForeignKeyChecks):
-            "the migration '\(identifier)' wants immediate foreign-key checks, and others of the "
-                + "same all-or-nothing run want deferred ones"
+            "the migration '\(identifier)' needs immediate foreign-key checks, but other migrations of this all-or-nothing run need deferred ones"
         case .locked(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? "") has been migrating \(path) for more "
                 + "than \(seconds.formatted()) seconds"
         case .cannotLock(let path, let reason):
-            "the lock \(path) can't be made: \(reason)"
+            "the lock file \(path) can't be created: \(reason)"
         case .baselineOnMigratedDatabase(let latestApplied):
             "the database already has applied migrations, the latest is '\(latestApplied)'"
         case .stepEndedTransaction(let identifier):
@@ -154,15 +153,15 @@ extension MigrationKitError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .duplicateIdentifiers:
-            "Give every migration an identifier of its own. One that was shipped keeps its own."
+            "Give each migration a unique identifier. Keep the identifier of one that was shipped."
         case .identifiersOutOfOrder:
             "Number the migrations so that they ascend as text (0001_, 0002_), and add new ones at the end."
         case .unknownMigrationTarget, .unknownMigrationIdentifier:
-            "'status' lists the migrations that there are."
+            "Give the identifier of a registered migration."
         case .rollbackNotDefined:
-            "Define how to undo it, or write a further migration that changes what it did."
+            "Define how to undo it, or write a new migration that changes what it did."
         case .rollbackTargetNotApplied:
-            "'status' shows what is applied; 'migrate' goes forward."
+            "A rollback goes back to an applied migration. To go forward, migrate."
         case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
             "Give a number from 0 upwards."
         case .rollbackMustTargetLatestApplied(let latestApplied, _):
@@ -172,47 +171,44 @@ extension MigrationKitError: LocalizedError {
         case .databaseIsNewer:
             """
             If a newer program has applied them, use its release, or a later one. If they were \
-            renamed or deleted, bring them back.
+            renamed or deleted, restore them.
             """
         case .appliedMigrationsMissing:
+            "Restore it: never delete an applied migration. It may be on another branch."
+        case .unusableTable:
             """
-            Bring the file back: a migration that was applied is never deleted. Or did it come from \
-            another branch? 'status' lists all.
-            """
-        case .unusableTable(let name):
-            """
-            Something else has made it or has written into it, or a trigger keeps rows from being \
-            recorded: look at '\(name)'. A column 'identifier' with the names of the applied \
-            migrations is what matters; a table that remembers times and checksums can be dropped.
+            Another program created or changed it, or a trigger keeps rows from being recorded. \
+            grdb_migrations needs a column 'identifier' with the applied migrations. \
+            grdb_migrationkit_journal only holds times and checksums, and may be dropped.
             """
         case .stepChangedLedger:
-            "Take out of it what makes or changes 'grdb_migrations': the runner does the recording."
-        case .changedAfterApplied(let changed):
+            "Remove what changes 'grdb_migrations'. The runner records migrations itself."
+        case .changedAfterApplied:
             """
-            Undo the change, and write a further migration that does what is missing: databases \
-            exist in which the old text has run. If the new text does the same, or the database is \
-            yours alone, 'repair \(changed.joined(separator: " "))' accepts it.
+            Undo the change, and write a new migration for the rest: the old text has already run. \
+            If the new text has the same effect, or this is the only such database, repair the \
+            migration.
             """
         case .pendingBeforeApplied:
             """
-            It came in late, from another branch perhaps. Give it a number after the latest, or \
-            allow it to be applied out of order if it depends on nothing that comes later.
+            It may come from another branch. Give it the next number, or allow it out of order if \
+            it doesn't depend on later migrations.
             """
         case .mergesRegisteredMigration:
-            "Take the merged migration out of the list, or out of the merging one."
+            "Remove the merged migration from the list, or from the migration that merges it."
         case .notForAllOrNothing:
-            "Migrate step by step up to it and past it; the rest can be all or nothing."
+            "First migrate up to and including it without all-or-nothing."
         case .locked:
-            "Wait until it is done, or allow more time. The lock goes when that process ends."
+            "Wait until it is done, or allow more time. The lock ends with that process."
         case .cannotLock:
             """
             The folder of the database must be writable, and its disk in order: SQLite keeps its \
             journal there as well.
             """
         case .baselineOnMigratedDatabase:
-            "A baseline is for databases that have never been migrated. Use 'migrate'."
+            "A baseline is for databases that have never been migrated. Migrate this one."
         case .stepEndedTransaction:
-            "Take BEGIN, COMMIT and ROLLBACK out of it: every migration has a transaction already."
+            "Remove BEGIN, COMMIT and ROLLBACK from it: every migration already has a transaction."
         }
     }
 
@@ -223,8 +219,8 @@ extension MigrationKitError: LocalizedError {
         else {
             return "the migrations are out of order"
         }
-        return "the migrations are out of order: '\(actual[index])' stands where "
-            + "'\(expected[index])' is due"
+        return
+            "the migrations are out of order: '\(actual[index])' comes before '\(expected[index])'"
     }
 }
 

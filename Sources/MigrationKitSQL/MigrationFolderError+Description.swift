@@ -7,20 +7,20 @@ extension MigrationFolderError: LocalizedError {
         case .noSuchFolder(let path):
             "there is no folder '\(path)'"
         case .notAFolder(let path):
-            "'\(path)' is no folder"
+            "'\(path)' is not a folder"
         case .empty(let path):
             "there are no migrations in '\(path)'"
         case .mixedFormats(let format, let file, let otherFormat, let otherFile):
-            "the folder mixes two forms: \(file) \(format.phrase), \(otherFile) "
+            "the folder mixes two formats: \(file) \(format.phrase), \(otherFile) "
                 + otherFormat.phrase
         case .unexpectedName(let file):
-            "\(file): this is no name of a migration"
+            "\(file): not a migration's file name"
         case .unsupportedFile(let kind, let file):
             "\(file): \(kind.reason)"
         case .duplicateVersion(let version, let files):
-            "the version \(version) is there more than once: \(files.joined(separator: ", "))"
+            "several migrations have the version \(version): \(files.joined(separator: ", "))"
         case .downWithoutUp(let file):
-            "\(file): there is nothing that it takes back"
+            "\(file): there is no migration that it could undo"
         case .missing(let file):
             "\(file): there is no such file"
         case .unreadable(let file, let reason):
@@ -28,39 +28,39 @@ extension MigrationFolderError: LocalizedError {
         case .notUTF8(let place):
             "\(place): the text is not UTF-8"
         case .nulCharacter(let place):
-            "\(place): there is a NUL character in the text"
+            "\(place): the text has a NUL character"
         case .unterminatedStatement(let missing, let place):
-            "\(place): what begins here is never closed with \(missing)"
+            "\(place): missing \(missing): what begins here is never closed"
         case .refusedStatement(let kind, _, let place):
             "\(place): a migration can't contain \(kind.name): \(kind.reason)"
         case .emptyUpPart(let place):
-            "\(place): this migration is still a draft: no SQL was written into it"
+            "\(place): this migration is a draft: it has no SQL"
         case .missingUpMarker(let marker, let place):
             "\(place): '\(marker)' is missing"
         case .missingDownMarker(let place):
             "\(place): this block has no '-- migrate:down', but the ones before it do"
         case .misspeltMarker(let marker, let place):
-            "\(place): '\(marker)' is almost a marker, but none"
+            "\(place): '\(marker)' looks like a misspelled marker"
         case .duplicateMarker(let marker, let place):
-            "\(place): '\(marker)' is there a second time"
+            "\(place): '\(marker)' is repeated"
         case .otherMarker(let marker, let place):
-            "\(place): '\(marker)' is a marker of another tool than the others"
+            "\(place): '\(marker)' is a marker of another tool"
         case .downBeforeUp(let place):
-            "\(place): the down part stands before the up part"
+            "\(place): the down part comes before the up part"
         case .statementBeforeMarker(let place):
-            "\(place): a statement stands before the up part's marker"
+            "\(place): a statement comes before the up part's marker"
         case .markerInWholeFile(let marker, let place):
-            "\(place): '\(marker)' stands in a file that is one part as a whole"
+            "\(place): '\(marker)' is not allowed here: the whole file is one part"
         case .unsupportedOption(let option, let place):
             "\(place): the option '\(option)' is not supported"
         case .unbalancedStatement(let place):
-            "\(place): StatementBegin and StatementEnd don't belong together"
+            "\(place): StatementBegin and StatementEnd don't match"
         case .environmentSubstitution(let place):
-            "\(place): the environment can't change a migration"
+            "\(place): environment variables are not replaced in a migration"
         case .misplacedNoTransaction(let place):
-            "\(place): '-- no-transaction' counts on the first line only, and only written so"
+            "\(place): '-- no-transaction' must be exactly that, on the first line"
         case .unknownMetadata(let place):
-            "\(place): only 'run_in_transaction = true' or '= false' can stand here, once"
+            "\(place): only one line 'run_in_transaction = true' or 'run_in_transaction = false' is allowed"
         }
     }
 
@@ -94,22 +94,20 @@ extension MigrationFolderError: LocalizedError {
             "Give the path of the folder that holds the SQL files."
         case .empty:
             """
-            Migrations have one of these forms, the same for all of a folder:
+            All migrations of a folder have one of these formats:
               0001_name.sql, with the lines '-- migrate:up' and '-- migrate:down' in it
               0001_name.sql, with the lines '-- +goose Up' and '-- +goose Down' in it
               0001_name.up.sql and 0001_name.down.sql
-              0001_name.sql, with nothing that takes it back
+              0001_name.sql, without a rollback
               0001_name/up.sql and 0001_name/down.sql
               V1__name.sql and U1__name.sql
             """
         case .mixedFormats:
-            "Use one form for all of the folder, or a folder for each."
+            "Use one format in a folder, or a folder for each format."
         case .unexpectedName(let file) where file.contains("/"):
-            "Name it up.sql or down.sql, or keep it elsewhere: a migration's folder has nothing "
-                + "else that ends in .sql."
+            "Rename it to up.sql or down.sql, or move it: a migration's folder has no other .sql files."
         case .unexpectedName:
-            "Name it like 0001_name.sql or V1__name.sql, or keep it in another folder if it is no "
-                + "migration."
+            "Name it like 0001_name.sql or V1__name.sql, or move it if it is not a migration."
         case .unsupportedFile(let kind, _):
             kind.advice
         case .duplicateVersion:
@@ -118,13 +116,13 @@ extension MigrationFolderError: LocalizedError {
             "Put an up.sql beside it."
         case .downWithoutUp(let file) where file.hasPrefix("U"):
             """
-            A file that begins with U takes back the V file of the same version. refinery's \
-            migrations of that letter apply something: name them with V.
+            A U file undoes the V file of the same version. In refinery a U file applies \
+            something: rename it to V.
             """
         case .downWithoutUp:
-            "Name the two files alike, up to '.up.sql' and '.down.sql'."
+            "Give both files the same name before '.up.sql' and '.down.sql'."
         case .missing:
-            "A link by that name leads nowhere. Have it lead to the file, or remove it."
+            "The link's target doesn't exist. Correct the link, or remove it."
         case .unreadable:
             "Check the file and its permissions."
         case .notUTF8:
@@ -137,31 +135,29 @@ extension MigrationFolderError: LocalizedError {
             kind.advice(in: format)
         case .emptyUpPart:
             """
-            Write the SQL that applies the migration, or remove its files. If it should do nothing, \
-            put a comment of your own in place of the template.
+            Write the SQL that applies the migration, or remove its files. If it should do \
+            nothing, replace the template with a comment.
             """
         case .missingUpMarker:
             "Put the line above the SQL that applies the migration."
         case .missingDownMarker:
-            "Give every block its '-- migrate:down', empty if need be: of several blocks, all are "
-                + "taken back."
+            "Add a '-- migrate:down' to every block, empty if needed: a rollback undoes all blocks."
         case .misspeltMarker:
             """
-            A marker stands at the beginning of a line:
+            A marker is at the beginning of a line:
               -- migrate:up, -- migrate:down (in lower case)
               -- +goose Up, -- +goose Down, -- +goose NO TRANSACTION
             """
         case .duplicateMarker(let marker, _) where marker.contains("goose"):
-            "Put all that applies the migration in one part, and all that takes it back in another."
+            "Use one part to apply the migration and one to roll it back."
         case .duplicateMarker:
-            "Put what belongs together in one part, or make several blocks, each of an up and a "
-                + "down."
+            "Use one up part and one down part, or several blocks with one of each."
         case .otherMarker:
             "Use the markers of one tool."
         case .downBeforeUp:
             "Put the part that applies the migration first."
         case .statementBeforeMarker:
-            "Move it below the marker: only comments can stand above."
+            "Move it below the marker. Only comments may come before it."
         case .markerInWholeFile:
             "Remove the marker, or put both parts in one file that is named like 0001_name.sql."
         case .unsupportedOption:
@@ -170,12 +166,11 @@ extension MigrationFolderError: LocalizedError {
             "Put StatementBegin above a statement and StatementEnd below it, or remove both: they "
                 + "aren't needed."
         case .environmentSubstitution:
-            "Write the values out: a migration has to be the same wherever it runs. Then remove "
-                + "the line."
+            "Write the values into the file and remove the line. A migration must be the same wherever it runs."
         case .misplacedNoTransaction:
             "Make it the first line of the file, or remove it."
         case .unknownMetadata:
-            "Remove what else is there: nothing would follow it."
+            "Remove everything else from the file: it would be ignored."
         }
     }
 }

@@ -27,8 +27,8 @@ public enum MigrationFormat: String, Equatable, Sendable, CaseIterable {
         case .goose: "has goose's markers"
         case .pairs: "is one of a pair"
         case .upOnly: "has no marker"
-        case .diesel: "is in a folder of its own, as diesel has it"
-        case .flyway: "is named as Flyway and refinery do it"
+        case .diesel: "is in a folder, as in diesel"
+        case .flyway: "is named as in Flyway and refinery"
         }
     }
 
@@ -38,9 +38,9 @@ public enum MigrationFormat: String, Equatable, Sendable, CaseIterable {
         case .dbmate: "0001_name.sql with the lines '-- migrate:up' and '-- migrate:down'"
         case .goose: "0001_name.sql with the lines '-- +goose Up' and '-- +goose Down'"
         case .pairs: "0001_name.up.sql and 0001_name.down.sql, of golang-migrate and sqlx"
-        case .upOnly: "0001_name.sql without a marker, of sqlx: nothing takes it back"
+        case .upOnly: "0001_name.sql without a marker, of sqlx: no rollback"
         case .diesel: "A folder 0001_name with up.sql and down.sql in it"
-        case .flyway: "V1__name.sql, and U1__name.sql to take it back, of Flyway and refinery"
+        case .flyway: "V1__name.sql, and U1__name.sql to undo it, of Flyway and refinery"
         }
     }
 

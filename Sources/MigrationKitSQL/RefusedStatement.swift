@@ -27,7 +27,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .vacuum: "VACUUM"
         case .encryptionPragma: "a PRAGMA about the key or the encryption"
         case .temporaryStoragePragma: "a PRAGMA about temporary storage"
-        case .durabilityPragma: "a PRAGMA that gives up the journal or its synchronization"
+        case .durabilityPragma: "a PRAGMA that turns off the journal or its synchronization"
         }
     }
 
@@ -41,11 +41,11 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .vacuum:
             "SQLite can't do it in a transaction, and this migration runs in one"
         case .encryptionPragma:
-            "how a database is encrypted is for whoever opens it to say"
+            "the program that opens a database decides how it is encrypted"
         case .temporaryStoragePragma:
             "temporary data of an encrypted database stays in memory"
         case .durabilityPragma:
-            "a migration that fails or is cut off could not be undone"
+            "a failed or interrupted migration could not be undone"
         }
     }
 
@@ -53,14 +53,13 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     func advice(in format: MigrationFormat) -> String {
         switch self {
         case .transactionControl:
-            "Remove it. What fails is undone as a whole; parts that must commit on their own are "
-                + "migrations of their own."
+            "Remove it. A migration is undone as a whole. Put parts that must commit separately into migrations of their own."
         case .attachment:
-            "Remove it, and bring the data into the database by other means."
+            "Remove it, and import the data with another program."
         case .vacuum:
             "Put it into a migration of its own that \(format.wayOutOfTransaction)"
         case .encryptionPragma:
-            "Remove it. A key written in a file is no secret any more: change it if it was real."
+            "Remove it. A key in a file is no longer secret. If it was a real key, change it."
         case .temporaryStoragePragma:
             "Remove it."
         case .durabilityPragma:

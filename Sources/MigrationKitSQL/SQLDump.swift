@@ -98,7 +98,7 @@ extension SQLDumpError: LocalizedError {
     /// The line with a caret under the place, where there is one, and what to do about it.
     public var recoverySuggestion: String? {
         switch self {
-        case .noSuchFile: "Check the path. 'schema-dump' writes such a file."
+        case .noSuchFile: "Check the path."
         case .isFolder: "Give the path of the file in it."
         case .unreadable: "Check the file and its permissions."
         case .refusedStatement(_, let place):

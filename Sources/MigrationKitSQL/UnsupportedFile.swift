@@ -42,13 +42,13 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
     var reason: String {
         switch self {
         case .repeatable:
-            "a repeatable migration can't be used: a step is applied once, and never changes"
+            "repeatable migrations are not supported: a migration is applied once and never changes"
         case .baseline:
-            "a baseline migration can't be used: the migrations before it are applied one by one"
+            "baseline migrations are not supported: earlier migrations are applied one by one"
         case .scriptConfiguration:
-            "a configuration of a script can't be used: nothing here would follow it"
+            "script configurations are not supported: the file would be ignored"
         case .code:
-            "a migration that is a program can't be run"
+            "a migration in a programming language can't be run"
         }
     }
 
@@ -60,7 +60,7 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
         case .baseline:
             "Keep it in another folder."
         case .scriptConfiguration:
-            "Remove it, if the migration can do without."
+            "Remove it if the migration works without it."
         case .code:
             "Write it in SQL, or embed the library and make it a step of your own program."
         }

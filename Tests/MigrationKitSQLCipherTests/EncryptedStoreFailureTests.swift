@@ -242,19 +242,19 @@ import Testing
         arguments: [
             (
                 EncryptedStoreError.keyMissing(path: "notes.db", service: "s", account: "a"),
-                #"the key of notes.db is gone: there is no item with service "s" and username "a""#
+                #"the key of notes.db is missing: the key store has no item with service "s" and username "a""#
             ),
             (
                 .keyNotKept(service: "s", account: "a"),
-                #"the new key with service "s" and username "a" was not kept"#
+                #"the new key with service "s" and username "a" could not be read back"#
             ),
             (
                 .launchInProgress(path: "notes.db", processIdentifier: 7),
-                "notes.db is just being created by process 7"
+                "notes.db is being created by process 7"
             ),
             (
                 .launchInProgress(path: "notes.db", processIdentifier: nil),
-                "notes.db is just being created by another process"
+                "notes.db is being created by another process"
             ),
         ] as [(EncryptedStoreError, String)]
     )

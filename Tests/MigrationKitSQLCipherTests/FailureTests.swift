@@ -120,7 +120,7 @@ import Testing
         try folder.write("notes.db", Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }))
         try expect(.wrongKey(path: path))
         let suggestion = EncryptedDatabaseError.wrongKey(path: path).recoverySuggestion
-        #expect(try #require(suggestion).contains("no SQLCipher database"))
+        #expect(try #require(suggestion).contains("not a SQLCipher database"))
     }
 
     @Test(arguments: [3, 2, 1], try TestKey.each().dropLast())

@@ -191,9 +191,9 @@ import Testing
         #expect(error == .unfinishedMigration(.golangMigrate, version: version))
         #expect(
             message(error) == """
-                golang-migrate has begun the migration \(version), and not ended it
-                Bring the database in order with golang-migrate first: what of the migration is in \
-                it, nothing tells.
+                golang-migrate started the migration \(version) and did not finish it
+                First finish or undo the migration with golang-migrate. It is unknown which part \
+                of it was applied.
                 """
         )
     }
@@ -236,9 +236,8 @@ import Testing
         #expect(
             message(error) == """
                 10_c is not as sqlx has applied it: the checksum is another
-                Bring back the text that was applied, line ends included. If the new one does the \
-                same, record by a baseline what the database has, instead of reading it from the \
-                tool's table.
+                Restore the text that was applied, including its line ends. If the new text has \
+                the same effect, use a baseline instead of adopting the table.
                 """
         )
     }
@@ -455,10 +454,10 @@ import Testing
         }
         #expect(
             message(.noVersionTable(tool)) == """
-                there is no table '\(tool.versionTable)', in which \(tool.rawValue) keeps what it \
-                has applied
-                Check that it is the right database and the right tool. A table that was given \
-                another name can't be read.
+                there is no table '\(tool.versionTable)', where \(tool.rawValue) records applied \
+                migrations
+                Check that it is the right database and the right tool. A renamed table can't be \
+                read.
                 """
         )
     }
@@ -468,7 +467,7 @@ import Testing
         #expect(dbmate == .unexpectedColumns(.dbmate, columns: ["version", "dirty"]))
         #expect(
             message(dbmate) == """
-                the table 'schema_migrations' is none of dbmate's: it has the columns version, dirty
+                the table 'schema_migrations' is not dbmate's: it has the columns version, dirty
                 It looks like golang-migrate's.
                 """
         )
@@ -481,7 +480,7 @@ import Testing
     func aTableOfOtherColumnsIsRefused(tool: MigrationTool) {
         let error = error(by: tool, "CREATE TABLE \(tool.versionTable) (Id, applied_at)")
         #expect(error == .unexpectedColumns(tool, columns: ["id", "applied_at"]))
-        #expect(message(error).hasSuffix("Check which tool has made it."))
+        #expect(message(error).hasSuffix("Check which tool created it."))
     }
 
     @Test func versionsWithoutAFileAreNamed() {
@@ -490,8 +489,8 @@ import Testing
         #expect(error == .unknownVersions(.dbmate, versions: ["9", "12", "NULL", "x"]))
         #expect(
             message(error) == """
-                dbmate has applied what no file of the folder is: 9, 12, NULL, x
-                Use the folder with which the database was migrated, with all files in it.
+                dbmate applied versions that have no file in the folder: 9, 12, NULL, x
+                Use the complete folder with which the database was migrated.
                 """
         )
         let later = Self.golangMigrate + "INSERT INTO schema_migrations VALUES (12, 0);"

@@ -90,7 +90,7 @@ import Testing
         let error = try error(of: ["1_a.sql": "-- migrate:dwon\u{1B}[2J\nSELECT 1;"])
         #expect(
             error?.errorDescription
-                == "1_a.sql:1:1: '-- migrate:dwon [2J' is almost a marker, but none"
+                == "1_a.sql:1:1: '-- migrate:dwon [2J' looks like a misspelled marker"
         )
         let option = try refusal(of: ["1_a.sql": "-- migrate:up a:\u{1B}[2J\nSELECT 1;"])
         #expect(option == "1_a.sql:1:15: the option 'a: [2J' is not supported")
@@ -116,7 +116,7 @@ import Testing
         let column = line.count - comment.count + 1
         #expect(
             try refusal(of: ["1_a.sql": "-- +goose Up\nSELECT 1;\n\(line)\nDROP TABLE a;"])
-                == "1_a.sql:3:\(column): '\(comment)' is almost a marker, but none"
+                == "1_a.sql:3:\(column): '\(comment)' looks like a misspelled marker"
         )
     }
 
@@ -145,8 +145,7 @@ import Testing
         let comment = line.drop { $0 != "-" }
         #expect(
             try refusal(of: ["1_a.sql": "-- migrate:up\nSELECT 1;\n\(line)\nDROP TABLE a;"])
-                == "1_a.sql:3:\(line.count - comment.count + 1): '\(comment)' is almost a marker, "
-                + "but none"
+                == "1_a.sql:3:\(line.count - comment.count + 1): '\(comment)' looks like a misspelled marker"
         )
     }
 

@@ -18,31 +18,29 @@ import Testing
     func mixedFormsAreRefused(text: String, phrase: String) throws {
         #expect(
             try message(of: ["1_a.sql": text, "2_b.up.sql": "SELECT 1"]) == """
-                the folder mixes two forms: 1_a.sql \(phrase), 2_b.up.sql is one of a pair
-                Use one form for all of the folder, or a folder for each.
+                the folder mixes two formats: 1_a.sql \(phrase), 2_b.up.sql is one of a pair
+                Use one format in a folder, or a folder for each format.
                 """
         )
         #expect(
             try refusal(of: ["1_a/up.sql": "SELECT 1", "1_a.sql": text])
-                == "the folder mixes two forms: 1_a.sql \(phrase), 1_a/up.sql is in a folder of its "
-                + "own, as diesel has it"
+                == "the folder mixes two formats: 1_a.sql \(phrase), 1_a/up.sql is in a folder, as in diesel"
         )
         #expect(
             try refusal(of: ["V2__b.sql": "SELECT 1", "1_a.sql": text])
-                == "the folder mixes two forms: 1_a.sql \(phrase), V2__b.sql is named as Flyway and "
-                + "refinery do it"
+                == "the folder mixes two formats: 1_a.sql \(phrase), V2__b.sql is named as in Flyway and refinery"
         )
     }
 
     @Test func markersOfTwoToolsAndOfNoneAreMixed() throws {
         #expect(
             try refusal(of: ["1_a.sql": Self.up, "2_b.sql": "-- +goose Up\nSELECT 1"])
-                == "the folder mixes two forms: 1_a.sql has dbmate's markers, 2_b.sql has goose's "
+                == "the folder mixes two formats: 1_a.sql has dbmate's markers, 2_b.sql has goose's "
                 + "markers"
         )
         #expect(
             try refusal(of: ["1_a.sql": Self.up, "2_b.sql": "SELECT 1"])
-                == "the folder mixes two forms: 1_a.sql has dbmate's markers, 2_b.sql has no marker"
+                == "the folder mixes two formats: 1_a.sql has dbmate's markers, 2_b.sql has no marker"
         )
     }
 
@@ -50,9 +48,8 @@ import Testing
     func anSQLFileThatIsNoMigrationIsRefused(name: String) throws {
         #expect(
             try message(of: ["0001_a.sql": Self.up, name: ""]) == """
-                \(name): this is no name of a migration
-                Name it like 0001_name.sql or V1__name.sql, or keep it in another folder if it is \
-                no migration.
+                \(name): not a migration's file name
+                Name it like 0001_name.sql or V1__name.sql, or move it if it is not a migration.
                 """
         )
     }
@@ -60,16 +57,15 @@ import Testing
     @Test func aStrangeFileInADieselFolderIsRefused() throws {
         #expect(
             try refusal(of: ["1_a/up.sql": "SELECT 1", "1_a/upp.sql": ""])
-                == "1_a/upp.sql: this is no name of a migration"
+                == "1_a/upp.sql: not a migration's file name"
         )
         #expect(
             try error(of: ["1_a/up.sql": "SELECT 1", "1_a/upp.sql": ""])?.recoverySuggestion
-                == "Name it up.sql or down.sql, or keep it elsewhere: a migration's folder has "
-                + "nothing else that ends in .sql."
+                == "Rename it to up.sql or down.sql, or move it: a migration's folder has no other .sql files."
         )
         #expect(
             try refusal(of: ["1_a/UP.SQL": "SELECT 1"])
-                == "1_a/UP.SQL: this is no name of a migration"
+                == "1_a/UP.SQL: not a migration's file name"
         )
     }
 
@@ -78,15 +74,15 @@ import Testing
             (
                 "R__views.sql",
                 """
-                R__views.sql: a repeatable migration can't be used: a step is applied once, and \
-                never changes
+                R__views.sql: repeatable migrations are not supported: a migration is applied once \
+                and never changes
                 Make it a new version, such as V7__name.sql, whenever it changes.
                 """
             ),
             (
                 "B2__base.sql",
                 """
-                B2__base.sql: a baseline migration can't be used: the migrations before it are \
+                B2__base.sql: baseline migrations are not supported: earlier migrations are \
                 applied one by one
                 Keep it in another folder.
                 """
@@ -94,15 +90,14 @@ import Testing
             (
                 "V1__a.sql.conf",
                 """
-                V1__a.sql.conf: a configuration of a script can't be used: nothing here would \
-                follow it
-                Remove it, if the migration can do without.
+                V1__a.sql.conf: script configurations are not supported: the file would be ignored
+                Remove it if the migration works without it.
                 """
             ),
             (
                 "V2__b.rs",
                 """
-                V2__b.rs: a migration that is a program can't be run
+                V2__b.rs: a migration in a programming language can't be run
                 Write it in SQL, or embed the library and make it a step of your own program.
                 """
             ),
@@ -115,32 +110,32 @@ import Testing
     @Test func aMigrationInGoIsNotSkipped() throws {
         #expect(
             try refusal(of: ["1_a.sql": "-- +goose Up\nSELECT 1", "2_b.go": ""])
-                == "2_b.go: a migration that is a program can't be run"
+                == "2_b.go: a migration in a programming language can't be run"
         )
     }
 
     @Test func aVersionThatIsThereTwiceIsRefused() throws {
         #expect(
             try message(of: ["1_a.sql": Self.up, "01_b.sql": Self.up]) == """
-                the version 1 is there more than once: 01_b.sql, 1_a.sql
+                several migrations have the version 1: 01_b.sql, 1_a.sql
                 Give each its own number. A migration that was shipped keeps its name.
                 """
         )
         #expect(
             try refusal(of: ["0001_a.sql": Self.up, "0001_a.SQL": Self.up])
-                == "the version 1 is there more than once: 0001_a.SQL, 0001_a.sql"
+                == "several migrations have the version 1: 0001_a.SQL, 0001_a.sql"
         )
         #expect(
             try refusal(of: ["1_a.up.sql": "SELECT 1", "1_b.up.sql": "SELECT 1"])
-                == "the version 1 is there more than once: 1_a.up.sql, 1_b.up.sql"
+                == "several migrations have the version 1: 1_a.up.sql, 1_b.up.sql"
         )
         #expect(
             try refusal(of: ["V1.0__a.sql": "SELECT 1", "V01__b.sql": "SELECT 1"])
-                == "the version 1 is there more than once: V01__b.sql, V1.0__a.sql"
+                == "several migrations have the version 1: V01__b.sql, V1.0__a.sql"
         )
         #expect(
             try refusal(of: ["2024-01-02_a/up.sql": "SELECT 1", "20240102_b/up.sql": "SELECT 1"])
-                == "the version 20240102 is there more than once: 2024-01-02_a/up.sql, "
+                == "several migrations have the version 20240102: 2024-01-02_a/up.sql, "
                 + "20240102_b/up.sql"
         )
     }
@@ -148,25 +143,25 @@ import Testing
     @Test func aWayBackWithoutAWayForthIsRefused() throws {
         #expect(
             try message(of: ["1_a.up.sql": "SELECT 1", "2_b.down.sql": "SELECT 1"]) == """
-                2_b.down.sql: there is nothing that it takes back
-                Name the two files alike, up to '.up.sql' and '.down.sql'.
+                2_b.down.sql: there is no migration that it could undo
+                Give both files the same name before '.up.sql' and '.down.sql'.
                 """
         )
         #expect(
             try refusal(of: ["1_a.up.sql": "SELECT 1", "1_b.down.sql": "SELECT 1"])
-                == "1_b.down.sql: there is nothing that it takes back"
+                == "1_b.down.sql: there is no migration that it could undo"
         )
         #expect(
             try message(of: ["1_a/down.sql": "SELECT 1"]) == """
-                1_a/down.sql: there is nothing that it takes back
+                1_a/down.sql: there is no migration that it could undo
                 Put an up.sql beside it.
                 """
         )
         #expect(
             try message(of: ["V1__a.sql": "SELECT 1", "U2__b.sql": "SELECT 1"]) == """
-                U2__b.sql: there is nothing that it takes back
-                A file that begins with U takes back the V file of the same version. refinery's \
-                migrations of that letter apply something: name them with V.
+                U2__b.sql: there is no migration that it could undo
+                A U file undoes the V file of the same version. In refinery a U file applies \
+                something: rename it to V.
                 """
         )
     }
@@ -176,7 +171,7 @@ import Testing
     @Test func aNulCharacterIsRefused() throws {
         #expect(
             try message(of: ["1_a.up.sql": "SELECT 1;\nSELECT '\u{0}';"]) == """
-                1_a.up.sql:2:9: there is a NUL character in the text
+                1_a.up.sql:2:9: the text has a NUL character
                 2 | SELECT ' ';
                   |         ^
                 Remove it: SQLite would stop reading there.
@@ -187,7 +182,7 @@ import Testing
     @Test func whatIsNotClosedIsRefused() throws {
         #expect(
             try message(of: ["1_a.sql": "SELECT 1;\n\tSELECT 'it''s;\nSELECT 2;"]) == """
-                1_a.sql:2:9: what begins here is never closed with '
+                1_a.sql:2:9: missing ': what begins here is never closed
                 2 |  SELECT '
                   |         ^
                 Add the missing '
@@ -204,8 +199,8 @@ import Testing
                 and ends every transaction
                 2 |   COMMIT;
                   |   ^
-                Remove it. What fails is undone as a whole; parts that must commit on their own \
-                are migrations of their own.
+                Remove it. A migration is undone as a whole. Put parts that must commit separately \
+                into migrations of their own.
                 """
             ),
             (
@@ -215,7 +210,7 @@ import Testing
                 own database only
                 2 |   ATTACH …
                   |   ^
-                Remove it, and bring the data into the database by other means.
+                Remove it, and import the data with another program.
                 """
             ),
             (
@@ -232,10 +227,10 @@ import Testing
                 .encryptionPragma, "PRAGMA rekey = 'k';",
                 """
                 1_a.sql:2:3: a migration can't contain a PRAGMA about the key or the encryption: \
-                how a database is encrypted is for whoever opens it to say
+                the program that opens a database decides how it is encrypted
                 2 |   PRAGMA rekey …
                   |   ^
-                Remove it. A key written in a file is no secret any more: change it if it was real.
+                Remove it. A key in a file is no longer secret. If it was a real key, change it.
                 """
             ),
             (
@@ -251,8 +246,8 @@ import Testing
             (
                 .durabilityPragma, "PRAGMA journal_mode = OFF;",
                 """
-                1_a.sql:2:3: a migration can't contain a PRAGMA that gives up the journal or its \
-                synchronization: a migration that fails or is cut off could not be undone
+                1_a.sql:2:3: a migration can't contain a PRAGMA that turns off the journal or its \
+                synchronization: a failed or interrupted migration could not be undone
                 2 |   PRAGMA journal_mode …
                   |   ^
                 Remove it. WAL, DELETE, TRUNCATE and PERSIST are safe journal modes; NORMAL, FULL \
@@ -320,7 +315,7 @@ import Testing
             (
                 "-- migrate:down\nSELECT 1;\n-- migrate:up\nSELECT 1;",
                 """
-                1_a.sql:1:1: the down part stands before the up part
+                1_a.sql:1:1: the down part comes before the up part
                 1 | -- migrate:down
                   | ^
                 Put the part that applies the migration first.
@@ -329,20 +324,19 @@ import Testing
             (
                 "-- Why.\nSELECT 1;\n-- +goose Up\nSELECT 1;",
                 """
-                1_a.sql:2:1: a statement stands before the up part's marker
+                1_a.sql:2:1: a statement comes before the up part's marker
                 2 | SELECT 1;
                   | ^
-                Move it below the marker: only comments can stand above.
+                Move it below the marker. Only comments may come before it.
                 """
             ),
             (
                 "-- migrate:up\nSELECT 1;\n-- migrate:up\nSELECT 1;",
                 """
-                1_a.sql:3:1: '-- migrate:up' is there a second time
+                1_a.sql:3:1: '-- migrate:up' is repeated
                 3 | -- migrate:up
                   | ^
-                Put what belongs together in one part, or make several blocks, each of an up and a \
-                down.
+                Use one up part and one down part, or several blocks with one of each.
                 """
             ),
             (
@@ -351,27 +345,26 @@ import Testing
                 1_a.sql:4:1: this block has no '-- migrate:down', but the ones before it do
                 4 | -- migrate:up
                   | ^
-                Give every block its '-- migrate:down', empty if need be: of several blocks, all \
-                are taken back.
+                Add a '-- migrate:down' to every block, empty if needed: a rollback undoes all \
+                blocks.
                 """
             ),
             (
                 "-- +goose Up\nSELECT 1;\n-- +goose Down\n-- +goose Up\nSELECT 1;",
                 """
-                1_a.sql:4:1: '-- +goose Up' is there a second time
+                1_a.sql:4:1: '-- +goose Up' is repeated
                 4 | -- +goose Up
                   | ^
-                Put all that applies the migration in one part, and all that takes it back in \
-                another.
+                Use one part to apply the migration and one to roll it back.
                 """
             ),
             (
                 "-- migrate:up\nSELECT 1;\n-- migrate:dwon\nSELECT 1;",
                 """
-                1_a.sql:3:1: '-- migrate:dwon' is almost a marker, but none
+                1_a.sql:3:1: '-- migrate:dwon' looks like a misspelled marker
                 3 | -- migrate:dwon
                   | ^
-                A marker stands at the beginning of a line:
+                A marker is at the beginning of a line:
                   -- migrate:up, -- migrate:down (in lower case)
                   -- +goose Up, -- +goose Down, -- +goose NO TRANSACTION
                 """
@@ -379,7 +372,7 @@ import Testing
             (
                 "-- migrate:up\nSELECT 1;\n-- +goose Down\nSELECT 1;",
                 """
-                1_a.sql:3:1: '-- +goose Down' is a marker of another tool than the others
+                1_a.sql:3:1: '-- +goose Down' is a marker of another tool
                 3 | -- +goose Down
                   | ^
                 Use the markers of one tool.
@@ -397,17 +390,17 @@ import Testing
             (
                 "-- +goose ENVSUB ON\n-- +goose Up\nSELECT '${HOME}';",
                 """
-                1_a.sql:1:1: the environment can't change a migration
+                1_a.sql:1:1: environment variables are not replaced in a migration
                 1 | -- +goose ENVSUB ON
                   | ^
-                Write the values out: a migration has to be the same wherever it runs. Then remove \
-                the line.
+                Write the values into the file and remove the line. A migration must be the same \
+                wherever it runs.
                 """
             ),
             (
                 "-- +goose Up\n-- +goose StatementBegin\nSELECT 1;\n-- +goose Down\nSELECT 1;",
                 """
-                1_a.sql:2:1: StatementBegin and StatementEnd don't belong together
+                1_a.sql:2:1: StatementBegin and StatementEnd don't match
                 2 | -- +goose StatementBegin
                   | ^
                 Put StatementBegin above a statement and StatementEnd below it, or remove both: \
@@ -417,7 +410,7 @@ import Testing
             (
                 "SELECT 1;\n-- no-transaction\nVACUUM;",
                 """
-                1_a.sql:2:1: '-- no-transaction' counts on the first line only, and only written so
+                1_a.sql:2:1: '-- no-transaction' must be exactly that, on the first line
                 2 | -- no-transaction
                   | ^
                 Make it the first line of the file, or remove it.
@@ -437,7 +430,7 @@ import Testing
     func oneOfGoosesPairAloneIsRefused(text: String) throws {
         #expect(
             try refusal(of: ["1_a.sql": text])?
-                .hasSuffix("StatementBegin and StatementEnd don't belong together") == true
+                .hasSuffix("StatementBegin and StatementEnd don't match") == true
         )
     }
 
@@ -452,7 +445,7 @@ import Testing
     func aMarkerInAFileOfOnePartIsRefused(file: String) throws {
         #expect(
             try message(of: [file: "SELECT 1;\n-- migrate:down\nDROP TABLE a;"]) == """
-                \(file):2:1: '-- migrate:down' stands in a file that is one part as a whole
+                \(file):2:1: '-- migrate:down' is not allowed here: the whole file is one part
                 2 | -- migrate:down
                   | ^
                 Remove the marker, or put both parts in one file that is named like 0001_name.sql.
@@ -465,7 +458,7 @@ import Testing
         for file in ["1_a.sql", "1_a.up.sql"] {
             #expect(
                 try refusal(of: [file: line + "\nSELECT 1;"])?
-                    .contains("'-- no-transaction' counts on the first line only") == true
+                    .contains("'-- no-transaction' must be exactly that, on the first line") == true
             )
         }
         #expect(try refusal(of: ["1_a.sql": "-- No transaction is needed.\nSELECT 1;"]) == nil)
@@ -479,11 +472,11 @@ import Testing
         let metadata = "# Why: it's slow\n\n  \(line)\n"
         #expect(
             try message(of: ["1_a/up.sql": "SELECT 1", "1_a/metadata.toml": metadata]) == """
-                1_a/metadata.toml:3:3: only 'run_in_transaction = true' or '= false' can stand \
-                here, once
+                1_a/metadata.toml:3:3: only one line 'run_in_transaction = true' or \
+                'run_in_transaction = false' is allowed
                 3 |   \(line)
                   |   ^
-                Remove what else is there: nothing would follow it.
+                Remove everything else from the file: it would be ignored.
                 """
         )
         let twice = "run_in_transaction = true\nrun_in_transaction = true"

@@ -69,7 +69,7 @@ import Testing
         ("CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT (1;\nEND;", 49, ")"),
     ])
     func whatHasNoEndIsRefused(text: String, column: Int, missing: String) throws {
-        let refused = "1_a.up.sql:2:\(column): what begins here is never closed with \(missing)"
+        let refused = "1_a.up.sql:2:\(column): missing \(missing): what begins here is never closed"
         #expect(try refusal(of: ["1_a.up.sql": "SELECT 1;\n" + text]) == refused)
         #expect(try refusal(of: ["1_a.up.sql": "SELECT 1;\n" + text + "\nSELECT 2;"]) == refused)
     }

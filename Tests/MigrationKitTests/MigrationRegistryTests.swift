@@ -112,7 +112,7 @@ private func step(_ identifier: String, reversible: Bool = false) -> MigrationSt
         )
         #expect(
             error.errorDescription
-                == "the migrations are out of order: '3' stands where '2' is due"
+                == "the migrations are out of order: '3' comes before '2'"
         )
     }
 }

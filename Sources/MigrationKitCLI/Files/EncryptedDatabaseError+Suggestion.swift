@@ -1,37 +1,43 @@
 import MigrationKitSQLCipher
 
-extension EncryptedDatabaseError {
-    /// What to do about the error with this tool, its options and commands.
-    ///
-    /// - Parameter program: The name of the tool.
+extension EncryptedDatabaseError: ToolSuggesting {
     func suggestion(program: String) -> String? {
         switch self {
         case .olderFormat(_, CipherSettings.current.compatibility):
             """
-            The key is right, and the format is the current one: leave out --cipher-compatibility \
-            and the other options of the encryption.
+            The key is right, and the format is the current one. Leave out --cipher-compatibility \
+            and the other encryption options.
             """
         case .olderFormat(_, let version):
             """
-            The key is right. Say --cipher-compatibility \(version), or convert the file with \
+            The key is right. Add --cipher-compatibility \(version), or convert the file with \
             '\(program) upgrade'.
             """
         case .wrongKey:
             """
             \(recoverySuggestion ?? "")
-            Hexadecimal digits that are the key itself want --raw-key. A file with settings of its own \
-            wants them named: --cipher-compatibility, --cipher-page-size, --kdf-iterations, \
-            --kdf-algorithm, --hmac-algorithm.
-            If you are sure of the key, '\(program) salvage' looks for a flipped bit in the first \
-            bytes, and brings what it can read into a new file.
+            If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
+            them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
+            --hmac-algorithm.
+            If the key is right, '\(program) salvage' searches for a flipped bit in the first \
+            bytes and recovers what it can read.
             """
         case .rawKeyAsPassphrase:
-            "The hexadecimal digits are the key itself: say --raw-key."
+            "The hexadecimal digits are the key itself: add --raw-key."
         case .damaged:
             """
-            It is not the key: that is right, or none is needed. Keep a copy of the file. \
-            '\(program) restore' puts a backup in its place, '\(program) salvage' brings what can be \
-            read into a new file.
+            The key is not the reason. Keep a copy of the file. Then restore a backup ('\(program) \
+            restore'), or recover what can be read ('\(program) salvage').
+            """
+        case .damagedLog:
+            """
+            SQLite ignores commits from that frame on, and opening the database for writing \
+            discards them. So it was not opened, and nothing was changed.
+            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those \
+            commits are lost then: open the database once with that program, or run \
+            'migrate --accept-lost-commits'.
+            Otherwise the log is damaged. Copy the database and its -wal file. '\(program) salvage' \
+            recovers what is in both.
             """
         default:
             recoverySuggestion

@@ -24,29 +24,26 @@ struct FormerKeyError: Error {
         /// Gives a database the key that its item has.
         static func rekey(_ path: String, from key: FormerKey) -> Remedy {
             Remedy(
-                effect: "This gives the file the key of today:",
+                effect: "To give the file the current key:",
                 words: ["rekey", "--db-path", path] + key.itemOptions + key.newItemOptions
             )
         }
     }
 }
 
-extension FormerKeyError: CodedError {
+extension FormerKeyError: ToolSuggesting {
     var code: ErrorCode { ErrorCode("formerKey", .noPermission) }
 
     var errorDescription: String? {
         """
         the key of service "\(key.service)" and username "\(key.account)" does not open \(path), \
-        and its former key does
+        but its former key does
         """
     }
 
-    /// What to do about it.
-    ///
-    /// - Parameter program: The name of the tool.
-    func suggestion(program: String) -> String {
+    func suggestion(program: String) -> String? {
         """
-        'key rotate' kept the former key in an item of its own:
+        'key rotate' kept the former key in a separate item:
           \(key.itemOptions.shellCommand)
         \(remedy.effect)
           \(([program] + remedy.words).shellCommand)

@@ -1,10 +1,7 @@
 import Foundation
 import KeyStore
 
-extension KeyStoreError {
-    /// What to do about the error with this tool, its options and commands.
-    ///
-    /// - Parameter program: The name of the tool.
+extension KeyStoreError: ToolSuggesting {
     func suggestion(program: String) -> String? {
         switch self {
         case .noLibrary:
@@ -14,7 +11,7 @@ extension KeyStoreError {
             """
         case .noBus:
             """
-            Run inside a desktop session, or in one of its own:
+            Run inside a desktop session, or start a bus for the command:
               dbus-run-session -- COMMAND
             \(Self.onAServer)
             """
@@ -46,18 +43,19 @@ extension KeyStoreError {
             """
         case .ambiguous(_, let matches):
             """
-            Name one with --keychain-account or --keychain-collection, or delete what is too much:
+            Choose one with --keychain-account or --keychain-collection, or delete the items that \
+            you don't need:
             \(matches.map { "  \($0)" }.joined(separator: "\n"))
             """
         case .timedOut:
             """
-            A question for a password may be waiting behind a window. Answer it, or allow more time \
-            with --keychain-timeout. With --no-prompt nothing is asked.
+            A question for a password may be waiting behind a window. Answer it, or allow more \
+            time with --keychain-timeout. --no-prompt avoids the question.
             """
         case .itemExists:
             """
-            'key generate' never replaces a key, and 'key set' does with --replace only: databases \
-            that only the old one opens are lost.
+            'key generate' never replaces a key. 'key set --replace' does; databases that only the \
+            old key opens are then lost.
             """
         case .unstorablePassphrase(let flaw):
             """
@@ -72,8 +70,8 @@ extension KeyStoreError {
     }
 
     private static let onAServer = """
-        On a server, give the key by --password-file, --password-command, or a credential of \
-        systemd's (LoadCredentialEncrypted=migrationkit-password:PATH).
+        On a server, use --password-file, --password-command or a systemd credential \
+        (LoadCredentialEncrypted=migrationkit-password:PATH).
         """
 
     private static func options(_ service: String, _ account: String?) -> String {

@@ -52,7 +52,7 @@ extension UnknownMigration: CodedError {
     var errorDescription: String? { error.errorDescription }
 
     var recoverySuggestion: String? {
-        nearest.map { "Did you mean '\($0)'?" } ?? error.recoverySuggestion
+        nearest.map { "Did you mean '\($0)'?" } ?? error.suggestion(program: "")
     }
 
     var code: ErrorCode { error.code }

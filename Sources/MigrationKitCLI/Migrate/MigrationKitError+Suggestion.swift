@@ -1,25 +1,36 @@
 import MigrationKit
+import MigrationKitGRDB
 
-extension MigrationKitError {
-    /// What to do about it, with the tool's commands and options. The library itself doesn't know
-    /// them.
-    var suggestion: String? {
+extension MigrationKitError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
         switch self {
+        case .unknownMigrationTarget, .unknownMigrationIdentifier:
+            "'status' lists the migrations."
+        case .rollbackTargetNotApplied:
+            "'status' shows what is applied. 'migrate' goes forward."
         case .pendingBeforeApplied:
             """
-            It came in late, from another branch perhaps. Give it a number after the latest; or say \
-            --allow-out-of-order, if it depends on nothing that comes later.
+            It may come from another branch. Give it the next number, or use --allow-out-of-order \
+            if it doesn't depend on later migrations.
             """
         case .appliedMigrationsMissing(let identifiers):
             """
-            Bring the file back: a migration that was applied is never deleted. Or did it come from \
-            another branch? 'status' lists all. \(Self.wayOut(identifiers))
+            Restore its file: never delete an applied migration. It may be on another branch. \
+            'status' lists all. \(Self.wayOut(identifiers))
             """
         case .databaseIsNewer(let identifiers):
             """
             If a newer program has applied them, use its release, or a later one. If the files were \
-            renamed or deleted, bring them back. \(Self.wayOut(identifiers))
+            renamed or deleted, restore them. \(Self.wayOut(identifiers))
             """
+        case .changedAfterApplied(let identifiers):
+            """
+            Undo the change, and write a new migration for the rest: the old text has already run. \
+            If the new text has the same effect, or this is the only such database, \
+            'repair \(identifiers.joined(separator: " "))' accepts it.
+            """
+        case .baselineOnMigratedDatabase:
+            "A baseline is for databases that have never been migrated. Use 'migrate'."
         default:
             recoverySuggestion
         }
@@ -28,9 +39,20 @@ extension MigrationKitError {
     private static func wayOut(_ identifiers: [String]) -> String {
         let old = identifiers.first ?? "<old>"
         return """
-            If it has to stay that way, this brings the record in line:
+            If this was done on purpose, update the record:
               repair --rename \(old.shellWord)=<new>
               repair --forget \(old.shellWord)
             """
+    }
+}
+
+extension MigrationRepairError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        switch self {
+        case .notApplied: "'status' lists the applied migrations. Give the name in full."
+        case .alreadyApplied: "If the old entry is not needed, use --forget instead."
+        case .stillThere:
+            "To undo it, use 'rollback'. To accept its new text, use 'repair' with its name alone."
+        }
     }
 }

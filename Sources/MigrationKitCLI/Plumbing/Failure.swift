@@ -8,7 +8,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-/// An error as the tool tells it: a code for programs, words for people, and an exit code.
+/// An error as the tool reports it: a code for programs, words for people, and an exit code.
 struct Failure {
     let code: String
     let exitCode: Int32
@@ -40,13 +40,13 @@ struct Failure {
         case let error as Interruption:
             self.init("interrupted", 128 + error.signal, "interrupted", hint: error.state)
         case is CancellationError:
-            self.init("interrupted", 130, "cancelled", hint: "What was not committed is undone.")
+            self.init("interrupted", 130, "cancelled", hint: "Uncommitted changes were undone.")
         case let error as MigrationVerificationFailure:
             self.init(
                 "verificationFailed",
                 2,
-                "the database is not in order: \(error.failed.joined(separator: ", "))",
-                hint: "The report on standard output tells what is wrong with each."
+                "verification failed: \(error.failed.joined(separator: ", "))",
+                hint: "The report on standard output lists the findings."
                     + (error.hasDamagedPages ? Self.wayOut(of: parser) : "")
             )
         case EncryptedDatabaseError.noSuchFile(let path):
@@ -55,28 +55,7 @@ struct Failure {
                 66,
                 "there is no database \(path)",
                 hint:
-                    "Check the path. 'migrate', 'schema-load' and 'restore' create a database; no other command does."
-            )
-        case let error as EncryptedDatabaseError:
-            self.init(
-                error.code.name,
-                error.code.exitStatus.rawValue,
-                error.localizedDescription,
-                hint: error.suggestion(program: parser.configuration.commandName ?? "")
-            )
-        case let error as KeyStoreError:
-            self.init(
-                error.code.name,
-                error.code.exitStatus.rawValue,
-                error.localizedDescription,
-                hint: error.suggestion(program: parser.configuration.commandName ?? "")
-            )
-        case let error as FormerKeyError:
-            self.init(
-                error.code.name,
-                error.code.exitStatus.rawValue,
-                error.localizedDescription,
-                hint: error.suggestion(program: parser.configuration.commandName ?? "")
+                    "Check the path. Only 'migrate', 'schema-load' and 'restore' create a database."
             )
         case MigrationFolderError.noSuchFolder(let path):
             self.init(
@@ -84,16 +63,23 @@ struct Failure {
                 66,
                 "there is no folder '\(path)'",
                 hint: """
-                    Name the folder of the SQL files with --migrations. 'create <name>' makes it, \
-                    and a first migration in it.
+                    Give the folder of the SQL files with --migrations. 'create <name>' creates it \
+                    with a first migration.
                     """
             )
-        case let error as MigrationKitError:
+        case SQLDumpError.noSuchFile(let path):
+            self.init(
+                "noSuchFile",
+                66,
+                "there is no file \(path)",
+                hint: "Check the path. 'schema-dump' writes such a file."
+            )
+        case let error as any ToolSuggesting:
             self.init(
                 error.code.name,
                 error.code.exitStatus.rawValue,
-                error.localizedDescription,
-                hint: error.suggestion
+                error.errorDescription ?? "\(error)",
+                hint: error.suggestion(program: parser.configuration.commandName ?? "")
             )
         case let error as any CodedError:
             self.init(
@@ -175,8 +161,8 @@ struct Failure {
     private static func wayOut(of parser: any ParsableCommand.Type) -> String {
         let program = parser.configuration.commandName ?? ""
         return """
-            \nKeep a copy of the file. '\(program) restore' puts a backup in its place, \
-            '\(program) salvage' brings what can be read into a new file.
+            \nKeep a copy of the file. Then restore a backup ('\(program) restore'), or recover \
+            what can be read ('\(program) salvage').
             """
     }
 
@@ -196,14 +182,14 @@ struct Failure {
                 "Its transaction was rolled back; the \(count) before it stay."
             case (_, .changed, _):
                 """
-                The error came after its transaction was committed: it is recorded as \
-                \(failure.isRollback ? "rolled back" : "applied"), and its changes are there. After a \
-                loss of power they may not be. Verify the database, and the disk.
+                The error came after the commit: the migration is recorded as \
+                \(failure.isRollback ? "rolled back" : "applied"). A power cut could still undo \
+                it. Verify the database and the disk.
                 """
             case (true, .unreadable, _):
                 """
-                Whether its transaction was committed can't be told: its changes may or may not be \
-                there. Once the disk is well, 'status' tells, and the next run goes on from there.
+                It is unknown whether its transaction was committed. When the disk works again, \
+                'status' shows it, and the next run continues from there.
                 """
             case (false, .unchanged, _):
                 """
@@ -212,14 +198,15 @@ struct Failure {
                 """
             case (false, .unreadable, _):
                 """
-                It runs outside of a transaction, so what it did before the error stays. Whether it \
-                is recorded as done can't be told. Once the disk is well, 'status' tells.
+                It runs outside of a transaction, so what it did before the error stays. It is \
+                unknown whether it is recorded as done. When the disk works again, 'status' shows \
+                it.
                 """
             }
         let baseline = """
-            The database has tables, and no migration is recorded. If other means have made what \
-            the first migrations make, 'baseline' records those as applied; if another tool has, \
-            'baseline --adopt' reads which.
+            The database has tables, but no migration is recorded. If the result of the first \
+            migrations already exists, 'baseline' records them as applied. If another tool applied \
+            them, 'baseline --adopt' reads which.
             """
         let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
         self.init(

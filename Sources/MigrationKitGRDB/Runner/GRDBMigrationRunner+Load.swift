@@ -108,12 +108,12 @@ extension SchemaLoadError: LocalizedError {
         case .notEmpty:
             "the database is not empty"
         case .noLedger:
-            "the dump doesn't say which migrations it stands for"
+            "the dump doesn't list its migrations"
         case .unknownMigrations(let identifiers):
-            "the dump stands for migrations that are not here: "
+            "the dump has unknown migrations: "
                 + identifiers.joined(separator: ", ")
         case .missingMigrations(let identifiers):
-            "the dump lacks migrations that come before others of it: "
+            "the dump lacks migrations that come before later ones in it: "
                 + identifiers.joined(separator: ", ")
         }
     }
@@ -124,17 +124,17 @@ extension SchemaLoadError: LocalizedError {
             "A dump is loaded into a new database only."
         case .noLedger:
             """
-            At its end belongs what 'schema-dump' writes there:
+            'schema-dump' writes these lines at the end:
               CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
               INSERT INTO grdb_migrations (identifier) VALUES ('0001_name');
             """
         case .unknownMigrations:
             """
-            A newer release has written it, or migrations were renamed or removed. Take the dump \
-            that belongs to these migrations.
+            A newer release wrote it, or migrations were renamed or removed. Use a dump of these \
+            migrations.
             """
         case .missingMigrations:
-            "They came in late, from another branch perhaps. Write the dump anew."
+            "They may come from another branch. Create the dump again."
         }
     }
 }

@@ -137,11 +137,11 @@ extension MigrationRepairError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .notApplied:
-            "'status' lists the applied migrations. Give the name in full."
+            "Give the full identifier of an applied migration."
         case .stillThere:
-            "To undo it, roll it back. To accept another text of it, repair it by its name alone."
+            "To undo it, roll it back. To accept its new text, repair it without renaming or forgetting it."
         case .alreadyApplied:
-            "If the old entry is of no use, have it forgotten instead."
+            "If the old entry is not needed, forget it instead."
         }
     }
 }

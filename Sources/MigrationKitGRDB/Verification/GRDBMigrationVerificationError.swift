@@ -39,7 +39,7 @@ extension GRDBMigrationVerificationError: LocalizedError {
         case .foreignKeyViolations:
             "'PRAGMA foreign_key_check' lists them. Correct the rows, or the migration that left them."
         case .missingIndex, .missingTable:
-            "Apply the migration that creates it, or correct the name that is required."
+            "Apply the migration that creates it, or correct the required name."
         }
     }
 }

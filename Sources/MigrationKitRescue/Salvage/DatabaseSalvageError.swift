@@ -17,7 +17,7 @@ extension DatabaseSalvageError: LocalizedError {
         case .opensNothing(let path):
             "the key opens no page of \(path)"
         case .noDatabase(let path):
-            "no page of \(path) is a database's"
+            "\(path) has no page of a database"
         }
     }
 
@@ -26,13 +26,13 @@ extension DatabaseSalvageError: LocalizedError {
         switch self {
         case .opensNothing:
             """
-            It is another database's key, or the first 16 bytes of the file, its salt, are damaged \
-            in more than one bit, which can't be told apart. With an intact copy of the same file, \
-            such as an old backup, whose first 16 bytes are the salt, copy these over a copy of \
-            the damaged file; or give the raw key with its salt, 96 hexadecimal digits.
+            Either the key is wrong, or more than one bit of the salt (the first 16 bytes) is \
+            damaged. If you have an older copy of the same file, copy its first 16 bytes over \
+            those of a copy of the damaged file. Or give the raw key with its salt, 96 hexadecimal \
+            digits.
             """
         case .noDatabase:
-            "It is encrypted, or no database, or all of it was overwritten."
+            "It is encrypted, not a database, or completely overwritten."
         }
     }
 }

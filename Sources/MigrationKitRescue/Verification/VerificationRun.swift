@@ -280,7 +280,7 @@ struct VerificationRun {
         if let match = row.firstMatch(of: /page (\d+)/), let page = Int(match.1) {
             outcome.add(.damagedPage(page))
         } else {
-            outcome.note = "impossible: the pages have no HMAC"
+            outcome.note = "not possible: the pages have no HMAC"
         }
     }
 }
@@ -289,8 +289,8 @@ extension VerificationFinding {
     fileprivate static func leftover(_ file: LeftoverFile) -> VerificationFinding {
         VerificationFinding(
             "\(file.path) was left by a run that was killed"
-                + (file.isPlaintext ? ", and is in the clear" : "")
-                + ": delete it, or run another one, which does"
+                + (file.isPlaintext ? ", and is plaintext" : "")
+                + ": delete it, or run the command again, which deletes it"
         )
     }
 

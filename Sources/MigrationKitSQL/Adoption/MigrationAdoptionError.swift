@@ -27,15 +27,14 @@ extension MigrationAdoptionError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .noVersionTable(let tool):
-            "there is no table '\(tool.versionTable)', in which \(tool.rawValue) keeps what it has "
-                + "applied"
+            "there is no table '\(tool.versionTable)', where \(tool.rawValue) records applied migrations"
         case .unexpectedColumns(let tool, let columns):
-            "the table '\(tool.versionTable)' is none of \(tool.rawValue)'s: it has the columns "
+            "the table '\(tool.versionTable)' is not \(tool.rawValue)'s: it has the columns "
                 + columns.joined(separator: ", ")
         case .unfinishedMigration(let tool, let version):
-            "\(tool.rawValue) has begun the migration \(version), and not ended it"
+            "\(tool.rawValue) started the migration \(version) and did not finish it"
         case .unknownVersions(let tool, let versions):
-            "\(tool.rawValue) has applied what no file of the folder is: "
+            "\(tool.rawValue) applied versions that have no file in the folder: "
                 + versions.joined(separator: ", ")
         case .changedMigrations(let tool, let identifiers):
             "\(identifiers.joined(separator: ", ")) \(identifiers.count == 1 ? "is" : "are") not as "
@@ -48,20 +47,18 @@ extension MigrationAdoptionError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noVersionTable:
-            "Check that it is the right database and the right tool. A table that was given "
-                + "another name can't be read."
+            "Check that it is the right database and the right tool. A renamed table can't be read."
         case .unexpectedColumns(let tool, let columns):
             owner(of: columns, besides: tool).map { "It looks like \($0.rawValue)'s." }
-                ?? "Check which tool has made it."
+                ?? "Check which tool created it."
         case .unfinishedMigration(let tool, _):
-            "Bring the database in order with \(tool.rawValue) first: what of the migration is in "
-                + "it, nothing tells."
+            "First finish or undo the migration with \(tool.rawValue). It is unknown which part of it was applied."
         case .unknownVersions:
-            "Use the folder with which the database was migrated, with all files in it."
+            "Use the complete folder with which the database was migrated."
         case .changedMigrations:
             """
-            Bring back the text that was applied, line ends included. If the new one does the same, \
-            record by a baseline what the database has, instead of reading it from the tool's table.
+            Restore the text that was applied, including its line ends. If the new text has the \
+            same effect, use a baseline instead of adopting the table.
             """
         }
     }

@@ -29,15 +29,15 @@ extension KeyRotationError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .noAccount(let service):
-            "the item with service \"\(service)\" names no account"
+            "the item with service \"\(service)\" has no account"
         case .oldKeyNotStorable(let service, let account, let flaw):
             "the old key of service \"\(service)\" and username \"\(account)\" can't be kept: its passphrase has \(flaw.name)"
         case .keyNotKept(let service, let account):
-            "the key with service \"\(service)\" and username \"\(account)\" was not kept"
+            "the key with service \"\(service)\" and username \"\(account)\" could not be read back"
         case .unfinished(let path, _, _, let reason):
-            "\(path) has its new key, and the key's item has not: \(reason)"
+            "\(path) has its new key, but the key's item could not be changed: \(reason)"
         case .neitherOpens(let path, let service, let account):
-            "\(path) opens neither with the key of service \"\(service)\" and username \"\(account)\" nor with the one that was to take its place"
+            "neither the key of service \"\(service)\" and username \"\(account)\" nor the pending key opens \(path)"
         }
     }
 
@@ -45,7 +45,7 @@ extension KeyRotationError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noAccount:
-            "Store the key once more under an account, delete the item that has none, and rotate then."
+            "Store the key again with an account, delete the item without one, then rotate."
         case .oldKeyNotStorable(_, _, let flaw):
             """
             \(flaw.consequence)
@@ -55,13 +55,17 @@ extension KeyRotationError: LocalizedError {
             "The database still opens. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
         case .unfinished(_, let service, let account, _):
             """
-            Nothing is lost: until then the new key is in the item with service \"\(PendingKey.service(of: service))\". \
-            Unlock or start the key store, and open the database: that makes it the key of username \"\(account)\".
+            Nothing is lost. The new key is in the item with service \
+            \"\(PendingKey.service(of: service))\". Unlock or start the key store, then open the \
+            database: this makes it the key of username \"\(account)\".
             """
         case .neitherOpens(_, let service, _):
             """
-            Nothing was deleted. A file of another time or another database may be at this path, or its first page may be damaged.
-            The keys are in the items with the services \"\(service)\", \"\(PendingKey.service(of: service))\", and former ones in \"\(FormerKey.service(of: service))\".
+            Nothing was deleted. An older file or another database may be at this path, or its \
+            first page may be damaged.
+            Look for keys in the items with the services \"\(service)\" and \
+            \"\(PendingKey.service(of: service))\", and for former keys in \
+            \"\(FormerKey.service(of: service))\".
             """
         }
     }

@@ -20,11 +20,11 @@ extension EncryptedStoreError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .keyMissing(let path, let service, let account):
-            "the key of \(path) is gone: there is no item with service \"\(service)\" and username \"\(account)\""
+            "the key of \(path) is missing: the key store has no item with service \"\(service)\" and username \"\(account)\""
         case .keyNotKept(let service, let account):
-            "the new key with service \"\(service)\" and username \"\(account)\" was not kept"
+            "the new key with service \"\(service)\" and username \"\(account)\" could not be read back"
         case .launchInProgress(let path, let processIdentifier):
-            "\(path) is just being created by "
+            "\(path) is being created by "
                 + (processIdentifier.map { "process \($0)" } ?? "another process")
         }
     }
@@ -34,14 +34,16 @@ extension EncryptedStoreError: LocalizedError {
         switch self {
         case .keyMissing(let path, _, _):
             """
-            No new key was made, since only the old one opens the database.
-            Was the database moved here from another machine or user, or the keyring reset? Bring the item back from there or from a backup of the keyring.
-            If the key is lost for good, so is the content. To begin anew, move \(path) and the files beside it (-wal, -shm, -journal) away.
+            No new key was made: only the old one opens the database.
+            The database may have been moved from another machine or user, or the keyring was \
+            reset. Restore the item from there or from a backup of the keyring.
+            If the key is lost, so is the content. To start over, move \(path) and the files \
+            beside it (-wal, -shm, -journal) away.
             """
         case .keyNotKept:
-            "No database was made. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
+            "No database was created. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
         case .launchInProgress(_, let processIdentifier):
-            "It may be waiting for an answer to the question for the keyring's password. Answer it, or end "
+            "It may be waiting for the keyring's password. Enter it, or end "
                 + (processIdentifier.map { "process \($0)" } ?? "that process")
                 + ", and start again."
         }

@@ -69,13 +69,13 @@ extension DatabaseConversionError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .notPlaintext(let path):
-            "\(path) is encrypted already, or no database"
+            "\(path) is already encrypted, or not a database"
         case .alreadyCurrent(let path):
-            "\(path) has these settings already"
+            "\(path) already has these settings"
         case .inUse(let path, let processes):
             "\(path) is open in \(processes.listed)"
         case .openHere(let path):
-            "\(path) is open in this program itself"
+            "\(path) is open in this program"
         case .busy(let path, let processIdentifier):
             "\(path) is being migrated or converted by "
                 + (processIdentifier.map { "process \($0)" } ?? "another process")
@@ -84,15 +84,15 @@ extension DatabaseConversionError: LocalizedError {
         case .otherOwner(let path, let owner):
             "\(path) belongs to another user (\(owner))"
         case .replacedMeanwhile(let path):
-            "\(path) was replaced by another file meanwhile"
+            "\(path) was replaced by another file in the meantime"
         case .changedMeanwhile(let path):
             "\(path) was written to while it was read"
         case .sameFile(let path):
             "\(path) can't be restored from itself"
         case .exists(let path):
-            "\(path) is there already"
+            "\(path) already exists"
         case .reservedName(let path, let suffix):
-            "\(path) is the name of a file that belongs to a database: it ends in \(suffix)"
+            "\(path) ends in \(suffix), which SQLite uses for a file beside a database"
         case .nameTooLong(let path, let limit):
             "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
@@ -102,7 +102,7 @@ extension DatabaseConversionError: LocalizedError {
         case .notSynced(let path, let code):
             "\(path) has been written, but its folder can't be synchronized: \(Self.reason(code))"
         case .copyDiffers(let path, let difference):
-            "the copy of \(path) is not equal to it: \(difference)"
+            "the copy of \(path) differs from it: \(difference)"
         case .copyIsDamaged(let path, let finding):
             "the copy of \(path) is damaged: \(finding)"
         }
@@ -112,11 +112,11 @@ extension DatabaseConversionError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .notPlaintext:
-            "To give an encrypted database another key, use 'rekey'."
+            "To give an encrypted database another key, rekey it instead."
         case .alreadyCurrent:
             "There is nothing to do."
         case .inUse:
-            "Close the program, and try again. What it wrote afterwards would be lost, so nothing was changed."
+            "Close the program, and try again. Its later writes would be lost, so nothing was changed."
         case .openHere:
             "Close every connection to it first."
         case .busy:
@@ -124,30 +124,31 @@ extension DatabaseConversionError: LocalizedError {
         case .cannotLock:
             "The lock is a file in the database's folder. Check the owner and the mode of the folder, and the disk."
         case .otherOwner:
-            "Do it as that user or as root, or write another file."
+            "Run this as that user or as root, or write to another file."
         case .replacedMeanwhile:
-            "Another program did it, perhaps to give it another key. The file that is there now was left alone."
+            "Another program replaced it, perhaps with another key. The new file was not touched."
         case .changedMeanwhile:
             "Close the program that writes to it, and try again; or make a backup of it, and restore that."
         case .sameFile:
-            "Name the backup's file."
+            "Give the path of the backup."
         case .exists:
-            "Nothing is ever replaced but the database itself. Choose another path."
+            "Existing files are not replaced. Choose another path."
         case .reservedName:
-            "Whoever opens that database would take the new file for its journal, and remove it. Choose another name."
+            "SQLite would treat the new file as that database's journal and remove it. Choose another name."
         case .nameTooLong:
             "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
         case .cannotWrite:
             "Choose a path in a folder that exists and can be written, on a disk with room."
         case .notEnoughRoom:
-            "Nothing was changed. Make room, or write the new file to another disk, and try again."
+            "Nothing was changed. Free some space, or write the new file to another disk, and try again."
         case .notSynced:
             """
-            The new file is in place; if it was given a new key, that opens it. After a loss of power the old file may be there again, or none.
+            The new file is in place. If it has a new key, that key opens it. After a power cut \
+            the old file may be back, or none may exist.
             Keep the old key and the new one, and check the disk.
             """
         case .copyDiffers, .copyIsDamaged:
-            "It was thrown away, and nothing was changed. Verify the database and the disk."
+            "The copy was deleted, and nothing was changed. Verify the database and the disk."
         }
     }
 

@@ -265,6 +265,6 @@ import Testing
         let error = EncryptedDatabaseError.damagedLog(path: "notes.db", frame: 2)
         #expect(error.errorDescription == "the write-ahead log of notes.db is damaged in frame 2")
         #expect(error.recoverySuggestion?.contains("-wal") == true)
-        #expect(error.recoverySuggestion?.contains("'salvage'") == true)
+        #expect(error.recoverySuggestion?.contains("Salvaging") == true)
     }
 }

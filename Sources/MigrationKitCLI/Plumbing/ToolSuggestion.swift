@@ -1,0 +1,9 @@
+import Common
+
+/// A library's error whose advice this tool puts into its own commands and options.
+protocol ToolSuggesting: CodedError {
+    /// What to do about the error with this tool.
+    ///
+    /// - Parameter program: The name of the tool.
+    func suggestion(program: String) -> String?
+}
