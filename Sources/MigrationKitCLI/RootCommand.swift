@@ -8,10 +8,10 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
             commandName: Migrations.programName,
             abstract: Migrations.abstract,
             discussion: """
-                The key comes from the desktop's secret store (--keychain-service), a file \
-                (--password-file), a descriptor (--password-fd), a command (--password-command); \
-                without one of these from a credential of systemd's, the environment, the \
-                settings (migrationkit.toml), or a question on the terminal.
+                The key comes from an option: --keychain-service (the desktop's secret store), \
+                --password-file, --password-fd or --password-command. Without one, it comes from a \
+                systemd credential, the environment, the settings file (migrationkit.toml) or a \
+                question on the terminal.
 
                 \(ErrorCode.ExitStatus.summary)
                 """,

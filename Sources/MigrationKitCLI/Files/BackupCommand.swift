@@ -11,18 +11,18 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
-                The copy is what the database was at one instant, with what is in its write-ahead \
-                log. It is encrypted with the same key, or with one from an option of 'New key', \
-                and verified before it gets its name. Nothing is ever replaced by it.
+                The copy is the database at one instant, including its write-ahead log. It is \
+                encrypted with the same key, or with one from an option of 'New key', and verified \
+                before it gets its name. An existing file is never replaced.
 
-                Nobody is locked out. Where the database is not in WAL mode, a commit of others \
-                waits while the pages are copied.
+                Other programs may go on using the database. If it is not in WAL mode, their \
+                commits wait while the pages are copied.
                 """
         )
     }
 
     @Option(
-        help: ArgumentHelp("The backup, which must not be there yet.", valueName: "path"),
+        help: ArgumentHelp("The backup. The file must not exist.", valueName: "path"),
         completion: .file()
     )
     var output: String
@@ -85,7 +85,7 @@ extension CommandContext {
     /// Tells what a copied database has against its own rules.
     func tell(findings: [String], of path: String) {
         for finding in findings {
-            errorOutput("note: \(path.printable): \(finding.printable); it was copied as it is")
+            errorOutput("note: \(path.printable): \(finding.printable); it was copied unchanged")
         }
     }
 }

@@ -14,7 +14,7 @@ struct ConversionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Copy the database, as it was, to this new file before it is replaced.",
+            "First copy the old database to this new file.",
             valueName: "path"
         ),
         completion: .file()
@@ -23,7 +23,7 @@ struct ConversionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Bytes a page of the new file: a power of two from 512 to 65536.",
+            "The new file's page size in bytes: a power of two from 512 to 65536.",
             valueName: "number"
         )
     )
@@ -33,12 +33,14 @@ struct ConversionOptions: ParsableArguments {
         try checkNotEmpty(output, "--output")
         try checkNotEmpty(keepOriginal, "--keep-original")
         if output != nil, keepOriginal != nil {
-            throw ValidationError("With --output the database stays: leave out --keep-original.")
+            throw ValidationError(
+                "--output doesn't replace the database. Leave out --keep-original."
+            )
         }
         // As SQLite and SQLCipher have it. <https://www.sqlite.org/fileformat.html#page_size>
         if let pageSize, !(512...65536).contains(pageSize) || pageSize.nonzeroBitCount != 1 {
             throw ValidationError(
-                "The page size is no power of two from 512 to 65536: \(pageSize)."
+                "The page size must be a power of two from 512 to 65536, not \(pageSize)."
             )
         }
     }

@@ -5,11 +5,11 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "decrypt",
-            abstract: "Write an encrypted database in the clear.",
+            abstract: "Decrypt a database.",
             usage: "\(Migrations.programName) decrypt --db-path <path> [--yes] [<options>]",
             discussion: """
-                Asks first: whoever can read the file, the disk or a backup can read the content \
-                from then on, also after it is encrypted again.
+                Asks first. Anyone who can read the file, the disk or a backup can then read the \
+                content, even after you encrypt it again.
                 """
         )
     }
@@ -29,12 +29,12 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
         let (path, key, cipher) = try namedDatabase(in: context)
         try context.confirm(
             """
-            Write \(path) in the clear? Whoever can read the file, the disk or a backup can then \
-            read all of it, also after it is encrypted again.
+            Decrypt \(path)? Anyone who can read the file, the disk or a backup can then read all \
+            of it, even after you encrypt it again.
             """,
             isAnswered: yes,
             noPrompt: database.keychain.noPrompt,
-            else: MigrationCLIError.needsConfirmation(deed: "the database is written in the clear")
+            else: MigrationCLIError.needsConfirmation(deed: "decrypt the database")
         )
         try convert(path, in: context, deed: "Decrypted") {
             .decrypt(

@@ -8,13 +8,13 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
             abstract: "Encrypt a plaintext database.",
             usage: "\(Migrations.programName) encrypt --db-path <path> [<options>]",
             discussion: """
-                The key that the options name is the one that it gets; on a terminal a passphrase \
-                is asked for twice. A new file is written beside the database, compared with it \
-                and verified, and then takes its place at once. Others have to close it first.
+                The options name the database's new key. A passphrase is asked for twice on a \
+                terminal. A new file is written beside the database, compared with it, verified, \
+                and renamed into its place. Other programs must close the database first.
 
-                What was in the clear may still be found on the disk: in blocks that the old file \
-                had, above all on flash memory and on file systems that copy on write, in \
-                snapshots, in backups, in swap space. Nothing here can overwrite that.
+                The old plaintext may remain on the disk: in freed blocks (above all on flash \
+                memory and on file systems that copy on write), in snapshots, backups and swap \
+                space. This command can't overwrite it.
                 """
         )
     }
@@ -40,23 +40,23 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     private var note: ConversionNote {
         let place =
             if conversion.output != nil {
-                "the database itself is still there, in the clear, and so are its backups"
+                "the plaintext database still exists, and so do its backups"
             } else if conversion.keepOriginal != nil {
-                "the kept original is in the clear, and so are backups"
+                "the kept original is plaintext, and so are backups"
             } else {
-                "backups and snapshots of the database are still in the clear"
+                "backups and snapshots of the database are still plaintext"
             }
         let blocks =
             if conversion.output != nil {
-                "When it is deleted, its blocks on the disk are free, not overwritten"
+                "When it is deleted, its blocks on the disk are free but not overwritten"
             } else {
-                "The blocks on the disk that the old file had are free, not overwritten"
+                "The old file's blocks on the disk are free but not overwritten"
             }
         return ConversionNote(
             headline: place,
             explanation: """
-                \(blocks): on flash memory and on file systems that journal data or copy on write \
-                they can't be overwritten from here.
+                \(blocks). On flash memory and on file systems that journal data or copy on write, \
+                this program can't overwrite them.
                 """
         )
     }

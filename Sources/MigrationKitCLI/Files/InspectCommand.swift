@@ -8,15 +8,15 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "inspect",
-            abstract: "Tell what a file is, and with its key what is in it.",
+            abstract: "Show what a file is and, with its key, what it contains.",
             usage: "\(Migrations.programName) inspect [<path>] [<options>]",
             discussion: """
-                Changes nothing and leaves nothing beside the file; a folder that can only be \
-                read is enough. Without a key it tells what can be seen without. A key is tried \
-                with the settings that options name, and those of SQLCipher 4, 3, 2 and 1.
+                Changes nothing and creates no file, so a read-only folder is enough. A key is \
+                tried with the settings given by options and with those of SQLCipher 4, 3, 2 and \
+                1.
 
-                Exit codes: 0 it could tell, 66 there is no such file, or a key was given for what \
-                can't be a database, 74 the file is damaged, 77 the key doesn't open it.
+                Exit codes: 0 done, 66 no such file, or a key was given and the file can't be a \
+                database, 74 the file is damaged, 77 the key doesn't open it.
                 """
         )
     }
@@ -30,7 +30,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Count the rows of every table.")
     var tables = false
 
-    @Flag(help: "Look at some pages only, instead of all.")
+    @Flag(help: "Check only some pages.")
     var quick = false
 
     @Flag(help: "Print one JSON document.")
@@ -42,7 +42,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     func validate() throws {
         if file != nil, database.dbPath != nil {
-            throw ValidationError("The file is named twice: leave out --db-path.")
+            throw ValidationError("The file is given twice. Leave out --db-path.")
         }
     }
 

@@ -11,11 +11,10 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
-                The new key comes from an option of 'New key'; without one it is asked for twice. \
-                A passphrase can be followed by a raw key, and the other way round. At every \
-                instant one of the two keys opens the whole file. Backups keep the old key. A key \
-                in the desktop's secret store is changed together with the database by \
-                'key rotate'.
+                The new key comes from an option of 'New key'. Without one, it is asked for twice. \
+                A raw key can replace a passphrase, and the other way round. At every instant, one \
+                of the two keys opens the whole file. Backups keep the old key. For a key in the \
+                desktop's secret store, use 'key rotate'.
                 """
         )
     }

@@ -6,31 +6,31 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
-            abstract: "Put a backup in a database's place.",
+            abstract: "Replace a database with a backup.",
             usage: """
                 \(Migrations.programName) restore --db-path <path> --from <path>
                   [--keep-original <path>] [--yes] [<options>]
                 """,
             discussion: """
-                The key is the backup's; the database keeps it, or gets one from an option of 'New \
-                key'. The backup is copied beside the database and verified, and then takes its \
-                place at once. Others have to close the database first. What it was doesn't \
-                matter: it may be missing, damaged, or its key lost.
+                Give the backup's key. The database keeps it, unless an option of 'New key' gives \
+                another. The backup is copied beside the database, verified, and renamed into its \
+                place. Other programs must close the database first. It may be missing or damaged, \
+                or its key may be lost.
 
-                Asks first, where a database is replaced that isn't kept.
+                Asks before it replaces a database, unless --keep-original is given.
                 """
         )
     }
 
     @Option(
-        help: ArgumentHelp("The backup, which stays as it is.", valueName: "path"),
+        help: ArgumentHelp("The backup. It is not changed.", valueName: "path"),
         completion: .file()
     )
     var from: String
 
     @Option(
         help: ArgumentHelp(
-            "Copy the file that is replaced to this new file before.",
+            "First copy the file that is replaced to this new file.",
             valueName: "path"
         ),
         completion: .file()
@@ -87,7 +87,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             """
         )
         if let original = report.originalPath {
-            context.output("The file that was there is kept in \(original.printable).")
+            context.output("The old file is kept in \(original.printable).")
         }
         context.tell(findings: report.findings, of: path)
         context.tell(notes)
@@ -115,10 +115,10 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     private func confirm(_ path: String, in context: CommandContext) throws {
         guard keepOriginal == nil, Self.hasContent(path) else { return }
         try context.confirm(
-            "Replace \(path) by the backup \(from)? What is in it now is lost.",
+            "Replace \(path) with the backup \(from)? Its current content is lost.",
             isAnswered: yes,
             noPrompt: database.keychain.noPrompt,
-            else: MigrationCLIError.needsConfirmation(deed: "the database is replaced")
+            else: MigrationCLIError.needsConfirmation(deed: "replace the database")
         )
     }
 

@@ -6,27 +6,29 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
-            abstract: "Bring what can be read of a damaged database into a new file.",
+            abstract: "Recover what can be read of a damaged database into a new file.",
             usage: """
                 \(Migrations.programName) salvage --db-path <path> --output <path>
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
-                The damaged file is only read, page by page: rows on whole pages come back even if \
-                what leads to them is damaged. Indexes are made anew. Rows of which it isn't known \
-                where they belong go into a table 'lost_and_found'. It is told what was lost, or \
-                may be. A damaged salt is looked for, which takes some seconds.
+                Reads the damaged file page by page and does not change it. Rows on intact pages \
+                are recovered even if the pages that lead to them are damaged. Indexes are \
+                rebuilt. Rows whose table is unknown go into a table 'lost_and_found'. The report \
+                lists what was lost or may be lost. If the salt is damaged, one wrong bit is \
+                searched for, which takes some seconds.
 
                 Close every program that uses the database, or salvage a copy of its file and of \
-                those beside it.
+                the files beside it.
 
-                Exit codes: 0 everything came back, 2 something was lost, 77 the key opens no page.
+                Exit codes: 0 everything was recovered, 2 something was lost, 77 the key opens no \
+                page.
                 """
         )
     }
 
     @Option(
-        help: ArgumentHelp("The new file, which must not be there yet.", valueName: "path"),
+        help: ArgumentHelp("The new file. It must not exist.", valueName: "path"),
         completion: .file()
     )
     var output: String

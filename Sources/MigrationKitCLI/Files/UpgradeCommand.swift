@@ -5,11 +5,11 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "upgrade",
-            abstract: "Bring a database of SQLCipher 1, 2 or 3 to the format of 4.",
+            abstract: "Convert a database of SQLCipher 1, 2 or 3 to the format of SQLCipher 4.",
             usage: "\(Migrations.programName) upgrade --db-path <path> [<options>]",
             discussion: """
-                The key stays, and which settings the file has is found out. Programs that are \
-                built with an older SQLCipher can't open it any more.
+                The key stays the same. The file's settings are detected. Programs built with an \
+                older SQLCipher can no longer open it.
                 """
         )
     }

@@ -18,10 +18,10 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 indexes. Changes nothing.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
-                hides; the HMAC of every page; indexes against their tables; rows that break \
-                NOT NULL, CHECK or STRICT; full text search; the ledger against the migrations, if \
-                there are any. Findings name table, row or page. Nothing is changed, but for the \
-                log that is moved into the database.
+                hides; the HMAC of every page; indexes against their tables; rows that break NOT \
+                NULL, CHECK or STRICT; full-text indexes; the ledger against the migrations, if \
+                there are any. Findings name the table, row or page. The only change is that the \
+                write-ahead log is moved into the database.
                 """
         )
     }
@@ -29,7 +29,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Option(
         name: .customLong("require-index"),
         help: ArgumentHelp(
-            "An index that must be there; may be given several times.",
+            "An index that must exist; may be given several times.",
             valueName: "table.index"
         ),
         transform: {
@@ -41,7 +41,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     )
     var requiredIndexes: [RequiredIndexSpec] = []
 
-    @Flag(help: "Check everything, which reads the whole file several times.")
+    @Flag(help: "Check everything. Reads the whole file several times.")
     var full = false
 
     @Flag(help: "With --full: the files' group may read and write them.")
@@ -56,7 +56,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func validate() throws {
         if allowGroup, !full {
-            throw ValidationError("--allow-group is about the files' modes, which --full checks.")
+            throw ValidationError("--allow-group needs --full, which checks the files' modes.")
         }
     }
 
@@ -110,7 +110,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         if json {
             try context.printJSON(VerificationDocument(progress.checks, otherTools: others))
         } else if failed.isEmpty {
-            context.output("The database is in order.")
+            context.output("The database is sound.")
         }
         guard failed.isEmpty else {
             throw MigrationVerificationFailure(

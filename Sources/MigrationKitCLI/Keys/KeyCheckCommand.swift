@@ -6,11 +6,11 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "check",
-            abstract: "Tell whether a key opens a database, and with which settings.",
+            abstract: "Check whether a key opens a database, and with which settings.",
             usage: "\(Migrations.programName) key check --db-path <path> [<options>]",
             discussion: """
-                Tries the settings of SQLCipher 4, then 3, 2 and 1, after those that options name. \
-                Changes nothing. Exit code 77: the key opens it with none.
+                Tries the settings given by options, then those of SQLCipher 4, 3, 2 and 1. \
+                Changes nothing. Exit code 77: the key doesn't open it.
                 """
         )
     }
@@ -47,7 +47,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
         if settings.compatibility < CipherSettings.current.compatibility {
             context.output(
                 """
-                The other commands want --cipher-compatibility \(settings.compatibility); \
+                The other commands need --cipher-compatibility \(settings.compatibility); \
                 'upgrade' converts the file.
                 """
             )

@@ -5,12 +5,12 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "key",
-            abstract: "Make, store, list, check and rotate the keys of databases.",
+            abstract: "Create, store, list, check and rotate the keys of databases.",
             usage: "\(Migrations.programName) key <subcommand> [<options>]",
             discussion: """
-                Keys live in the desktop's secret store, each under a service and an account. \
-                Whoever loses the key of a database has lost the database: keep a copy in a safe \
-                place ('key show --reveal' prints it).
+                Keys live in the desktop's secret store, each under a service and an account. If \
+                you lose a key, you lose the database. Keep a copy in a safe place ('key show \
+                --reveal' prints it).
                 """,
             subcommands: [
                 KeyGenerateCommand<Migrations>.self,

@@ -11,8 +11,8 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
                   [--keychain-account <account>] [--yes] [<options>]
                 """,
             discussion: """
-                Asks first: a database whose only key is deleted is lost. Where several keys \
-                match, none is deleted.
+                Asks first: without its only key, a database is lost. If several keys match, none \
+                is deleted.
                 """
         )
     }
@@ -33,7 +33,7 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
         let store = try keychain.keyStore(in: context)
         let item = try store.onlyItem(service: service, account: account)
         try context.confirm(
-            "Delete the key \(item.summaryLine)? What only it opens is lost.",
+            "Delete the key \(item.summaryLine)? Databases that only it opens are lost.",
             action: "deleted",
             isAnswered: yes,
             noPrompt: keychain.noPrompt

@@ -11,8 +11,8 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
                   --keychain-account <account> [<options>]
                 """,
             discussion: """
-                32 bytes from the kernel, stored as a raw key: nothing has to be derived from it, \
-                so databases open at once. A key that is there already is never replaced.
+                The key is 32 random bytes from the kernel. It is a raw key, so nothing is derived \
+                and databases open faster. An existing key is never replaced.
                 """
         )
     }

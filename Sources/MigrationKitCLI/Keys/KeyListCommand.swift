@@ -8,13 +8,13 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
             abstract: "List stored keys, without the keys themselves.",
             usage: "\(Migrations.programName) key list [--all] [<options>]",
             discussion: """
-                With a service, its items, whoever stored them. Without one, and with --all, \
-                everything that this tool and its library stored.
+                With a service, lists all its items, including those of other programs. Without \
+                one, or with --all, lists everything that this tool and its library stored.
                 """
         )
     }
 
-    @Flag(help: "List all, whatever service the environment or the settings name.")
+    @Flag(help: "List all items, even if the environment or the settings name a service.")
     var all = false
 
     @Flag(help: "Print one JSON document.")

@@ -7,29 +7,29 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rotate",
-            abstract: "Make a new key, and change a database and its stored key.",
+            abstract: "Give a database a new key, and store it.",
             usage: """
                 \(Migrations.programName) key rotate --db-path <path>
                   --keychain-service <service> [--keychain-account <account>] [<options>]
                 """,
             discussion: """
-                The database is written anew with a random key, compared with the old one, and \
-                replaced; then its item in the secret store gets that key. At every instant an \
-                item opens the whole file: whatever ends this command, the next one that opens \
-                the database finishes it or undoes it.
+                A copy with a random key is written, compared with the database, and renamed into \
+                its place. Then its item in the secret store gets that key. At every instant, an \
+                item opens the whole file. If this command is interrupted, the next one that opens \
+                the database finishes the rotation or undoes it.
 
-                The old key is kept as an item of its own ('key list --all' shows it), since \
-                backups made before need it. Nobody else may have the database open meanwhile.
+                The old key is kept as a separate item, because older backups need it ('key list \
+                --all' shows it). Other programs must close the database first.
                 """
         )
     }
 
-    @Flag(help: "Delete the old key: backups made before can't be opened any more.")
+    @Flag(help: "Delete the old key. Older backups can then not be opened.")
     var discardOldKey = false
 
     @Option(
         help: ArgumentHelp(
-            "Copy the database, as it was, to this new file before it is replaced.",
+            "First copy the old database to this new file.",
             valueName: "path"
         ),
         completion: .file()
@@ -47,7 +47,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         try checkNotEmpty(keepOriginal, "--keep-original")
         if discardOldKey, keepOriginal != nil {
             throw ValidationError(
-                "Without the old key the original can't be opened: leave out --keep-original "
+                "The original can't be opened without the old key. Leave out --keep-original "
                     + "or --discard-old-key."
             )
         }
@@ -87,12 +87,12 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
         guard let kept = report.keptItem else {
             return context.output(
-                "The old key was deleted: backups made before can't be opened any more."
+                "The old key was deleted. Older backups can't be opened any more."
             )
         }
         context.output(
             """
-            The old key is kept, since backups made before need it:
+            The old key is kept, because older backups need it:
               --keychain-service \(kept.service.shellWord)
               --keychain-account \((kept.account ?? "").shellWord)
             """
@@ -103,8 +103,8 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     private func otherKeyNote(_ report: KeyRotationReport) -> ConversionNote? {
         report.otherKeptItem.map { kept in
             ConversionNote(
-                headline: "another program put a key of its own into the item meanwhile",
-                explanation: "That one is kept with service '\(kept.service.printable)' and "
+                headline: "another program stored its own key in the item in the meantime",
+                explanation: "That key is kept with service '\(kept.service.printable)' and "
                     + "username '\((kept.account ?? "").printable)'."
             )
         }
@@ -114,9 +114,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     private func foreignItemNote(_ report: KeyRotationReport) -> ConversionNote? {
         guard report.formerItem.form == nil else { return nil }
         return ConversionNote(
-            headline: "another program had stored the item, and may not find it any more",
-            explanation: "It has the attributes 'service' and 'username' now, and a raw key of 64 "
-                + "hexadecimal digits in place of what was there."
+            headline: "another program had stored the item, and may no longer find it",
+            explanation: "It now has the attributes 'service' and 'username', and a raw key of 64 "
+                + "hexadecimal digits instead of the old content."
         )
     }
 }

@@ -11,14 +11,14 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
                   --keychain-account <account> [--replace] [<options>]
                 """,
             discussion: """
-                The key comes from an option of 'Source'; without one from a credential of \
-                systemd's, the environment, or the terminal, where it is asked for twice. \
-                Replacing a key asks first: databases that only the old one opens are lost.
+                The key comes from an option of 'Source'. Without one, it comes from a systemd \
+                credential, the environment or the terminal, where it is asked for twice. \
+                Replacing a key asks first: databases that only the old key opens are lost.
                 """
         )
     }
 
-    @Flag(help: "Replace the key that is there.")
+    @Flag(help: "Replace the existing key.")
     var replace = false
 
     @Flag(help: "Replace without asking.")

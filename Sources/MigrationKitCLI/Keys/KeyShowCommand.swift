@@ -11,8 +11,8 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
                   [--keychain-account <account>] [--reveal] [<options>]
                 """,
             discussion: """
-                The key itself is printed with --reveal only, and to a terminal only: in a file or \
-                a pipe it would stay.
+                --reveal prints the key itself, and only to a terminal: a file or a pipe could \
+                keep it.
                 """
         )
     }
@@ -20,7 +20,7 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print the key itself.")
     var reveal = false
 
-    @Flag(help: "Print it although standard output is no terminal.")
+    @Flag(help: "Print it even if standard output is not a terminal.")
     var force = false
 
     @Flag(help: "Print one JSON document.")

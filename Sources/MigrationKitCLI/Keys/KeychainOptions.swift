@@ -22,7 +22,7 @@ struct KeychainOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The collection to look and store in; default: look in all, store in the default one.",
+            "The collection to search and store in; default: search all, store in the default one.",
             valueName: "name"
         )
     )
@@ -30,13 +30,13 @@ struct KeychainOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the secret store and for who unlocks it; default: 30.",
+            "How long to wait for the secret store and for its unlocking; default: 30.",
             valueName: "seconds"
         )
     )
     var keychainTimeout: Double?
 
-    @Flag(help: "Ask nobody: neither to unlock the secret store nor for a passphrase.")
+    @Flag(help: "Never ask, neither to unlock the secret store nor for a passphrase.")
     var noPrompt = false
 
     func validate() throws {

@@ -5,7 +5,7 @@ import KeyStore
 struct NewKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The new key is in this file ('-': standard input).",
+            "The file with the new key; '-' is standard input.",
             valueName: "path"
         ),
         completion: .file()
@@ -13,12 +13,12 @@ struct NewKeyOptions: ParsableArguments {
     var newPasswordFile: String?
 
     @Option(
-        help: ArgumentHelp("The new key comes from this open descriptor.", valueName: "number")
+        help: ArgumentHelp("The open descriptor that gives the new key.", valueName: "number")
     )
     var newPasswordFd: Int32?
 
     @Option(
-        help: ArgumentHelp("The new key is what this command prints.", valueName: "command")
+        help: ArgumentHelp("The command that prints the new key.", valueName: "command")
     )
     var newPasswordCommand: String?
 
@@ -43,7 +43,7 @@ struct NewKeyOptions: ParsableArguments {
             throw ValidationError("The value for '--new-password-fd' must not be negative.")
         }
         if newKeychainAccount != nil, newKeychainService == nil {
-            throw ValidationError("--new-keychain-account is given without --new-keychain-service.")
+            throw ValidationError("--new-keychain-account needs --new-keychain-service.")
         }
     }
 
@@ -91,11 +91,11 @@ struct NewKeyOptions: ParsableArguments {
     /// Checks the options of a command that needs no new key.
     func checkOptional(isPlaintext: Bool) throws {
         if newRawKey, !isNamed {
-            throw ValidationError("--new-raw-key is given without the source of a new key.")
+            throw ValidationError("--new-raw-key needs a source of the new key.")
         }
         if isNamed, isPlaintext {
             throw ValidationError(
-                "With --no-encryption the copy stays in the clear: leave out the new key."
+                "With --no-encryption the copy is not encrypted. Leave out the new key."
             )
         }
     }

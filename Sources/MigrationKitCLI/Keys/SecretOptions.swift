@@ -5,7 +5,7 @@ import KeyStore
 struct SecretOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The key is in this file, open to its owner alone (chmod 600; '-': standard input).",
+            "The file with the key, readable only by its owner (chmod 600); '-' is standard input.",
             valueName: "path"
         ),
         completion: .file()
@@ -13,13 +13,13 @@ struct SecretOptions: ParsableArguments {
     var passwordFile: String?
 
     @Option(
-        help: ArgumentHelp("The key comes from this open descriptor.", valueName: "number")
+        help: ArgumentHelp("The open descriptor that gives the key.", valueName: "number")
     )
     var passwordFd: Int32?
 
     @Option(
         help: ArgumentHelp(
-            "The key is what this command prints; no shell runs it.",
+            "The command that prints the key. It is not run by a shell.",
             valueName: "command"
         )
     )
@@ -27,7 +27,7 @@ struct SecretOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The key itself. Other users and the shell's history may see it: prefer the others.",
+            "The key itself. Other users may see it, and the shell's history keeps it: prefer another option.",
             valueName: "passphrase"
         )
     )

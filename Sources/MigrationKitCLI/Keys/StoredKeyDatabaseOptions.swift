@@ -16,7 +16,7 @@ struct StoredKeyDatabaseOptions: ParsableArguments, CipherOptions {
     // Not groups of their own: see StoreCommand.
     @Option(
         help: ArgumentHelp(
-            "The SQLCipher version whose settings the file has: 1, 2, 3 or 4; default: 4.",
+            "The file's SQLCipher version: 1, 2, 3 or 4; default: 4.",
             valueName: "version"
         )
     )
@@ -46,7 +46,10 @@ struct StoredKeyDatabaseOptions: ParsableArguments, CipherOptions {
 
     @OptionGroup var keychain: KeychainOptions
 
-    @Flag(help: "The item is 64 hexadecimal digits (96 with the salt), if it doesn't say so.")
+    @Flag(
+        help:
+            "The item holds 64 hexadecimal digits (96 with the salt). For items of other programs."
+    )
     var rawKey = false
 
     /// The database that is named, and its key.

@@ -11,7 +11,7 @@ extension ArgumentHelp {
     /// The help of `--adopt`.
     static var adoptedTool: ArgumentHelp {
         ArgumentHelp(
-            "Take over what another tool has applied, as its own table says.",
+            "Record what another tool has applied, read from its own table.",
             valueName: "tool"
         )
     }
@@ -103,9 +103,9 @@ extension NotAdopted: CodedError {
 
     var recoverySuggestion: String? {
         """
-        Nothing is recorded here, so its migrations would run a second time. \(ways) records those \
-        that it has applied, and goes on from there; with --dry-run, it shows which. 'baseline' \
-        records those that you name.
+        MigrationKit has no record of it, so its migrations would run a second time. \(ways) \
+        records those that it has applied, and continues from there. With --dry-run, it shows \
+        which. 'baseline' records those that you give.
         """
     }
 

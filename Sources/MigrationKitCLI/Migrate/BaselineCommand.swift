@@ -13,16 +13,17 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
                 \(Migrations.programName) baseline --adopt <tool> [<options>]
                 """,
             discussion: """
-                For a database whose tables were made by other means: from then on it is migrated \
-                like any other. With --adopt, another tool's own table tells what was applied; it \
-                stays as it is. Refused where a migration is applied already.
+                Use it for a database whose tables already exist. Afterwards the database is \
+                migrated like any other. --adopt reads what another tool has applied from that \
+                tool's own table, which is not changed. If a migration is already recorded, \
+                baseline refuses.
                 """
         )
     }
 
     @Argument(
         help: ArgumentHelp(
-            "The last migration whose result the database already has.",
+            "The last migration to record; those before it are recorded, too.",
             valueName: "identifier"
         )
     )
@@ -40,7 +41,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func validate() throws {
         guard (identifier == nil) != (adopt == nil) else {
-            throw ValidationError("Name the last migration that is there, or a tool to --adopt.")
+            throw ValidationError("Give the last migration to record, or a tool to --adopt.")
         }
     }
 

@@ -8,8 +8,9 @@ struct CreateCommand: ContextCommand {
             abstract: "Write the files of a new migration.",
             usage: "\(FolderMigrations.programName) create <name> [--timestamp] [<options>]",
             discussion: """
-                In the folder's own form, with the number after its latest. Needs no database and \
-                no key. As long as no SQL is in them, it is a draft, which 'migrate' refuses.
+                The files have the folder's format and the next number. No database and no key is \
+                needed. Until you write SQL into them, the migration is a draft, which 'migrate' \
+                refuses.
                 """
         )
     }
@@ -17,13 +18,13 @@ struct CreateCommand: ContextCommand {
     @Argument(help: ArgumentHelp("What it does, such as 'add tags'.", valueName: "name"))
     var name: String
 
-    @Flag(help: "Number it by the date and time in UTC, instead of as the latest is.")
+    @Flag(help: "Use the date and time in UTC as the number.")
     var timestamp = false
 
     @Option(
         help: ArgumentHelp(
-            "The form, for a folder without migrations; default: dbmate.",
-            valueName: "form"
+            "The format, for an empty folder; default: dbmate.",
+            valueName: "format"
         )
     )
     var format: MigrationFormat?

@@ -9,10 +9,10 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
             abstract: "Show what was done to the migrations, and when.",
             usage: "\(Migrations.programName) history [<options>]",
             discussion: """
-                'applied' ran, 'rolled back' was taken back, 'recorded' was noted as applied \
-                without running, 'repaired' had a changed text accepted. 'renamed' goes on under \
-                the name in the next line, 'forgotten' was taken off the record. What other \
-                programs did is not in it.
+                Events: 'applied', 'rolled back', 'recorded' (as applied, without running), \
+                'repaired' (a changed text was accepted), 'renamed' (to the name in the next line) \
+                and 'forgotten' (removed from the record). Changes by other programs are not \
+                listed.
                 """
         )
     }
@@ -39,7 +39,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
             )
         }
         guard !entries.isEmpty else {
-            return context.output("No history is noted in this database.")
+            return context.output("This database has no history.")
         }
         let rows = entries.map { entry in
             [

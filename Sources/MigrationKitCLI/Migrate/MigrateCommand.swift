@@ -12,10 +12,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             discussion: """
                 Each migration runs in a transaction of its own. One that fails is undone; those \
                 before it stay. With --all-or-nothing, the whole run is one transaction. The \
-                result is verified before the last commit. A database that doesn't exist is \
-                created, encrypted, readable for its owner alone.
+                result is verified before the last commit. If the database doesn't exist, it is \
+                created: encrypted, and readable only by its owner.
 
-                Ctrl-C undoes what is not committed, and ends with 130.
+                Ctrl-C undoes uncommitted changes. The exit code is then 130.
                 """
         )
     }
@@ -40,7 +40,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     )
     var backup: String?
 
-    @Flag(help: "Verify also when nothing was pending.")
+    @Flag(help: "Verify even if nothing was pending.")
     var verify = false
 
     @Flag(
@@ -74,10 +74,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func validate() throws {
         if dryRun, backup != nil {
-            throw ValidationError("A dry run changes nothing: leave out --backup.")
+            throw ValidationError("A dry run changes nothing. Leave out --backup.")
         }
         if dryRun, acceptLostCommits {
-            throw ValidationError("A dry run changes nothing: leave out --accept-lost-commits.")
+            throw ValidationError("A dry run changes nothing. Leave out --accept-lost-commits.")
         }
     }
 
@@ -118,11 +118,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         #endif
         if let backup, try hasWork(on: store, upTo: target) {
             try MigrationBackup.copy(writer, to: backup)
-            if !json { context.errorOutput("backup written to \(backup.printable)") }
+            if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
         }
         if adopt != nil, adoption == nil {
             context.errorOutput(
-                "note: migrations are recorded as applied already: nothing to adopt"
+                "note: nothing to adopt: migrations are already recorded here"
             )
         }
         if !json {

@@ -47,7 +47,7 @@ struct HostMigrations: MigrationsOptions {
     static var programName: String {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
     }
-    static let abstract = "Brings this program's database to the version that it needs."
+    static let abstract = "Migrates this program's database."
     static var ownCommands: [any ParsableCommand.Type] { [] }
 
     @Option(help: .settingsFile)
@@ -68,7 +68,8 @@ struct HostMigrations: MigrationsOptions {
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
     static let defaultFolder = "migrations"
-    static let abstract = "Migrates encrypted SQLite databases, and never leaves one in between."
+    static let abstract =
+        "Migrates encrypted SQLite databases. A database is never left half migrated."
     static var ownCommands: [any ParsableCommand.Type] { [CreateCommand.self] }
 
     @Option(

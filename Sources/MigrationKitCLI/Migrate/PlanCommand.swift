@@ -10,18 +10,18 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Show what 'migrate' would run, without running it.",
             usage: "\(Migrations.programName) plan [--to <identifier>] [<options>]",
             discussion: """
-                The pending migrations in order, each with its SQL and the transaction that it \
-                runs in. 'migrate --dry-run' tries them on the database as well.
+                Prints the pending migrations in order, each with its SQL and its transaction. \
+                'migrate --dry-run' also runs them and undoes them.
                 """
         )
     }
 
     @OptionGroup var range: RangeOptions
 
-    @Flag(help: "Plan for one transaction for the whole run.")
+    @Flag(help: "Plan the whole run as one transaction.")
     var allOrNothing = false
 
-    @Flag(help: "End with 3 if something is pending.")
+    @Flag(help: "Exit with 3 if a migration is pending.")
     var exitCode = false
 
     @Flag(help: "Print one JSON document.")

@@ -19,8 +19,8 @@ struct RangeOptions: ParsableArguments {
         inversion: .prefixedNo,
         help: ArgumentHelp(
             """
-            Apply pending migrations that come before applied ones, or (with 'no') refuse them, \
-            whatever the settings say; default: refuse.
+            Apply pending migrations that come before an applied one. With 'no', refuse them, even \
+            if the settings allow them; default: refuse.
             """
         )
     )
@@ -28,7 +28,7 @@ struct RangeOptions: ParsableArguments {
 
     func validate() throws {
         guard to == nil || steps == nil else {
-            throw ValidationError("--to and --steps both say where to end: keep one of them.")
+            throw ValidationError("--to and --steps both set where to end. Use only one.")
         }
     }
 

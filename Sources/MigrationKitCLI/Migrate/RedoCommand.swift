@@ -9,9 +9,9 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Undo the latest migrations and apply them again.",
             usage: "\(Migrations.programName) redo [--steps <number>] [<options>]",
             discussion: """
-                For development: what a migration has written is lost with it. Whether each of \
-                them can be undone is found out before the first one is. With --all-or-nothing, \
-                undoing is one transaction, and applying again is another.
+                For development: rows that the migrations wrote are lost. If one of them can't be \
+                undone, none is. With --all-or-nothing, undoing is one transaction and applying is \
+                another.
                 """
         )
     }

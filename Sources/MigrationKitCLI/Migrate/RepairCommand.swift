@@ -6,16 +6,15 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "repair",
-            abstract: "Bring the record in line with files that were changed.",
+            abstract: "Update the record after applied files were edited, renamed or deleted.",
             usage: """
                 \(Migrations.programName) repair <identifier> ... [--yes] [<options>]
                 \(Migrations.programName) repair --rename <old=new> [--yes] [<options>]
                 \(Migrations.programName) repair --forget <identifier> [--yes] [<options>]
                 """,
             discussion: """
-                For applied migrations whose file has another text, got another name, or was \
-                deleted. Asks first. Nothing but the record is written: the database stays as the \
-                old files have made it, so the new ones have to mean the same.
+                Asks first. Only the record is changed. The database stays as the old files made \
+                it, so the new files must have the same effect.
                 """
         )
     }
@@ -27,7 +26,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A migration that is no longer there, and the pending one that is the same.",
+            "The old name and the new name of a renamed migration.",
             valueName: "old=new"
         )
     )
@@ -35,7 +34,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A migration that is no longer there, to be taken off the record.",
+            "Remove a deleted migration from the record.",
             valueName: "identifier"
         )
     )
@@ -53,7 +52,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func validate() throws {
         guard !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty else {
-            throw ValidationError("Name a migration, or use --rename or --forget.")
+            throw ValidationError("Give a migration, --rename or --forget.")
         }
     }
 
@@ -71,11 +70,11 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         let questions =
             [changed].filter { !$0.isEmpty }.map(Self.question)
             + renamings.map { question(about: $0, overview, store.runner) }
-            + forget.map { "Take \($0) off the record, without undoing it?" }
+            + forget.map { "Remove \($0) from the record, without undoing it?" }
         if !questions.isEmpty {
             try context.confirm(
                 questions.joined(separator: " ")
-                    + " The database itself stays as it is.",
+                    + " The database itself is not changed.",
                 isAnswered: yes,
                 noPrompt: database.keychain.noPrompt,
                 else: MigrationCLIError.needsConfirmation(deed: deed(changed))
@@ -138,14 +137,14 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
             default: false
             }
         return "Record \(renaming.old) as \(renaming.new)"
-            + (differs ? ", whose text is another?" : "?")
+            + (differs ? ", whose text differs?" : "?")
     }
 
     private func deed(_ changed: [String]) -> String {
         let deeds = [
-            changed.isEmpty ? nil : "the new text is accepted",
-            rename.isEmpty ? nil : "the new name is recorded",
-            forget.isEmpty ? nil : "the migration is taken off the record",
+            changed.isEmpty ? nil : "accept the new text",
+            rename.isEmpty ? nil : "record the new name",
+            forget.isEmpty ? nil : "remove the migration from the record",
         ]
         return deeds.compactMap { $0 }.joined(separator: ", and ")
     }
@@ -162,12 +161,14 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         for (old, new) in renamings {
             context.output("Recorded \(old.printable) as \(new.printable)")
         }
-        for identifier in forget { context.output("Took \(identifier.printable) off the record") }
+        for identifier in forget {
+            context.output("Removed \(identifier.printable) from the record")
+        }
         for identifier in named where !overview.applied.contains(identifier) {
             context.output("Nothing to accept: \(identifier.printable) is not applied.")
         }
         if repaired.isEmpty, !named.isEmpty, overview.applied.isSuperset(of: named) {
-            context.output("Nothing to accept: the text is the one that was applied.")
+            context.output("Nothing to accept: the text is the same as the applied one.")
         }
         for identifier in repaired {
             context.output("Accepted the new text of \(identifier.printable)")

@@ -10,7 +10,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
             usage:
                 "\(Migrations.programName) rollback [--steps <number>] [<options>]",
             discussion: """
-                Whether each of them can be undone is found out before the first one is.
+                If one of them can't be undone, none is.
                 """
         )
     }
@@ -45,7 +45,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
             .compactMap { $0 }
         guard given.count <= 1 else {
             throw ValidationError(
-                "\(given.joined(separator: " and ")) both say how far to go back: keep one of them."
+                "\(given.joined(separator: " and ")) both set how far to roll back. Use only one."
             )
         }
     }

@@ -3,7 +3,7 @@ import MigrationKitGRDB
 
 /// The options of every command that changes the migrations of a database.
 struct RunOptions: ParsableArguments {
-    @Flag(help: "One transaction for the whole run: all of it, or none.")
+    @Flag(help: "Run everything in one transaction.")
     var allOrNothing = false
 
     @OptionGroup var waiting: LockTimeoutOptions

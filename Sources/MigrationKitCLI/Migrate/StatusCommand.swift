@@ -10,18 +10,19 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Show which migrations are applied.",
             usage: "\(Migrations.programName) status [<options>]",
             discussion: """
-                'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending, \
-                and a later one is applied. 'changed' has another text than the one that was \
-                applied. 'missing' was applied and is no longer there. 'unknown' was applied by a \
-                newer program, or its file was renamed or deleted.
+                'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending \
+                although a later one is applied. 'changed' was edited after it was applied. \
+                'missing' was applied and no longer exists, although later ones do. 'unknown' was \
+                applied and comes after all that exist: a newer program applied it, or its file \
+                was renamed or deleted.
                 """
         )
     }
 
-    @Flag(help: "End with 3 if something is pending.")
+    @Flag(help: "Exit with 3 if a migration is pending.")
     var exitCode = false
 
-    @Flag(help: "Show every setting and where it comes from, and open nothing.")
+    @Flag(help: "Show every setting and where it comes from, without opening the database.")
     var showSettings = false
 
     @Flag(help: "Print one JSON document.")

@@ -5,7 +5,7 @@ struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
         let name = Migrations.programName
         return CommandConfiguration(
             commandName: "completions",
-            abstract: "Print what makes a shell complete commands and options.",
+            abstract: "Print the completion script for a shell.",
             usage: "\(name) completions <shell>",
             discussion: """
                 For bash, with the package bash-completion:

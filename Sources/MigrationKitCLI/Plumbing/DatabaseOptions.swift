@@ -16,7 +16,7 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
     // Not a group of their own: see StoreCommand.
     @Option(
         help: ArgumentHelp(
-            "The SQLCipher version whose settings the file has: 1, 2, 3 or 4; default: 4.",
+            "The file's SQLCipher version: 1, 2, 3 or 4; default: 4.",
             valueName: "version"
         )
     )

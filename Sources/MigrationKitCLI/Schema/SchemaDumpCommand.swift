@@ -6,34 +6,34 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-dump",
-            abstract: "Write down the schema that the migrations lead to.",
+            abstract: "Write the schema that the migrations produce.",
             usage: """
                 \(Migrations.programName) schema-dump [--format <format>] [<options>]
                 \(Migrations.programName) schema-dump --check <path> [<options>]
                 """,
             discussion: """
                 Needs no database and no key: the migrations run on an empty one in memory. Rows \
-                are not part of it.
+                are not included.
 
                 Formats: 'sql' can be loaded again, by 'schema-load' or any SQLite; 'json' is for \
                 programs; 'mermaid' and 'dot' (Graphviz) are diagrams of the tables, their columns \
                 and what refers to what.
 
-                --check tells whether a file is what would be written. Exit code 3: it is not, and \
-                the difference is printed.
+                --check compares a file with what would be written. If they differ, it prints the \
+                difference and exits with 3.
                 """
         )
     }
 
     @Option(
-        help: ArgumentHelp("The form: sql, json, mermaid or dot; default: sql.")
+        help: ArgumentHelp("The format: sql, json, mermaid or dot; default: sql.")
     )
     var format: SchemaFormat?
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, replacing what is there ('-': standard output).",
+            "The file to write or replace; '-' is standard output.",
             valueName: "path"
         ),
         completion: .file()
@@ -41,7 +41,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     var output = "-"
 
     @Option(
-        help: ArgumentHelp("The file to compare with; nothing is written.", valueName: "path"),
+        help: ArgumentHelp("Compare with this file, and write nothing.", valueName: "path"),
         completion: .file()
     )
     var check: String?
@@ -53,7 +53,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     func validate() throws {
         if check != nil, output != "-" {
-            throw ValidationError("--check writes nothing: leave out --output.")
+            throw ValidationError("--check writes nothing. Leave out --output.")
         }
     }
 
@@ -76,7 +76,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         if json {
             return try context.printJSON(Document(format: format, output: output))
         }
-        context.output("Schema snapshot written to \(output.printable)")
+        context.output("Wrote the schema to \(output.printable)")
     }
 
     // MARK: - Comparing
@@ -104,7 +104,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
                 )
             )
         } else {
-            context.output(matches ? "\(path.printable) is what the migrations give." : difference)
+            context.output(matches ? "\(path.printable) is up to date." : difference)
         }
         guard matches else {
             throw SchemaCommandError.differs(path: path, command: command)

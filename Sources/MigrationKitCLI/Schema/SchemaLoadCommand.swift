@@ -8,15 +8,15 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-load",
-            abstract: "Make a new database from a dump of the schema.",
+            abstract: "Create a new database from a dump of the schema.",
             usage: "\(Migrations.programName) schema-load <file> [<options>]",
             discussion: """
-                The file is one that 'schema-dump' has written. The migrations that it stands for \
-                are recorded as applied, without running; later ones are pending. Rows that \
-                migrations insert are not in a dump, and so not in the database.
+                The file comes from 'schema-dump'. The migrations that it contains are recorded as \
+                applied without running. Later ones are pending. A dump has no rows, so rows that \
+                migrations insert are missing.
 
-                The database appears when it is whole and verified. What fails leaves no file; a \
-                file that is there already is refused with exit code 73.
+                The database appears only when it is complete and verified. If loading fails, no \
+                file is left. An existing file is refused with exit code 73.
                 """
         )
     }

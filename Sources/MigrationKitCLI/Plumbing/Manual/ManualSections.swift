@@ -29,10 +29,9 @@ struct ManualSections {
         [".Sh MIGRATION FILES"]
             + Mdoc.paragraph(
                 """
-                A folder has one form, that of the tool whose files they are. Numbers give the \
-                order. In dbmate's form, which 'create' begins a folder with, a marker stands \
-                alone in its line, and what follows it is the SQL that applies the migration, or \
-                takes it back:
+                All files of a folder have one tool's format. Their numbers give the order. \
+                'create' starts a folder in dbmate's format: a marker on a line of its own, \
+                followed by the SQL that applies the migration or undoes it:
                 """
             )
             + Mdoc.literalBlock([
@@ -42,8 +41,8 @@ struct ManualSections {
             + [".Pp"]
             + Mdoc.paragraph(
                 """
-                The part that takes it back may be missing. A migration runs in a transaction, \
-                unless it says otherwise: VACUUM and the like need that.
+                The part that undoes it may be missing. A migration runs in a transaction unless \
+                it says otherwise, as VACUUM and similar statements require.
                 """
             )
             + [".Bl -tag -width Ds"]
@@ -64,9 +63,8 @@ struct ManualSections {
         return [".Sh SETTINGS"]
             + Mdoc.paragraph(
                 """
-                The settings file is TOML. It has a line for each setting, all of them optional. \
-                Options and the environment win over it, and relative paths are seen from its \
-                folder:
+                The settings file is TOML. Every setting is optional and has one line. Options and \
+                the environment override it. Relative paths start at its folder:
                 """
             )
             + Mdoc.literalBlock([
@@ -89,20 +87,20 @@ struct ManualSections {
 
     private var examples: [String] {
         let examples: KeyValuePairs = [
-            "A key goes into the secret store, and a new encrypted database is made:": [
+            "Store a new key, and create an encrypted database:": [
                 "export MIGRATIONKIT_DB_PATH=notes.db",
                 "export MIGRATIONKIT_KEYCHAIN_SERVICE=com.example.Notes",
                 "\(program) key generate --keychain-account main",
                 "\(program) migrate",
             ],
-            "What would happen, without its happening:": [
+            "Show what would happen:": [
                 "\(program) migrate --dry-run"
             ],
-            "The schema goes into the repository, and a check sees to it that it stays true:": [
+            "Keep the schema in the repository, and check that it is up to date:": [
                 "\(program) schema-dump --output schema.sql",
                 "\(program) schema-dump --check schema.sql",
             ],
-            "A picture of the tables:": [
+            "Draw the tables:": [
                 "\(program) schema-dump --format dot | dot -Tsvg > schema.svg"
             ],
         ]
@@ -113,54 +111,54 @@ struct ManualSections {
 
     private static let environment =
         SettingsKey.allCases.compactMap(\.setting.variable) + [
-            ("MIGRATIONKIT_CONFIG", "The settings file, where --config names none."),
+            ("MIGRATIONKIT_CONFIG", "The settings file, if --config is not given."),
             (
                 "MIGRATIONKIT_PASSWORD",
                 """
-                The key itself. Others on this machine may have seen it before it was wiped: prefer \
-                the other sources.
+                The key itself. Other users may read it before the tool wipes it: prefer another \
+                source.
                 """
             ),
             (
                 "CREDENTIALS_DIRECTORY",
                 """
                 Where the service manager keeps a service's credentials. A credential named \
-                migrationkit-password is the key; it comes before the variables.
+                migrationkit-password is the key; it is used before the variables.
                 """
             ),
-            ("TERM", "No progress is shown where it is 'dumb'."),
+            ("TERM", "If it is 'dumb', no progress is shown."),
         ]
 
     private static let files = [
         (
             "migrationkit.toml",
             """
-            Settings, in the folder where the tool is run. Options and the environment win over \
+            Settings, in the folder where the tool is run. Options and the environment override \
             them; 'status --show-settings' shows where each comes from.
             """
         ),
-        ("migrations", "The folder of SQL files, where nothing names another."),
+        ("migrations", "The folder of SQL files, unless another is given."),
         (
             "DATABASE-migration.lock",
             """
-            Held while a process migrates the database, or writes it anew. Left over, it locks \
-            nothing.
+            Locked while a process migrates or rewrites the database. A file that is left over \
+            locks nothing.
             """
         ),
         (
             "DATABASE-wal, DATABASE-shm, DATABASE-journal",
-            "SQLite's own, encrypted as the database is. They belong to it: never remove them."
+            "SQLite's journals, encrypted like the database. Never remove them."
         ),
         (
             ".DATABASE-converting-*",
             """
-            What encrypt, decrypt, rekey or upgrade has begun and was killed in. The next one \
+            An unfinished file of encrypt, decrypt, rekey or upgrade that was killed. The next run \
             removes it.
             """
         ),
         (
             "DATABASE-loading-*",
-            "What schema-load has begun and was killed in. It can be removed."
+            "An unfinished file of schema-load that was killed. You may remove it."
         ),
     ]
 }

@@ -21,9 +21,9 @@ enum SettingsKey: String, CaseIterable, Sendable {
     var meaning: String {
         guard let standard = setting.standard else { return setting.meaning }
         return switch standard {
-        case .text(let text): "\(setting.meaning); without it '\(text)'"
-        case .seconds(let seconds): "\(setting.meaning); without it \(seconds.formatted())"
-        case .flag(let flag): "\(setting.meaning); without it \(flag)"
+        case .text(let text): "\(setting.meaning); default: '\(text)'"
+        case .seconds(let seconds): "\(setting.meaning); default: \(seconds.formatted())"
+        case .flag(let flag): "\(setting.meaning); default: \(flag)"
         case .indexes: setting.meaning
         }
     }
@@ -61,7 +61,7 @@ extension SettingsKey {
             Setting(
                 kind: .path,
                 meaning: "The database",
-                variable: ("MIGRATIONKIT_DB_PATH", "The database, where --db-path names none."),
+                variable: ("MIGRATIONKIT_DB_PATH", "The database, if --db-path is not given."),
                 given: { $0.database.dbPath.map(SettingsFile.Value.text) }
             )
         case .migrations:
@@ -70,7 +70,7 @@ extension SettingsKey {
                 meaning: "The folder of SQL files",
                 variable: (
                     "MIGRATIONKIT_MIGRATIONS",
-                    "The folder of SQL files, where --migrations names none."
+                    "The folder of SQL files, if --migrations is not given."
                 ),
                 standard: .text(FolderMigrations.defaultFolder),
                 given: { command in
@@ -84,7 +84,7 @@ extension SettingsKey {
                 meaning: "The service of the key in the secret store",
                 variable: (
                     "MIGRATIONKIT_KEYCHAIN_SERVICE",
-                    "The service of the key in the secret store, where no option names a key."
+                    "The service of the key in the secret store, if no option gives a key."
                 ),
                 given: { $0.database.keychain.keychainService.map(SettingsFile.Value.text) },
                 isUsed: { $1.keychainService == $0 }
@@ -95,7 +95,7 @@ extension SettingsKey {
                 meaning: "The account under that service",
                 variable: (
                     "MIGRATIONKIT_KEYCHAIN_ACCOUNT",
-                    "The account of the key, where --keychain-account names none."
+                    "The account of the key, if --keychain-account is not given."
                 ),
                 given: { $0.database.keychain.keychainAccount.map(SettingsFile.Value.text) },
                 isUsed: { $1.keychainAccount == $0 }
@@ -103,7 +103,7 @@ extension SettingsKey {
         case .keychainCollection:
             Setting(
                 kind: .text,
-                meaning: "The collection to look and store in; without it all of them",
+                meaning: "The collection to search and store in; default: all",
                 given: { $0.database.keychain.keychainCollection.map(SettingsFile.Value.text) },
                 isUsed: { $1.keychainCollection == $0 }
             )
@@ -120,7 +120,7 @@ extension SettingsKey {
                 meaning: "The file with the key; not beside 'keychain-service'",
                 variable: (
                     "MIGRATIONKIT_PASSWORD_FILE",
-                    "A file that holds the key, open to its owner alone."
+                    "The file with the key, readable only by its owner."
                 ),
                 given: { $0.database.secret.passwordFile.map(SettingsFile.Value.text) },
                 isUsed: { $1.keySource == ($0 == "-" ? .standardInput : .file(path: $0)) }
