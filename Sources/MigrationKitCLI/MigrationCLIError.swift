@@ -67,7 +67,7 @@ extension MigrationCLIError: LocalizedError {
         case .notText(let name):
             "\(name) is not UTF-8 text"
         case .noDatabasePath:
-            "no database was named"
+            "no database was given"
         case .noKey, .noKeyToConvert:
             "no key was given for the database"
         case .noNewKey:
@@ -75,19 +75,19 @@ extension MigrationCLIError: LocalizedError {
         case .severalKeySources(let options):
             "the key is given more than once: \(options.joined(separator: ", "))"
         case .keyForPlaintext(let option):
-            "\(option) gives a key, and --no-encryption says that there is none"
+            "\(option) and --no-encryption contradict each other"
         case .accountWithoutService:
-            "--keychain-account is given without --keychain-service"
+            "--keychain-account needs --keychain-service"
         case .collectionWithoutService:
-            "--keychain-collection is given without --keychain-service"
+            "--keychain-collection needs --keychain-service"
         case .ambiguousMigration(let text, let candidates):
-            "'\(text)' may be each of \(candidates.count) migrations"
+            "'\(text)' is ambiguous: it matches \(candidates.count) migrations"
         case .needsConfirmation(let deed):
-            "there is no terminal to ask whether \(deed)"
+            "there is no terminal to ask whether to \(deed)"
         case .adoptionWithoutFolder:
-            "this program has no folder of migrations that another tool may have applied"
+            "--adopt needs a folder of migrations; this program's migrations are built in"
         case .cannotTryOut(let path):
-            "a dry run can't be made on \(path), which can't be written"
+            "\(path) can't be written, so a dry run is not possible"
         case .pending(let identifiers):
             "\(identifiers.count) \(identifiers.count == 1 ? "migration is" : "migrations are") pending"
         case .cannotWrite(let path, let reason):
@@ -105,49 +105,50 @@ extension MigrationCLIError: LocalizedError {
         case .unknownCommand:
             "--help lists the commands."
         case .notText:
-            "Names of files must be UTF-8: rename the file, or make a link to it that has such a name."
+            "File names must be UTF-8: rename the file, or create a link with such a name."
         case .noDatabasePath:
             """
-            Name it with --db-path, in the environment variable MIGRATIONKIT_DB_PATH, or as db-path \
-            in migrationkit.toml.
+            Give it with --db-path, in the environment variable MIGRATIONKIT_DB_PATH, or as \
+            db-path in migrationkit.toml.
             """
         case .noKey:
             """
-            Name its source: --keychain-service for the desktop's secret store, --password-file for a \
-            file or (as '-') standard input, --password-command for a program that prints it. For a \
-            database in the clear, say --no-encryption.
+            Give its source: --keychain-service for the desktop's secret store, --password-file \
+            for a file or (as '-') standard input, --password-command for a program that prints \
+            it. For a plaintext database, use --no-encryption.
             """
         case .noKeyToConvert:
             """
-            Name its source: --keychain-service for the desktop's secret store, --password-file for a \
-            file or (as '-') standard input, --password-command for a program that prints it.
+            Give its source: --keychain-service for the desktop's secret store, --password-file \
+            for a file or (as '-') standard input, --password-command for a program that prints \
+            it.
             """
         case .noNewKey:
             """
-            Name its source: --new-password-file for a file or (as '-') standard input, \
+            Give its source: --new-password-file for a file or (as '-') standard input, \
             --new-keychain-service for the desktop's secret store, --new-password-command for a \
             program that prints it.
             """
         case .severalKeySources:
-            "Keep one of them. The environment counts where no option names a source."
+            "Give only one. The environment is used only if no option gives a key."
         case .keyForPlaintext(let option):
-            "Leave out \(option) for a database in the clear, or --no-encryption for an encrypted one."
+            "For a plaintext database leave out \(option). For an encrypted one leave out --no-encryption."
         case .accountWithoutService, .collectionWithoutService:
             "Add --keychain-service with the service under which the key is stored."
         case .ambiguousMigration(_, let candidates):
             """
-            Name it in full, or up to where they differ:
+            Give more of the name:
               \(candidates.prefix(5).joined(separator: "\n  "))
             """ + (candidates.count > 5 ? "\n  …" : "")
         case .cannotTryOut:
             """
-            It runs what is pending and undoes it. 'plan' shows what that is. To try it out, copy \
-            the database to where it can be written ('backup').
+            A dry run applies the migrations and undoes them. 'plan' only shows them. Or copy the \
+            database with 'backup' and try the copy.
             """
         case .needsConfirmation:
-            "If that is what you want, say --yes."
+            "To confirm, add --yes."
         case .adoptionWithoutFolder:
-            "Name the last migration whose result the database has, instead of a tool."
+            "Give the last migration that the database already has."
         case .pending:
             "'migrate' applies what is pending."
         case .cannotWrite:

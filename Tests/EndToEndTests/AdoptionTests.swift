@@ -216,7 +216,7 @@ import Testing
         let second = try onPlain("migrate", "--adopt", "dbmate")
         #expect(second.status == 0)
         #expect(
-            second.stderr == "note: migrations are recorded as applied already: nothing to adopt\n"
+            second.stderr == "note: nothing to adopt: migrations are already recorded here\n"
         )
         #expect(second.stdout.hasPrefix("Nothing to apply."))
         #expect(try onPlain("rollback", "--all").status == 0)

@@ -132,7 +132,7 @@ import Testing
             ["status"] + raw.opening.dropLast() + ["--migrations", raw.migrations]
         )
         #expect(result.status == 77)
-        #expect(result.stderr.contains("say --raw-key"), "\(result)")
+        #expect(result.stderr.contains("add --raw-key"), "\(result)")
     }
 
     @Test func settingsThatAreNotTheDefault() throws {
@@ -228,7 +228,7 @@ import Testing
         try expectFailure(
             65,
             "unusableMigrations",
-            saying: "the folder mixes two forms: 0001_items.sql has dbmate's markers",
+            saying: "the folder mixes two formats: 0001_items.sql has dbmate's markers",
             "0001_items.up.sql",
             running: onStore("migrate")
         )
@@ -239,7 +239,7 @@ import Testing
         try expectFailure(
             65,
             "unusableMigrations",
-            saying: "the version 1 is there more than once: 0001_items.sql, 1_other.sql",
+            saying: "several migrations have the version 1: 0001_items.sql, 1_other.sql",
             running: onStore("migrate")
         )
     }

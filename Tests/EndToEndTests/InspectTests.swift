@@ -45,7 +45,7 @@ import Testing
         #expect(json["mode"] as? String == "0600")
         let human = try tool.run("inspect", tool.database)
         #expect(human.status == 0)
-        #expect(human.stdout.contains("encrypted, or no database"))
+        #expect(human.stdout.contains("encrypted, or not a database"))
     }
 
     @Test func plaintextAndEmptyFilesAreToldWithoutAnError() throws {

@@ -153,7 +153,7 @@ import Testing
         #expect(process.wait(for: "applying 0004_endless (2 of 2)"))
         process.type([3])
         #expect(process.wait(for: "Ctrl-C again ends the process at once."))
-        #expect(process.wait(for: "What is not committed is undone"))
+        #expect(process.wait(for: "Uncommitted changes are undone when"))
         process.type([3])
         let result = process.finish()
         #expect(result.signal == SIGINT, "\(result)")

@@ -72,7 +72,7 @@ import Testing
         let failed = try tool.onStore("migrate", "--json")
         #expect(failed.status == 65)
         let message = try #require(try failed.jsonError()["message"] as? String)
-        #expect(message.contains("'grdb_migrationkit_journal' is not as"))
+        #expect(message.contains("'grdb_migrationkit_journal' doesn't have"))
     }
 
     @Test func oddTimesAndNamesInTheTablesAreShownSafely() throws {
@@ -188,7 +188,7 @@ import Testing
             let refused = try tool.onStore(command)
             #expect(refused.status == 65)
             #expect(
-                refused.stderr.hasPrefix("error: 0002_row was applied, and is no longer there\n")
+                refused.stderr.hasPrefix("error: 0002_row was applied, but no longer exists\n")
             )
         }
         let status = try tool.onStore("status")
@@ -218,7 +218,7 @@ import Testing
         try changeRow()
         #expect(
             try tool.run(["history"] + tool.opening).stdout
-                == "No history is noted in this database.\n"
+                == "This database has no history.\n"
         )
         #expect(try tool.onStore("migrate").status == 0)
         #expect(try tool.onStore("status").stdout.contains(/\nup +0002_row\n/))

@@ -282,7 +282,7 @@ import Testing
         #expect(try unanswered.jsonError()["code"] as? String == "needsConfirmation")
 
         let no = try terminal("delete")
-        #expect(no.wait(for: "What only it opens is lost. [y/N] "))
+        #expect(no.wait(for: "Databases that only it opens are lost. [y/N] "))
         no.type("no\n".utf8)
         #expect(no.finish().status == 77)
         let silent = try terminal("delete", "--no-prompt").finish()

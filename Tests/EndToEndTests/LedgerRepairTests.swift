@@ -76,7 +76,7 @@ import Testing
         try FileManager.default.removeItem(atPath: "\(tool.migrations)/0002_row.sql")
         #expect(try tool.onStore("migrate").status == 65)
         let repaired = try tool.onStore("repair", "--forget", "0002_row", "--yes")
-        #expect(repaired.stdout == "Took 0002_row off the record\n")
+        #expect(repaired.stdout == "Removed 0002_row from the record\n")
         #expect(try recorded() == ["0001_items", "0003_tags"])
         #expect(try tool.onStore("migrate").status == 0)
         #expect(try tool.shell("SELECT count(*) FROM item").contains("1"))

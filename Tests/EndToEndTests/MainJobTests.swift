@@ -105,7 +105,7 @@ import Testing
                 ok      quick_check
                 ok      foreign_key_check
                 ok      required_index item.item_id
-                The database is in order.
+                The database is sound.
 
                 """
         )

@@ -73,6 +73,6 @@ import Testing
         try FileManager.default.removeItem(atPath: tool.migrations)
         let refused = try tool.onStore("migrate")
         #expect(refused.status == 66)
-        #expect(refused.stderr.contains("'create <name>' makes it"))
+        #expect(refused.stderr.contains("'create <name>' creates it"))
     }
 }

@@ -164,7 +164,7 @@ import Testing
         let refused = try tool.onStore("migrate")
         #expect(refused.status == 65)
         #expect(
-            refused.stderr.contains("0004_add_colours.sql:1:1: this migration is still a draft")
+            refused.stderr.contains("0004_add_colours.sql:1:1: this migration is a draft")
         )
         try tool.write("0004_add_colours", up: "CREATE TABLE colour (id);")
         #expect(try tool.onStore("migrate").status == 0)

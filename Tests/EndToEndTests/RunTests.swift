@@ -120,7 +120,7 @@ import Testing
         )
         let failed = try tool.onStore("migrate")
         #expect(failed.status == 1)
-        #expect(failed.stderr.contains("'baseline' records those as applied"))
+        #expect(failed.stderr.contains("'baseline' records them as applied"))
 
         let recorded = try tool.run(
             ["baseline", "0001_items", "--json"] + tool.opening

@@ -42,7 +42,8 @@ import Testing
             64,
             "secretInSettings",
             """
-            error: migrationkit.toml:2: '\(key)' would hold a secret, and a settings file holds none
+            error: migrationkit.toml:2: '\(key)' is a secret, which a settings file must not \
+            contain
               Files get copied, shared and committed. Delete the secret there, and name
               where it is kept: keychain-service for the desktop's secret store, or
               password-file for a file that only you can read.
@@ -56,8 +57,8 @@ import Testing
             64,
             "commandInSettings",
             """
-            error: migrationkit.toml:1: a settings file names no command to run
-              Whoever runs the tool in a folder would run what its file says. Give
+            error: migrationkit.toml:1: a settings file can't name a command to run
+              Anyone who runs the tool in a folder would run what its file says. Give
               --password-command on the command line.
             """
         )
@@ -70,7 +71,7 @@ import Testing
             64,
             "unknownSetting",
             """
-            error: migrationkit.toml:2: there is no setting 'keychain_servce'
+            error: migrationkit.toml:2: unknown setting 'keychain_servce'
               Did you mean 'keychain-service'?
             """
         )
@@ -124,9 +125,8 @@ import Testing
             66,
             "noSuchSettingsFile",
             """
-            error: the settings file migrationkit.toml is a link to a file that isn't there
-              Have it lead to the file, or remove it. Without any settings: --config
-              /dev/null.
+            error: the settings file migrationkit.toml is a link to a file that doesn't exist
+              Correct or remove the link. For no settings: --config /dev/null.
             """
         )
     }
@@ -138,7 +138,7 @@ import Testing
             "malformedSettings",
             """
             error: migrationkit.toml:2:11: this is no TOML: value: could not determine value type
-              The file is TOML: a setting a line, such as db-path = "notes.db".
+              The file is TOML: one setting on each line, such as db-path = "notes.db".
             """
         )
     }
@@ -150,7 +150,7 @@ import Testing
             "severalKeySources",
             """
             error: migrationkit.toml: the key is given more than once: keychain-service, password-file
-              Keep one of them.
+              Use only one.
             """
         )
     }
@@ -226,7 +226,9 @@ import Testing
             }
         #expect(result.status == 77, "\(result)")
         #expect(
-            result.stderr.hasPrefix("error: the settings file migrationkit.toml may not be read\n")
+            result.stderr.hasPrefix(
+                "error: the settings file migrationkit.toml can't be read: permission denied\n"
+            )
         )
     }
 }

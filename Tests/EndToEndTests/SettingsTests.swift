@@ -307,10 +307,10 @@ import Testing
         #expect(result.status == 0)
         #expect(
             result.stderr == """
-                warning: the environment variable MIGRATIONKIT_COLOUR_OF_NOTHING means nothing here
-                warning: the environment variable MIGRATIONKIT_DBPATH means nothing here; \
-                did you mean MIGRATIONKIT_DB_PATH?
-                warning: the environment variable MIGRATIONKIT_NIX means nothing here
+                warning: the environment variable MIGRATIONKIT_COLOUR_OF_NOTHING is unknown
+                warning: the environment variable MIGRATIONKIT_DBPATH is unknown; did you mean \
+                MIGRATIONKIT_DB_PATH?
+                warning: the environment variable MIGRATIONKIT_NIX is unknown
 
                 """
         )

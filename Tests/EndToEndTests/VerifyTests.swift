@@ -84,9 +84,9 @@ import Testing
         let inspected = try tool.run(["inspect"] + tool.opening)
         #expect(inspected.status == 77)
         #expect(inspected.stdout.contains("or a damaged salt\n"))
-        #expect(inspected.stderr.contains("'migrationkit-cli salvage' looks for a flipped bit"))
+        #expect(inspected.stderr.contains("'migrationkit-cli salvage' searches for a flipped bit"))
         let hint = try verified.jsonError()["hint"] as? String
-        #expect(hint?.contains("'migrationkit-cli salvage' looks for a flipped bit") == true)
+        #expect(hint?.contains("'migrationkit-cli salvage' searches for a flipped bit") == true)
     }
 
     @Test(arguments: [4096, 5000])
@@ -162,7 +162,7 @@ import Testing
         let human = try verify()
         #expect(human.status == 0, "\(human)")
         #expect(human.stdout.contains("(not compared with migrations: none are named"))
-        #expect(human.stdout.hasSuffix("The database is in order.\n"))
+        #expect(human.stdout.hasSuffix("The database is sound.\n"))
         let checks = try #require(try verify("--json").json()["checks"] as? [[String: Any]])
         #expect(
             checks.map { $0["name"] as? String } == ["quick_check", "foreign_key_check", "ledger"]

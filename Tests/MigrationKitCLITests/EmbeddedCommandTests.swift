@@ -79,7 +79,7 @@ import Testing
         }
         try run("verify", "--full", "--db-path", path, "--no-encryption", host: host)
         #expect(output.text.contains("ok      ledger"))
-        #expect(output.text.contains("The database is in order."))
+        #expect(output.text.contains("The database is sound."))
         // It is the host's, and stays open.
         #expect(try !runner.hasPendingMigrations(in: queue))
         try queue.close()

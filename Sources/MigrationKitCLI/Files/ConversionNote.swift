@@ -14,10 +14,10 @@ struct ConversionNote {
     static func otherNames(_ count: Int) -> ConversionNote? {
         guard count > 0 else { return nil }
         return ConversionNote(
-            headline: "the old file is still there, as it was, by \(count) other "
+            headline: "the old file still exists under \(count) other "
                 + (count == 1 ? "name (a hard link)" : "names (hard links)"),
-            explanation: "Whoever opens it by such a name works on another database from now on. "
-                + "'find -samefile' finds the names before a file is replaced."
+            explanation:
+                "A program that opens one of these names uses the old database. Before replacing a file, 'find -samefile' lists its names."
         )
     }
 
@@ -29,8 +29,8 @@ struct ConversionNote {
         guard let formerMode, formerMode & 0o077 != 0 else { return nil }
         let (old, new) = (formerMode.octalMode, (formerMode & 0o600).octalMode)
         return ConversionNote(
-            headline: "the file's mode was \(old) and is \(new) now: its owner's alone",
-            explanation: "If others are to get at it: chmod \(old) \(path.shellWord)"
+            headline: "the file's mode changed from \(old) to \(new): only its owner has access",
+            explanation: "To give others access again: chmod \(old) \(path.shellWord)"
         )
     }
 

@@ -45,9 +45,9 @@ final class ConversionProgress: Sendable {
     ) throws -> Result {
         try context.endingOnSignals(
             by: cancellation.cancel,
-            leaving: "The database is as it was, and nothing is left of the new file.",
+            leaving: "The database is unchanged, and the new file was removed.",
             atOnce:
-                "The database stays as it is; the next run removes what is left of the new file."
+                "The database is unchanged. The next run removes the unfinished file."
         ) {
             try showingTime { try run(cancellation) { [self] in note($0) } }
         }

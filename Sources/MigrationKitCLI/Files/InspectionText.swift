@@ -29,7 +29,7 @@ struct InspectionText {
             add("Settings", Self.describe(cipher))
             add("", cipher.description)
             if cipher.hmacAlgorithm == .off {
-                add("Page check", "impossible: without HMAC damage can't be told from content")
+                add("Page check", "not possible: without HMAC, damage looks like content")
             }
             add("Read with", EncryptedDatabase.cipherVersion.map { "SQLCipher \($0)" })
             if cipher.compatibility < CipherSettings.current.compatibility {
@@ -76,7 +76,7 @@ struct InspectionText {
             let latest = ledger.latest.map { ", latest \($0.printable)" } ?? ""
             add("Migrations", "\(ledger.appliedCount) applied\(latest)")
         } else {
-            add("Migrations", "no ledger that can be read")
+            add("Migrations", "no readable ledger")
         }
         if let tables = content.tables {
             if tables.isEmpty { add("Tables", "none") }
@@ -97,7 +97,7 @@ struct InspectionText {
         }
         if damage.missingPageCount > 0 {
             let noun = damage.missingPageCount == 1 ? "page" : "pages"
-            add("Damage", "cut short: the last \(damage.missingPageCount) \(noun) missing")
+            add("Damage", "truncated: the last \(damage.missingPageCount) \(noun) missing")
         }
         if let frame = damage.logFrame {
             add("Damage", "frame \(frame) of the write-ahead log; what came after it is lost")
@@ -106,18 +106,17 @@ struct InspectionText {
     }
 
     private static let unfinishedChange = """
-        a change, whose journal is beside the file. Unless a program is making it just now, that \
-        was killed, and the next one that opens the file for writing undoes it. What is damaged \
-        can only be told after that.
+        a journal is beside the file. Either a program is writing now, or one was killed. The next \
+        program that opens the file for writing undoes the change. Check for damage after that.
         """
 
     private static func kind(_ report: FileReport) -> String {
         switch (report.kind, report.key) {
         case (.plaintext, _): "a SQLite database that is not encrypted"
         case (.empty, _): "empty: a new database to SQLite"
-        case (.notADatabase, _): "no database, or one that was cut short"
+        case (.notADatabase, _): "not a database, or a truncated one"
         case (.encrypted, .opens): "an encrypted database"
-        case (.encrypted, _): "encrypted, or no database"
+        case (.encrypted, _): "encrypted, or not a database"
         }
     }
 
@@ -126,8 +125,8 @@ struct InspectionText {
         case .notGiven: "none given"
         case .unneeded: "not needed"
         case .opens: "opens the file"
-        case .wrong where report.kind == .notADatabase: "opens nothing"
-        case .wrong: "opens nothing: another key, other settings, or a damaged salt"
+        case .wrong where report.kind == .notADatabase: "doesn't open the file"
+        case .wrong: "doesn't open the file: another key, other settings, or a damaged salt"
         }
     }
 
@@ -136,10 +135,10 @@ struct InspectionText {
     }
 
     private static func describe(_ file: LeftoverFile) -> String {
-        let content = file.isPlaintext ? "a database in the clear" : "not in the clear"
+        let content = file.isPlaintext ? "a plaintext database" : "not plaintext"
         return """
-            by a run that was killed: \(file.path.printable), \(bytes(file.size)), \(content). \
-            The next one that writes the database anew removes it, or remove it yourself.
+            by a run that was killed: \(file.path.printable), \(bytes(file.size)), \(content). The \
+            next run that rewrites the database removes it, or remove it yourself.
             """
     }
 

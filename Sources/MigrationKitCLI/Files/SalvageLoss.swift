@@ -5,10 +5,10 @@ import Foundation
 struct SalvageLoss: Error, LocalizedError {
     let path: String
 
-    var errorDescription: String? { "not everything of \(path) came back" }
+    var errorDescription: String? { "not everything in \(path) was recovered" }
 
     var recoverySuggestion: String? {
-        "The report on standard output tells what is lost. Keep the damaged file: what is missing may be in a backup."
+        "The report on standard output lists what is lost. Keep the damaged file. A backup may have what is missing."
     }
 }
 

@@ -31,8 +31,8 @@ struct SalvageText {
         )
         lines.append(
             report.isComplete
-                ? "Everything came back. The new file was verified."
-                : "Not everything came back. The new file was verified."
+                ? "Everything was recovered. The new file was verified."
+                : "Not everything was recovered. The new file was verified."
         )
         return lines
     }
@@ -43,15 +43,15 @@ struct SalvageText {
         var lines: [String] = []
         switch report.salt {
         case .intact: break
-        case .repaired: lines.append("One bit of the salt was wrong, and was found.")
+        case .repaired: lines.append("One bit of the salt was wrong, and was corrected.")
         case .lost:
             lines += wrapped(
-                "The salt is lost. The raw key opens the pages, but nothing proves what is on them."
+                "The salt is lost. The raw key decrypts the pages, but they can't be authenticated."
             )
         }
         if !report.provesPages, report.salt != .lost {
             lines += wrapped(
-                "Without HMAC nothing proves a page: damage that makes sense isn't noticed."
+                "Without HMAC, pages can't be authenticated: damage that looks like content goes unnoticed."
             )
         }
         if let journal = report.journal { lines += wrapped(Self.describe(journal)) }
@@ -68,7 +68,7 @@ struct SalvageText {
         let missing = report.missingPageCount
         if missing > 0 {
             lines.append(
-                "The file was cut short: the last \(missing == 1 ? "page is" : "\(missing) pages are") missing."
+                "The file was truncated: the last \(missing == 1 ? "page is" : "\(missing) pages are") missing."
             )
         }
         // That of the first page is said already.
@@ -85,8 +85,8 @@ struct SalvageText {
         case .rollback:
             let broken = journal.damagedFrames.count
             return
-                "A change that was never finished was undone by \(journal.frameCount) pages of the "
-                + "rollback journal" + (broken > 0 ? ", \(broken) of them damaged." : ".")
+                "An unfinished change was undone with \(journal.frameCount) pages of the rollback journal"
+                + (broken > 0 ? ", \(broken) of them damaged." : ".")
         case .writeAheadLog:
             let frames = journal.damagedFrames.filter { $0 > 0 }
             let shown = frames.prefix(20).map(String.init).joined(separator: ", ")
@@ -102,11 +102,11 @@ struct SalvageText {
         let use =
             switch page.use {
             case .table(let name): "of the table \(name.printable)"
-            case .index(let name): "of the index \(name.printable), which was made anew"
+            case .index(let name): "of the index \(name.printable), which was rebuilt"
             case .schema: "of the schema"
             case .free: "which is free"
-            case .pointerMap: "a pointer map, which was made anew"
-            case .unknown: "and it isn't known what it was for"
+            case .pointerMap: "a pointer map, which was rebuilt"
+            case .unknown: "of unknown use"
             }
         let age = page.problem == .older ? " in its newest version (an older one was read)" : ""
         return "Page \(page.number) is damaged\(age), \(use)."
@@ -145,13 +145,13 @@ struct SalvageText {
         if report.tables.contains(where: { $0.refusedRowCount > 0 }),
             let found = report.lostAndFound
         {
-            lines.append("What a table refused is in \(found.table).")
+            lines.append("Rows that a table refused are in \(found.table).")
         }
         return lines
     }
 
     private static func describe(_ gap: SalvageReport.Gap) -> String {
-        let place = gap.page.map { "of page \($0)" } ?? "of a page that isn't known"
+        let place = gap.page.map { "of page \($0)" } ?? "of an unknown page"
         let rows =
             switch (gap.after, gap.through) {
             case (let after?, let through?): "rowids from \(after &+ 1) to \(through), \(place)"
@@ -165,7 +165,7 @@ struct SalvageText {
     private var unmade: [String] {
         report.unmade.flatMap {
             wrapped(
-                "Could not be made: the \($0.type) \($0.name.printable): \($0.reason.printable)."
+                "Could not create the \($0.type) \($0.name.printable): \($0.reason.printable)."
             )
         }
     }

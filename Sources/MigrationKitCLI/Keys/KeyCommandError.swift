@@ -33,23 +33,22 @@ extension KeyCommandError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .noItemNamed(let missing):
-            "the key's item is not named: \(missing.joined(separator: " and ")) "
+            "the key's item is not given: \(missing.joined(separator: " and ")) "
                 + (missing.count == 1 ? "is missing" : "are missing")
         case .noSource:
             "no key was given to store"
         case .allAndService:
-            "--all asks for every key, and --keychain-service for those of one service"
+            "--all and --keychain-service contradict each other"
         case .needsConfirmation(let action):
-            "there is no terminal to ask whether the key is to be \(action)"
+            "there is no terminal to ask whether the key should be \(action)"
         case .declined:
             "nothing was changed"
         case .outputIsNoTerminal:
-            "standard output is no terminal, and the key would stay where it goes"
+            "standard output is not a terminal, so the key could be kept there"
         case .passphrasesDiffer:
             "the two passphrases are not the same"
         case .notStored(let service, let account):
-            "the Secret Service did not keep the key of service \"\(service)\", "
-                + "username \"\(account)\""
+            "the key of service \"\(service)\", username \"\(account)\", could not be read back"
         }
     }
 
@@ -58,22 +57,23 @@ extension KeyCommandError: LocalizedError {
         switch self {
         case .noItemNamed:
             """
-            Name it with --keychain-service and --keychain-account, in the environment \
-            (MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT), or in migrationkit.toml.
+            Give it with --keychain-service and --keychain-account, in the environment \
+            (MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT), or in \
+            migrationkit.toml.
             """
         case .noSource:
             """
-            Name its source: --password-file for a file or (as '-') standard input, --password-fd, \
+            Give its source: --password-file for a file or (as '-') standard input, --password-fd, \
             or --password-command. 'key generate' makes a key.
             """
         case .allAndService:
-            "Keep one of them."
-        case .needsConfirmation(let action):
-            "If it is to be \(action), say --yes. Without its key, a database can't be opened again."
+            "Use only one."
+        case .needsConfirmation:
+            "To confirm, add --yes. Without its key, a database can't be opened again."
         case .declined:
-            "Answer 'y' where you mean it, or say --yes."
+            "To confirm, answer 'y' or add --yes."
         case .outputIsNoTerminal:
-            "If that is what you want, say --force."
+            "To print it anyway, add --force."
         case .passphrasesDiffer:
             "Nothing was stored or changed. Try again."
         case .notStored:

@@ -48,14 +48,13 @@ struct PendingMigrations {
         var lines = ["\(identifiers.count) pending."]
         if !late.isEmpty {
             lines.append(
-                "\(late.count) late, since a later one is applied: 'migrate' refuses "
-                    + "without --allow-out-of-order."
+                "\(late.count) late: a later migration is applied. 'migrate' needs --allow-out-of-order."
             )
         }
         if !drafts.isEmpty {
             lines.append(
-                "\(drafts.count) \(drafts.count == 1 ? "is a draft" : "are drafts"): 'migrate' "
-                    + "refuses until there is SQL in \(drafts.count == 1 ? "it" : "them")."
+                "\(drafts.count) \(drafts.count == 1 ? "is a draft" : "are drafts"): "
+                    + "write \(drafts.count == 1 ? "its" : "their") SQL before 'migrate'."
             )
         }
         return lines.joined(separator: "\n")

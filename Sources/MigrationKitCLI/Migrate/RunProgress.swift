@@ -32,8 +32,8 @@ final class RunProgress: Sendable {
     ) throws -> Result {
         try context.endingOnSignals(
             by: cancellation.cancel,
-            leaving: "What was not committed is undone. The next run goes on from there.",
-            atOnce: "What is not committed is undone when the database is opened next."
+            leaving: "Uncommitted changes are undone. The next run continues from there.",
+            atOnce: "Uncommitted changes are undone when the database is opened next."
         ) {
             do {
                 return try run { options in

@@ -174,7 +174,7 @@ struct CommandContext: Sendable {
             )
             let question = meant.map { "; did you mean \(prefix)\($0)?" } ?? ""
             errorOutput(
-                "warning: the environment variable \(name.printable) means nothing here\(question)"
+                "warning: the environment variable \(name.printable) is unknown\(question)"
             )
         }
     }

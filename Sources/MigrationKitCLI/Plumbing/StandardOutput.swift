@@ -78,7 +78,7 @@ extension StandardOutputError: LocalizedError {
     }
 
     var recoverySuggestion: String? {
-        "Whatever the command was to do beside that is done."
+        "Everything else that the command had to do is done."
     }
 }
 

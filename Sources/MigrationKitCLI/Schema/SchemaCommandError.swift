@@ -27,11 +27,11 @@ enum SchemaCommandError: Error, Equatable {
 extension SchemaCommandError: LocalizedError {
     var errorDescription: String? {
         switch self {
-        case .differs(let path, _): "\(path) is not what the migrations give"
+        case .differs(let path, _): "\(path) differs from the schema of the migrations"
         case .noSuchFile(let path, _): "there is no file \(path)"
         case .isFolder(let path): "\(path) is a folder, not a file"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
-        case .databaseExists(let path): "\(path) exists already"
+        case .databaseExists(let path): "\(path) already exists"
         case .opensAnotherFile: "this program doesn't open the database that --db-path names"
         }
     }
@@ -40,8 +40,8 @@ extension SchemaCommandError: LocalizedError {
         switch self {
         case .differs(_, let command):
             """
-            The difference is on standard output: '-' is in the file, '+' in what the migrations \
-            give. If the migrations are right, write the file anew:
+            The difference is on standard output: '-' is in the file, '+' in the schema of the \
+            migrations. If the migrations are right, write the file again:
               \(command)
             """
         case .noSuchFile(_, let command):
@@ -51,9 +51,9 @@ extension SchemaCommandError: LocalizedError {
         case .unreadable:
             "Check the file and its permissions."
         case .databaseExists:
-            "A dump makes a new database. Choose another path, or move away what is there."
+            "A dump creates a new database. Choose another path, or move the existing file away."
         case .opensAnotherFile:
-            "Its author can have 'openWriter' open the path that it gets."
+            "Its 'openWriter' must open the path that it is given."
         }
     }
 }

@@ -58,7 +58,7 @@ import Testing
                 ["restore", "--from", backup] + tool.opening,
                 environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
             )
-            #expect(process.wait(for: "Replace \(tool.database) by the backup \(backup)?"))
+            #expect(process.wait(for: "Replace \(tool.database) with the backup \(backup)?"))
             #expect(process.wait(for: "[y/N] "))
             #expect(try tool.folder.data("store.db") == before)
             process.type(Array("\(answer)\n".utf8))

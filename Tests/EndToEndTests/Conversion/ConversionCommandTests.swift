@@ -41,7 +41,7 @@ import Testing
         #expect(result.status == 0, "\(result)")
         #expect(result.stdout.hasPrefix("Encrypted \(tool.database): 1 table with 1 row, "))
         #expect(result.stderr.hasPrefix("note: backups and snapshots of the database are still"))
-        #expect(result.stderr.contains("free, not overwritten"))
+        #expect(result.stderr.contains("free but not overwritten"))
         #expect(try row(key: spelled) == "zettel")
 
         let again = try run("encrypt", "--json")
@@ -56,8 +56,8 @@ import Testing
         let result = try run("encrypt", "--json")
         #expect(result.status == 0, "\(result)")
         let notes = try #require(try result.json()["notes"] as? [String])
-        #expect(notes.first?.contains("still in the clear") == true)
-        #expect(notes.last?.contains("by 1 other name (a hard link)") == true)
+        #expect(notes.first?.contains("still plaintext") == true)
+        #expect(notes.last?.contains("under 1 other name (a hard link)") == true)
         #expect(try SQLiteShell.run(other, "SELECT a FROM t;") == "zettel\n")
     }
 
@@ -159,7 +159,7 @@ import Testing
             ["decrypt"] + tool.opening,
             environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
         )
-        #expect(process.wait(for: "in the clear? Whoever can read the file"))
+        #expect(process.wait(for: "? Anyone who can read the file"))
         #expect(process.wait(for: "[y/N] "))
         process.type(Array("n\n".utf8))
         #expect(process.finish().status == 77)

@@ -105,7 +105,7 @@ import Testing
         let inject = ["-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=3"]
         let result = try database.rotate(under: inject)
         #expect(result.status == 69, "\(result)")
-        #expect(result.stderr.contains("has its new key, and the key's item has not"))
+        #expect(result.stderr.contains("has its new key, but the key's item could not be changed"))
         #expect(result.stderr.contains("can't be synchronized: input/output error"))
         // Whichever of the files is there after a loss of power, one of the items opens it.
         #expect(try database.key() == database.tool.password)

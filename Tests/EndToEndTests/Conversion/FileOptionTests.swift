@@ -106,7 +106,7 @@ import Testing
                 let result = try tool.run(arguments + opening + ["--raw-key", "--json"])
                 #expect(result.status == 0, "\(result)")
                 let notes = try #require(try result.json()["notes"] as? [String])
-                let note = notes.first { $0.contains("mode was \(text) and is 0600 now") }
+                let note = notes.first { $0.contains("mode changed from \(text) to 0600") }
                 #expect(note?.hasSuffix("chmod \(text) \(database)") == true, "\(notes)")
                 #expect(tool.folder.mode("rights.db") == 0o600)
             }

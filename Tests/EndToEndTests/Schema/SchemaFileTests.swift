@@ -99,7 +99,7 @@ import Testing
         try link("link", to: "/proc/self/fd/1")
         let path = name == "link" ? tool.folder.path(name) : name
         let text = try dump().stdout
-        let written = text + "Schema snapshot written to \(path)\n"
+        let written = text + "Wrote the schema to \(path)\n"
         #expect(try dump("--output", path).stdout == written)
 
         // What is in the file already stays, as after '>>'.

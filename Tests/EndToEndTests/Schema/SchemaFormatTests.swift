@@ -101,7 +101,7 @@ import Testing
         #expect(try dump("--format", format, "--output", file).status == 0)
         let same = try dump("--format", format, "--check", file)
         #expect(same.status == 0)
-        #expect(same.stdout == "\(file) is what the migrations give.\n")
+        #expect(same.stdout == "\(file) is up to date.\n")
         #expect(same.stderr.isEmpty)
         #expect(
             try dump("--format", format, "--check", file, "--json").json()["matches"] as? Bool
@@ -128,9 +128,9 @@ import Testing
         #expect(result.stdout.contains("\n-CREATE TABLE t5 (id);\n"))
         #expect(
             result.stderr == """
-                error: \(file) is not what the migrations give
-                  The difference is on standard output: '-' is in the file, '+' in what the
-                  migrations give. If the migrations are right, write the file anew:
+                error: \(file) differs from the schema of the migrations
+                  The difference is on standard output: '-' is in the file, '+' in the schema of
+                  the migrations. If the migrations are right, write the file again:
                     migrationkit-cli schema-dump --migrations \(tool.migrations) --output \(file)
 
                 """

@@ -52,25 +52,26 @@ extension SettingsFileError: LocalizedError {
         switch self {
         case .noSuchFile(let path): "there is no settings file \(path)"
         case .danglingLink(let path):
-            "the settings file \(path) is a link to a file that isn't there"
-        case .notAFile(let path): "the settings file \(path) is no file"
-        case .permissionDenied(let path): "the settings file \(path) may not be read"
+            "the settings file \(path) is a link to a file that doesn't exist"
+        case .notAFile(let path): "the settings file \(path) is not a file"
+        case .permissionDenied(let path):
+            "the settings file \(path) can't be read: permission denied"
         case .unreadable(let path, let reason):
             "the settings file \(path) can't be read: \(reason)"
         case .tooLarge(let path, let limit):
             "the settings file \(path) has more than \(limit) bytes"
-        case .ofAnother(let path): "the settings file \(path) is not yours alone to write"
+        case .ofAnother(let path): "the settings file \(path) can be written by others"
         case .malformed(let place, let reason): "\(place): \(reason)"
-        case .unknownKey(let key, let place, _): "\(place): there is no setting '\(key)'"
+        case .unknownKey(let key, let place, _): "\(place): unknown setting '\(key)'"
         case .secret(let key, let place):
-            "\(place): '\(key)' would hold a secret, and a settings file holds none"
-        case .command(let place): "\(place): a settings file names no command to run"
+            "\(place): '\(key)' is a secret, which a settings file must not contain"
+        case .command(let place): "\(place): a settings file can't name a command to run"
         case .wrongValue(let key, let place, let expected):
             "\(place): '\(key)' must be \(expected)"
         case .severalKeySources(let path):
             "\(path): the key is given more than once: keychain-service, password-file"
         case .missing(let key, let other, let place):
-            "\(place): '\(other)' is given without '\(key)'"
+            "\(place): '\(other)' needs '\(key)'"
         }
     }
 
@@ -80,25 +81,25 @@ extension SettingsFileError: LocalizedError {
         case .noSuchFile, .notAFile:
             "Check the path of --config, or of the environment variable MIGRATIONKIT_CONFIG."
         case .danglingLink:
-            "Have it lead to the file, or remove it. Without any settings: --config /dev/null."
+            "Correct or remove the link. For no settings: --config /dev/null."
         case .permissionDenied:
-            "Make it readable, or name another file with --config (/dev/null: no settings)."
+            "Make it readable, or give another file with --config (/dev/null: no settings)."
         case .unreadable:
             "Check the disk."
         case .tooLarge:
-            "Check whether it is the file that you mean."
+            "Check that this is the right file."
         case .ofAnother(let path):
             """
             It belongs to another user, or others may write it (chmod go-w), and it says which \
-            database is changed. If you trust it, name it: --config \(path). Without any settings: \
+            database is changed. If you trust it, give it with --config \(path). For no settings: \
             --config /dev/null.
             """
         case .malformed:
-            "The file is TOML: a setting a line, such as db-path = \"notes.db\"."
+            "The file is TOML: one setting on each line, such as db-path = \"notes.db\"."
         case .unknownKey(_, _, let nearest?):
             "Did you mean '\(nearest)'?"
         case .unknownKey:
-            "'status --show-settings --config /dev/null' lists the settings that there are."
+            "'status --show-settings --config /dev/null' lists all settings."
         case .secret:
             """
             Files get copied, shared and committed. Delete the secret there, and name where it is \
@@ -107,13 +108,13 @@ extension SettingsFileError: LocalizedError {
             """
         case .command:
             """
-            Whoever runs the tool in a folder would run what its file says. Give --password-command \
-            on the command line.
+            Anyone who runs the tool in a folder would run what its file says. Give \
+            --password-command on the command line.
             """
         case .wrongValue:
             nil
         case .severalKeySources:
-            "Keep one of them."
+            "Use only one."
         case .missing(let key, _, _):
             "Add '\(key)', or leave it to the command line."
         }

@@ -12,7 +12,7 @@ extension CommandContext {
         output(report.table)
         output("")
         output(
-            report.keySource.map { "The key comes from: \($0)." } ?? "Nothing says where a key is."
+            report.keySource.map { "The key comes from: \($0)." } ?? "No source of a key is given."
         )
     }
 }
