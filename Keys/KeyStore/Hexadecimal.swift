@@ -31,8 +31,8 @@ enum Hexadecimal {
         )
     }
 
-    /// What a digit stands for. Arithmetic on the byte, since a table would show the digits of a
-    /// key to whoever watches the cache.
+    /// What a digit stands for. Arithmetic on the byte, because a table would show the digits of a
+    /// key to a program that watches the cache.
     static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// What a key store tells about an item. Nothing of it is secret.
+/// What a key store reports about an item. Nothing in it is secret.
 public struct KeyItem: Sendable, Equatable {
-    /// What tells the item from every other one of its store.
+    /// What distinguishes the item from every other one of its store.
     public let identifier: String
     /// The service that the item is for, such as an app's identifier.
     public let service: String
@@ -48,7 +48,7 @@ public struct KeyItem: Sendable, Equatable {
         self.isLocked = isLocked
     }
 
-    /// What tells this item from others that match the same look-up, in one line.
+    /// What distinguishes this item from others that match the same look-up, in one line.
     public var summary: String {
         let shown = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\($0.value)\"" }
         return "\"\(label)\" in \(collection)"

@@ -4,7 +4,7 @@ import Glibc
 /// Gets the secret that a source names.
 ///
 /// From every source one trailing newline is dropped, an empty secret is refused, and 64 KiB are
-/// the most. The bytes need not be UTF-8 and may include NUL: SQLCipher is told their number. (An
+/// the most. The bytes need not be UTF-8 and may include NUL: SQLCipher gets their number. (An
 /// environment variable and a command-line argument end at a NUL, as the system has it.)
 ///
 /// ```swift

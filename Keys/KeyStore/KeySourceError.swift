@@ -35,7 +35,7 @@ public enum KeySourceError: Error, Equatable, Sendable {
     case commandKilled(program: String, signal: Int32)
     /// There is no terminal to ask on.
     case noTerminal
-    /// Whoever was asked gave no answer.
+    /// The question was cancelled.
     case promptCancelled
     /// Another question is on the terminal at this moment.
     case promptBusy

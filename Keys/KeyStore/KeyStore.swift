@@ -1,8 +1,9 @@
 /// A place that keeps keys, such as the desktop's Secret Service.
 ///
-/// Four operations, and what can be told before one; everything else is built on them. An implementation tells "not found" from
-/// "could not look", since a key must never be taken for missing when its store is merely locked.
-/// Each call may block, on a daemon or on a person at a prompt.
+/// Four operations, and what is known before one; everything else is built on them. An
+/// implementation distinguishes "not found" from "could not look": a key must never be taken for
+/// missing when its store is merely locked. Each call may block, on a daemon or on a person at a
+/// prompt.
 public protocol KeyStore: Sendable {
     /// The items that match, without their secrets.
     ///

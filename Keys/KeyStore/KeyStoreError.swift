@@ -17,7 +17,7 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     case promptDismissed(collection: String)
     /// The store is open and holds no such item.
     case itemNotFound(service: String, account: String?)
-    /// Several items match; each line tells one of them from the others.
+    /// Several items match; each line distinguishes one of them from the others.
     case ambiguous(service: String, matches: [String])
     /// The store gave no answer in this many seconds.
     case timedOut(seconds: Double)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Bytes that nobody but their user may see: a passphrase, or a key.
+/// Bytes that only their user may see: a passphrase, or a key.
 ///
 /// They lie in memory pages of their own, which are locked (as far as the limit on locked memory
 /// allows), left out of core dumps and of forked children, and wiped when the last reference goes.

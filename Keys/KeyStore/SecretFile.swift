@@ -9,7 +9,7 @@ enum SecretFile {
     enum Trust {
         /// This user or root, and nobody else.
         case ownerOnly
-        /// Whoever made the folder has seen to it.
+        /// The folder's creator has ensured it.
         case anyOwner
     }
 

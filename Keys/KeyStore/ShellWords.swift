@@ -12,7 +12,7 @@ enum ShellWords {
 
     static func split(_ command: String) throws -> [String] {
         var words: [String] = []
-        // Nil between words, so that `''` can be told from nothing: it is a word, an empty one.
+        // Nil between words, so that `''` counts as an empty word.
         var word: String?
         var rest = Substring(command)
 

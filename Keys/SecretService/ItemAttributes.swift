@@ -8,8 +8,8 @@ enum ItemAttributes {
     /// What may be shown of an item's attributes, and looked at.
     ///
     /// KeePassXC hands out a whole entry as attributes: notes, the seed of one-time passwords and
-    /// protected fields included. Its entries are known by the two attributes that it adds; of
-    /// theirs only those stay by which programs find items, and those that tell entries apart.
+    /// protected fields included. Its entries are recognized by the two attributes that it adds.
+    /// Only the attributes by which programs find items stay, and those that distinguish entries.
     static func shown(_ attributes: [String: String]) -> [String: String] {
         guard entryMarks.isSubset(of: attributes.keys) else { return attributes }
         return attributes.filter { entryMarks.contains($0.key) || conventional.contains($0.key) }

@@ -37,8 +37,8 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// The items that match, without their secrets, oldest first.
     ///
-    /// The default (or the named) collection is unlocked for it. Items elsewhere that are locked
-    /// stand in the list as such, with what can be told of them.
+    /// The default (or the named) collection is unlocked for it. Locked items elsewhere are listed
+    /// as locked, with what is known about them.
     public func items(service: String?, account: String?) throws -> [KeyItem] {
         try perform(service, account, endingWhen: isCancelled) { search in
             let found = try search.found { found in

@@ -8,7 +8,7 @@ struct ServiceCollection {
     let path: String
     let label: String
     let isLocked: Bool
-    /// Whether the collection may hold items that neither it nor a search tells of.
+    /// Whether the collection may hold items that neither it nor a search reports.
     ///
     /// A locked GNOME Keyring names its items and searches them; KeePassXC, whose database is not
     /// read while it is locked, seems to be empty.
@@ -48,7 +48,7 @@ struct ServiceItem {
 
     /// The item as the protocol describes it.
     ///
-    /// - Parameter service: What was looked for; a locked item doesn't tell its attributes.
+    /// - Parameter service: What was looked for; a locked item doesn't show its attributes.
     func description(in collections: [ServiceCollection], lookedFor service: String?) -> KeyItem {
         let pointer = object.pointer
         let attributes = attributes()

@@ -3,7 +3,7 @@ import Common
 /// The pages that were authenticated under one key, so that those that are read again as they were
 /// are not authenticated again: an HMAC takes ten times as long as this.
 ///
-/// Of each page a hash is kept, 8 bytes of memory, that is seeded anew by each process.
+/// Keeps an 8-byte hash of each page in memory. Each process uses a new seed.
 package final class AuthenticPages: Sendable {
     /// By page number. Of a file of 32 GiB or more, not of all pages.
     private let hashes = Locked<[Int]>([])

@@ -20,7 +20,7 @@ package struct CipherConnection: ~Copyable {
         var code: CipherCode?
     }
 
-    /// Opens the database without its write-ahead log: SQLite is told that the file never changes.
+    /// Opens the database without its write-ahead log, as a file that never changes.
     /// <https://www.sqlite.org/uri.html#uriimmutable>
     ///
     /// - Parameter path: An absolute path.
@@ -32,9 +32,9 @@ package struct CipherConnection: ~Copyable {
     /// Opens the database with its write-ahead log, which has to be there.
     ///
     /// SQLite reads a log either under locks and with an index in shared memory, a file beside the
-    /// database; or with an index of its own, if it has the database for itself. Here it is told
-    /// that it got the lock for that. ``keepLogIndexInMemory()`` has to be called after the key.
-    /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
+    /// database; or with an index of its own, if it has the database for itself. Here the lock for
+    /// that always appears to be granted. ``keepLogIndexInMemory()`` has to be called after the
+    /// key. <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
     ///
     /// - Parameter path: An absolute path.
     package init(readingLogOf path: String) throws(CipherCode) {
@@ -71,7 +71,7 @@ package struct CipherConnection: ~Copyable {
             sqlite3_close(connection)
             throw CipherCode(code)
         }
-        // SQLCipher tells standard error about every page that it can't decrypt.
+        // SQLCipher writes to standard error about every page that it can't decrypt.
         sqlite3_exec(connection, "PRAGMA cipher_log_level = NONE", nil, nil, nil)
         return connection
     }
@@ -193,7 +193,7 @@ package struct CipherConnection: ~Copyable {
     /// Gives a key to any connection: GRDB's, or one of ours.
     package static func setKey(_ key: DatabaseKey, on connection: OpaquePointer?) -> CipherCode {
         let quietly = "PRAGMA cipher_log_level = NONE"
-        // Giving the first key in a process starts SQLCipher, which sets the level anew: hence twice.
+        // Set twice, because the first key in a process starts SQLCipher, which resets the level.
         sqlite3_exec(connection, quietly, nil, nil, nil)
         let code = key.spelled().withUnsafeBytes {
             sqlite3_key(connection, $0.baseAddress, Int32($0.count))

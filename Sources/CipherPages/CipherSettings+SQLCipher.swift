@@ -8,8 +8,8 @@ extension CipherSettings {
     /// The file's first bytes, in the clear.
     package static let saltCount = 16
 
-    /// What a connection is told after its key and before its first page. The version comes first,
-    /// since it sets everything.
+    /// The statements that a connection gets after its key and before its first page. The version
+    /// comes first, because it sets everything.
     ///
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_compatibility>
     package var statements: [String] {

@@ -1,8 +1,8 @@
 /// How a file is encrypted, beside its key: page size, key derivation, page authentication.
 ///
-/// SQLCipher writes none of it into the file, so whoever opens one has to know. The defaults of the
-/// major versions differ (<https://www.zetetic.net/sqlcipher/design/>), and a program may have
-/// chosen its own:
+/// SQLCipher doesn't store them in the file, so the program that opens it must know them. The
+/// defaults of the major versions differ (<https://www.zetetic.net/sqlcipher/design/>), and a
+/// program may have chosen its own:
 ///
 /// | version | page size | key derivation | iterations | page authentication |
 /// | --- | --- | --- | --- | --- |

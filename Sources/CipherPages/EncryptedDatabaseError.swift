@@ -31,7 +31,7 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     case encrypted(path: String)
 
     /// The key opens no page of the file. Another key, other cipher settings, a damaged salt and
-    /// random bytes can't be told apart.
+    /// random bytes look alike.
     case wrongKey(path: String)
 
     /// The passphrase consists of a raw key's hexadecimal digits, and opens the file as that raw key.
@@ -39,7 +39,7 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
 
     /// The key opens the file with the settings of another SQLCipher than the one that was asked
     /// for, mostly an older one; its major version is given: 4, 3, 2 or 1. With a raw key, files of
-    /// 2 are like those of 3, and told as 3.
+    /// 2 are like those of 3, and are reported as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
 
     /// The key is right and content is damaged. `pages` are the numbers of the pages that

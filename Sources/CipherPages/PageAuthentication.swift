@@ -2,10 +2,10 @@ import CLibCrypto
 import Foundation
 import KeyStore
 
-/// Tells whether pages of a file were written under a key, and lets pages prove that they are.
+/// Checks whether pages of a file were written under a key.
 ///
 /// SQLCipher's own check reads the whole file, which takes seconds for a gigabyte. A look at some
-/// pages tells a wrong key from a damaged first page as well.
+/// pages is enough to distinguish a wrong key from a damaged first page.
 /// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
 package final class PageAuthentication {
     private let cipher: CipherSettings

@@ -39,7 +39,7 @@ package struct PageForm {
     /// Whether an HMAC proves each page. Without one, damage shows only where it makes no sense.
     package var provesPages: Bool { authentication != nil }
 
-    /// Whether a page is as it was written, as far as can be told.
+    /// Whether a page is as it was written, as far as that can be checked.
     package func isIntact(_ page: [UInt8], number: Int) -> Bool {
         authentication?.isAuthentic(page, number: number) ?? (page.count == pageSize)
     }

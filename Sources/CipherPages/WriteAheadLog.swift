@@ -32,7 +32,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// - Returns: `nil` if it is no log of any page size.
     package init?(_ file: UntouchedFile) throws(EncryptedDatabaseError) {
         guard let header = try file.read(at: 0, count: Self.headerCount),
-            // The last bit tells the order of bytes in sums.
+            // The last bit gives the byte order of the checksums.
             header.word(0) & ~1 == 0x377f_0682
         else { return nil }
         let isBigEndian = header.word(0) & 1 == 1
@@ -43,7 +43,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         var sum = Checksum(isBigEndian: isBigEndian)
         sum.add(header[0..<24])
         guard sum.isEqual(to: header, at: 24) else {
-            // Which use of the log is meant, only its frames can tell. SQLite synchronizes the header
+            // Only the frames show which use of the log is meant. SQLite synchronizes the header
             // before it writes any, so that no loss of power leaves frames without it.
             let first = try file.read(at: Self.headerCount, count: Self.frameHeaderCount)
             let rest = try Self.rest(of: file, (first ?? header)[8..<16], pageSize, from: 0)
@@ -74,7 +74,7 @@ public struct WriteAheadLog: Equatable, Sendable {
             }
             pending[Int(frame.word(0))] = whole
             whole += 1
-            // The last frame of a transaction tells the database's size.
+            // The last frame of a transaction has the database's size.
             guard frame.word(4) != 0 else { continue }
             committed = whole
             committedPages.merge(pending) { $1 }
@@ -141,7 +141,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         _ commitCount: Int
     ) -> Bool {
         guard let change = sum.changedWord(of: frame) else { return false }
-        // It may be the very word that tells the end of a transaction.
+        // It may be the word that marks the end of a transaction.
         return commitCount > 0 || change == .databaseSize
     }
 

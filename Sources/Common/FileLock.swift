@@ -11,7 +11,7 @@ import Foundation
 package struct FileLock: Sendable {
     /// Why there is no lock.
     package enum Failure: Error, Equatable {
-        /// Somebody held it for the whole of the timeout; who, if the file tells.
+        /// Another process held it for the whole timeout; its number, if the file has it.
         case held(processIdentifier: Int32?)
         /// The file can't be made or locked, with this errno. `EMLINK`: another name leads to it as
         /// well, and `EEXIST`: it is no file. What is written into it would be written there.
@@ -41,7 +41,7 @@ package struct FileLock: Sendable {
         private static let faults = [EIO, ENOSPC, EDQUOT, EMFILE, ENFILE, ENOLCK, EINTR, ENOMEM]
     }
 
-    /// What the file is called of the lock under which a database is migrated, or written anew.
+    /// The name of the lock file under which a database is migrated or rewritten.
     package static let migrationSuffix = "-migration.lock"
 
     /// The file's path.
@@ -58,8 +58,8 @@ package struct FileLock: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: How long to wait for another holder, in seconds.
-    ///   - whileWaiting: Is called again and again while somebody else holds the lock, with the
-    ///     holder's process if the file tells. What it throws ends the waiting.
+    ///   - whileWaiting: Called repeatedly while another process holds the lock, with that
+    ///     process's number if the file has it. An error that it throws ends the waiting.
     /// - Throws: ``Failure``, or what the closures throw.
     package func withLock<Value>(
         timeout: TimeInterval,
@@ -80,9 +80,9 @@ package struct FileLock: Sendable {
         fileprivate let path: String
         fileprivate let descriptor: Int32
 
-        /// Removes the file and frees the lock, which is to be done once.
+        /// Removes the file and frees the lock. Must be called once.
         package func release() {
-            // Removed before it is freed: whoever waits for it finds out, and makes a new one.
+            // Removed before it is freed, so that a waiting process notices and creates a new one.
             unlink(path)
             close(descriptor)
         }

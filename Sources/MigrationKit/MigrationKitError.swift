@@ -27,7 +27,7 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// A migration by a negative number of steps was asked for.
     case stepCountMustBeNonNegative(Int)
 
-    /// The step at which the database is to be after a rollback is not applied.
+    /// The step to roll back to is not applied.
     case rollbackTargetNotApplied(String)
 
     /// The step to roll back is not the latest one that is applied.

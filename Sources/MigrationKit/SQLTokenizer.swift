@@ -25,8 +25,8 @@ package struct SQLToken: Equatable {
 
 /// Cuts SQL text into tokens, in one pass and in linear time.
 ///
-/// It knows just enough to tell what is a statement from what is a literal or a comment. What a
-/// statement means is SQLite's business: SQLite also does the splitting when a migration runs.
+/// It only distinguishes statements from literals and comments. It doesn't interpret statements:
+/// SQLite also does the splitting when a migration runs.
 ///
 /// The rules are those of <https://www.sqlite.org/lang_expr.html#literal_values_constants_>,
 /// <https://www.sqlite.org/lang_comment.html> and <https://www.sqlite.org/lang_keywords.html>.

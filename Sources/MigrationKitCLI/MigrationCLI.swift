@@ -74,7 +74,7 @@ public enum MigrationCLI {
         _ = ckeystore_forbid_dumps()
         _ = csqlcipher_turn_off_memory_statistics()
         Terminal.keepClosedOutputsClosed()
-        // Whoever stops reading what is printed ends nothing that is under way.
+        // A reader that closes the output must not end a running command.
         signal(SIGPIPE, SIG_IGN)
         // A file that may not grow further is an error like a full disk.
         signal(SIGXFSZ, SIG_IGN)

@@ -9,8 +9,8 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// There is no such command; the one that was probably meant.
     case unknownCommand(String, nearest: String?)
 
-    /// An argument, or the value of an environment variable, is no text in UTF-8. Which one; it may
-    /// hold a secret, and so is not told itself.
+    /// An argument, or the value of an environment variable, is not UTF-8 text. Its name only,
+    /// because the value may hold a secret.
     case notText(String)
 
     /// No database was named.
@@ -40,16 +40,17 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// Several migrations begin with what was given for one.
     case ambiguousMigration(String, candidates: [String])
 
-    /// There is nobody to ask whether something is to be done, as the rest of a sentence.
+    /// There is no terminal to confirm something on. What to confirm, as an infinitive: `replace
+    /// the database`.
     case needsConfirmation(deed: String)
 
-    /// Another tool's table tells of files, and the program has no folder of them.
+    /// Another tool's table names files, but the program has no folder of them.
     case adoptionWithoutFolder
 
     /// Something is pending in a database that can't be written, and a dry run writes and undoes it.
     case cannotTryOut(path: String)
 
-    /// Migrations are pending, and it was asked for to be told so by the exit code.
+    /// Migrations are pending, and the exit code was asked to report it.
     case pending([String])
 
     /// The file that a command writes can't be written.

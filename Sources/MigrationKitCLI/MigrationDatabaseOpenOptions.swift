@@ -135,7 +135,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// Opens the database with its key.
     ///
     /// - Parameters:
-    ///   - isReadOnly: Whether nothing is to be changed in the Secret Service.
+    ///   - isReadOnly: Whether the Secret Service must not be changed.
     ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
     ///     for as long as for other locks.
     ///   - attempt: Opens it with a key, or with none; may be called several times, where a rotation
@@ -155,7 +155,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The key in the Secret Service, if it is there that the options say it is.
     ///
     /// - Parameters:
-    ///   - isReadOnly: Whether nothing is to be changed there.
+    ///   - isReadOnly: Whether nothing may be changed there.
     ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
     ///     for as long as for other locks.
     func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {

@@ -25,7 +25,7 @@ enum Digest {
     }
 
     #if !canImport(CryptoKit)
-        /// Fetched once: `EVP_sha256()` alone is looked for anew with every digest, which takes
+        /// Fetched once: `EVP_sha256()` alone is looked up again with every digest, which takes
         /// longer than the digest of a short file.
         /// <https://docs.openssl.org/3.0/man7/ossl-guide-libcrypto-introduction/>
         // `unsafe`: libcrypto never changes what it has fetched.

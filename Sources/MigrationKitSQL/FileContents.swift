@@ -17,7 +17,7 @@ package enum FileContents {
     /// - Returns: `nil` if it is no regular file.
     /// - Throws: `POSIXError`.
     static func ofRegularFile(_ path: String) throws -> [UInt8]? {
-        // Opening a pipe waits for its writer, unless told otherwise.
+        // Without this, opening a pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw systemError() }
         defer { close(descriptor) }

@@ -1,6 +1,6 @@
 /// What the name of a file in a migrations folder says.
 struct MigrationFileName {
-    /// The shape of the name. Which tool's a single file is, its text tells.
+    /// The shape of the name. The text of a single file shows which tool's it is.
     enum Layout: Hashable {
         case single, pair, folder, flyway
     }

@@ -10,9 +10,9 @@ import MigrationKit
 /// try runner.migrate(in: writer)
 /// ```
 ///
-/// The folder may be one of dbmate, goose, golang-migrate, sqlx, diesel, refinery or Flyway; which,
-/// the files themselves tell. <doc:MigrationKitSQL> has the forms, and what happens to what is odd
-/// in a file.
+/// The folder may be one of dbmate, goose, golang-migrate, sqlx, diesel, refinery or Flyway; the
+/// files themselves show which. <doc:MigrationKitSQL> describes the formats, and what happens to
+/// unusual content.
 ///
 /// The name without its endings, such as `0001_name`, is the step's identifier: it is in the ledger
 /// of every migrated database, and no file that is added later changes it. The steps are in the
@@ -20,8 +20,8 @@ import MigrationKit
 /// Those in diesel's folders are in diesel's order, which is that of the text. The folder has
 /// checked that no version is there twice, so the registry needn't look at the order.
 ///
-/// Everything is read and checked when the folder is: a step of it reads no file. What a file
-/// must not contain is told by ``MigrationFolderError``, before any database is opened.
+/// All files are read and checked with the folder: a step reads no file. Content that a file must
+/// not have throws a ``MigrationFolderError`` before any database is opened.
 public struct MigrationFolder: Sendable {
     /// The folder's path, as it was given.
     public let path: String

@@ -1,4 +1,4 @@
-/// The files of one migration, read, and told whose form they have.
+/// The files of one migration, read, with their format.
 struct MigrationSource {
     let files: MigrationFiles
     let format: MigrationFormat
@@ -24,7 +24,7 @@ struct MigrationSource {
             try format == .diesel && folder.has(metadata) ? folder.read(metadata) : nil
     }
 
-    /// Tells the parts apart, as the format has them.
+    /// Separates the parts, as the format has them.
     ///
     /// - Throws: ``MigrationFolderError`` for what is wrong in this format.
     func parts() throws -> MigrationParts {

@@ -117,7 +117,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     }
 }
 
-/// A `PRAGMA`, as the first tokens of its statement tell it.
+/// A `PRAGMA`, read from the first tokens of its statement.
 struct Pragma {
     /// The name in upper case.
     let name: String

@@ -9,7 +9,7 @@ public struct SQLPlace: Equatable, Sendable {
     /// The column in characters as an editor counts them, from 1.
     public let column: Int
 
-    /// The line's text, cut where it might tell a key.
+    /// The line's text, cut where it might show a key.
     public let text: String
 
     init(file: String, line: Int, column: Int, text: String) {

@@ -19,7 +19,7 @@ public struct SQLStatementError: Error, Equatable, Sendable {
     /// What SQLite said, such as `near "CREAT": syntax error`.
     public let sqliteMessage: String
 
-    /// SQLite's extended result code. Its `primaryResultCode` tells a full disk or a locked
+    /// SQLite's extended result code. Its `primaryResultCode` distinguishes a full disk or a locked
     /// database from a mistake in the SQL.
     ///
     /// See <https://www.sqlite.org/rescode.html>.

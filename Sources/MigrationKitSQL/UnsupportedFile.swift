@@ -16,8 +16,8 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
 
     /// Recognizes a file by its name.
     ///
-    /// Most names are ordinary ones, of which a folder may have thousands: they are told by their
-    /// endings alone.
+    /// A folder may have thousands of ordinary names, so those are recognized by their endings
+    /// alone.
     init?(name: String) {
         let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst() }
         switch ending {

@@ -82,7 +82,7 @@ struct BackupDocument: Encodable {
 }
 
 extension CommandContext {
-    /// Tells what a copied database has against its own rules.
+    /// Prints where a copied database breaks its own rules.
     func tell(findings: [String], of path: String) {
         for finding in findings {
             errorOutput("note: \(path.printable): \(finding.printable); it was copied unchanged")

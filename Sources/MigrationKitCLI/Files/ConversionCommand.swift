@@ -2,7 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// A command that writes a database anew.
+/// A command that rewrites a database.
 protocol ConversionCommand: KeyedFileCommand {
     var conversion: ConversionOptions { get }
     var waiting: LockTimeoutOptions { get }
@@ -35,7 +35,7 @@ extension ConversionCommand {
         }
     }
 
-    /// Converts, shows how far it is, and tells what was done.
+    /// Converts, shows the progress, and reports the result.
     ///
     /// - Parameters:
     ///   - deed: What was done, for people: `Encrypted`.

@@ -1,7 +1,6 @@
 import MigrationKitSQLCipher
 
-/// What is worth knowing about a file that was written anew: what there is to know, and what follows
-/// from it.
+/// A note about a file that was rewritten: a fact, and what follows from it.
 struct ConversionNote {
     let headline: String
     let explanation: String
@@ -41,7 +40,7 @@ struct ConversionNote {
 }
 
 extension CommandContext {
-    /// Tells notes to people.
+    /// Prints notes for people.
     func tell(_ notes: [ConversionNote]) {
         for note in notes {
             let lines =

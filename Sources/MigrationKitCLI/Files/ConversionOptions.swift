@@ -1,7 +1,7 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-/// The options of every command that writes a database anew.
+/// The options of every command that rewrites a database.
 struct ConversionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

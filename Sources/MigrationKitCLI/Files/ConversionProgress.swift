@@ -37,7 +37,7 @@ final class ConversionProgress: Sendable {
         }
     }
 
-    /// Runs what tells of itself as a conversion does.
+    /// Runs something that reports its progress as conversions do.
     func watch<Result>(
         _ run: (
             ConversionCancellation, @escaping @Sendable (ConversionEvent) -> Void
@@ -53,7 +53,7 @@ final class ConversionProgress: Sendable {
         }
     }
 
-    /// Shows the estimate anew while there is no sign of life, as in the check of all HMACs.
+    /// Updates the estimate while no progress is reported, as in the check of all HMACs.
     private func showingTime<Result>(_ body: () throws -> Result) throws -> Result {
         guard context.showsProgress else { return try body() }
         let queue = DispatchQueue(label: "MigrationKit.progress")

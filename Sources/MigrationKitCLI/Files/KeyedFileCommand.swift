@@ -52,10 +52,10 @@ extension KeyedFileCommand {
         return try KeyResolver { store }.newKey(from: source, form: newKey.form)
     }
 
-    /// Throws if one descriptor, such as that of standard input, is to give both keys: whoever
-    /// reads the first one reads to the end.
+    /// Throws if one descriptor, such as that of standard input, should give both keys: reading the
+    /// first one reads to the end.
     func checkInput(_ newKey: NewKeyOptions) throws {
-        // What the options don't allow is told where they are put to use.
+        // Options that contradict each other are reported where they are used.
         try Self.checkInput(
             of: database.secret.source(passwordArgument: nil),
             try? newKey.namedSource()

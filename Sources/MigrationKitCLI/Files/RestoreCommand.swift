@@ -122,7 +122,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
-    /// Whether there is a file with something to lose, as far as can be told.
+    /// Whether there is a file with something to lose, as far as that is known.
     private static func hasContent(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return errno != ENOENT && errno != ENOTDIR }

@@ -2,9 +2,9 @@ import MigrationKitSQLCipher
 
 /// How far a conversion, a backup, a restore or a salvage is as a whole, and how long it still takes.
 ///
-/// Only the phases that write or read a file once tell by their bytes how far they are. Comparing
-/// reads rows and no indexes, verifying reads pages several times and at last without a sign of life:
-/// how far these are is told by their time, as the phases before them lead to expect it.
+/// Only the phases that write or read a file once report their progress in bytes. Comparing reads
+/// rows but no indexes. Verifying reads pages several times, and at last without reporting
+/// progress. Their progress is estimated from the time that the earlier phases took.
 struct RunEstimate {
     typealias Phase = ConversionEvent.Phase
 
@@ -59,7 +59,7 @@ struct RunEstimate {
         return ratio < 0.97 ? ratio : 1 - 0.97 * 0.03 / ratio
     }
 
-    /// How much of the whole is done, from 0 to 1, and how many seconds are left, if that can be told.
+    /// How much of the whole is done, from 0 to 1, and how many seconds are left, if that is known.
     func state(at seconds: Double) -> (fraction: Double, left: Int?) {
         guard let phase else { return (0, nil) }
         let before = phases.prefix { $0 != phase }.reduce(0) { $0 + Self.weight($1) }
@@ -84,7 +84,7 @@ struct RunEstimate {
         let (fraction, left) = state(at: seconds)
         let isToldByBytes = phase == .reading || phase == .copying
         let bytes = isToldByBytes ? " \(done.megabytes) of \(total.megabytes) MB" : ""
-        // It isn't done before its result is told.
+        // It isn't done before its result is reported.
         let parts = [
             "\(phase?.rawValue ?? "")\(bytes)", "\(min(99, Int(fraction * 100))) % of all",
         ]

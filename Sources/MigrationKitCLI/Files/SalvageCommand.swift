@@ -43,7 +43,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     var files: [(option: String, path: String?)] { [("--output", output)] }
-    // What a damaged file is can't be told from its first bytes.
+    // The first bytes of a damaged file don't show what it is.
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (nil, .file) }
 
     func run(in context: CommandContext) throws {

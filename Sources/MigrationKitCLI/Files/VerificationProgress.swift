@@ -50,7 +50,7 @@ final class VerificationProgress: Sendable {
 }
 
 extension VerificationCheck {
-    /// For people: a line that tells the outcome, and lines about what is wrong.
+    /// For people: a line with the outcome, and lines about what is wrong.
     fileprivate func text(hasTime: Bool) -> String {
         let time = hasTime ? "  \(duration(seconds))" : ""
         var lines = ["\(ok ? "ok    " : "FAILED")  \(name)\(time)"]

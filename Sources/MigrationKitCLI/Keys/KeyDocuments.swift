@@ -2,7 +2,7 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-/// An item as JSON documents tell it. Nothing of it is secret.
+/// An item in JSON documents. Nothing in it is secret.
 struct KeyDescription: Encodable {
     let service: String
     let account: String?

@@ -1,7 +1,7 @@
 import Foundation
 import KeyStore
 
-/// Items for people: a line each with what tells them apart, and what else is known below it.
+/// Items for people: one line each with what distinguishes it, and the rest below it.
 struct KeyTable {
     /// How many columns there are.
     let width: Int
@@ -53,7 +53,7 @@ struct KeyTable {
     ) -> [String] {
         var attributes = item.attributes
         attributes["migrationkit:form"] = nil
-        // What nearly every item has tells none from another.
+        // Attributes that nearly every item has don't distinguish items.
         if attributes["xdg:schema"] == "org.freedesktop.Secret.Generic" {
             attributes["xdg:schema"] = nil
         }

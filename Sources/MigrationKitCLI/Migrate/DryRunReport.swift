@@ -3,7 +3,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 
 extension CommandContext {
-    /// Tries a migration, and tells what it would do.
+    /// Tries a migration, and reports what it would do.
     ///
     /// - Parameters:
     ///   - adoption: What would be recorded first, if another tool's database is adopted.

@@ -13,7 +13,7 @@ struct RunOptions: ParsableArguments {
         try waiting.lockTimeout(in: context)
     }
 
-    /// What the runner is told.
+    /// The options for the runner.
     func options(in context: CommandContext) throws -> MigrationOptions {
         try MigrationOptions(
             transaction: allOrNothing ? .allOrNothing : .perStep,

@@ -7,7 +7,7 @@ extension CommandContext {
         case applied, rolledBack
     }
 
-    /// Runs a migration or a rollback, and tells what it did.
+    /// Runs a migration or a rollback, and reports what it did.
     ///
     /// - Parameters:
     ///   - recorded: What was recorded before it without running, if that was asked for.
@@ -38,7 +38,7 @@ extension CommandContext {
         output(report.closing(in: store.runner))
     }
 
-    /// Takes migrations back and applies them again, and tells of both.
+    /// Rolls migrations back and applies them again, and reports both.
     func reportRedo(
         on store: OpenStore,
         json: Bool,

@@ -119,7 +119,7 @@ struct OpenStore {
     /// The SQL of the migrations that are files.
     var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
 
-    /// Tells people that the database was created, and where: a mistyped path should be seen.
+    /// Prints that the database was created, and where: a mistyped path should be seen.
     func tellCreation(to context: CommandContext) {
         guard wasCreated, let path else { return }
         context.output("Created \(EncryptedDatabase.absolutePath(of: path).printable).")
@@ -145,7 +145,7 @@ struct OpenStore {
         )
     }
 
-    /// Tells what is worth knowing about the migrations that are about to run.
+    /// Prints notes about the migrations that are about to run.
     func tellNotes(to context: CommandContext) throws {
         guard let notes = folder?.notes, !notes.isEmpty else { return }
         let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))

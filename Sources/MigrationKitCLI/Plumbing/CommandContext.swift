@@ -41,7 +41,7 @@ struct CommandContext: Sendable {
     /// Whether standard error is a terminal that shows progress.
     let showsProgress: Bool
 
-    /// Whether Ctrl-C ends a run in good order. It is for whoever owns the process to say.
+    /// Whether Ctrl-C ends a run in good order. The owner of the process decides.
     let endsOnSignals: Bool
 
     /// Whether notes may stand beside an error on standard error, which JSON doesn't allow.

@@ -4,7 +4,7 @@ import ArgumentParser
 struct LockTimeoutOptions: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
-        // So that a negative number is told as that.
+        // So that a negative number is reported as one.
         parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for other processes that use the database; default: 30.",

@@ -37,8 +37,7 @@ struct OutputFile {
         case file(String, stat?)
     }
 
-    /// Follows links by hand: of one that leads nowhere, and of a descriptor's, realpath(3) tells
-    /// nothing.
+    /// Follows links by hand: realpath(3) fails for a dangling link and for a descriptor's.
     private func place() throws -> Place {
         var current = path
         // As many as the kernel follows.

@@ -45,7 +45,7 @@ enum ProcessArguments {
         let count = strlen(argument)
         let secret = Secret(copying: UnsafeRawBufferPointer(start: argument, count: count))
         explicit_bzero(argument, count)
-        // Not even the length is told.
+        // Not even the length is shown.
         if count > 0 { argument.pointee = CChar(UInt8(ascii: "*")) }
         return secret
     }

@@ -3,7 +3,8 @@ import Foundation
 
 /// The standard error stream, by lines.
 public enum StandardError {
-    /// Writes a line. Where nobody listens, nothing happens: the exit code tells as well.
+    /// Writes a line. If standard error is closed, nothing happens: the exit code reports the
+    /// error, too.
     ///
     /// - Parameter text: The line, without its end.
     public static func write(_ text: String) {

@@ -2,9 +2,9 @@ import Common
 import Foundation
 import KeyStore
 
-/// The standard output stream, which tells when something couldn't be written.
+/// The standard output stream, which reports when something couldn't be written.
 ///
-/// `print` doesn't: who redirects a result to a full disk would be told that all is well.
+/// `print` doesn't: on a full disk, a redirected result would seem complete.
 final class StandardOutput: Sendable {
     private let buffer = Locked(Buffer())
 

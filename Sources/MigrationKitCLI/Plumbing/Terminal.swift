@@ -6,8 +6,8 @@ enum Terminal {
     /// Whether standard output is one.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether a descriptor is a terminal that shows more than lines of text, and whoever sits there
-    /// wants it: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
+    /// Whether a descriptor is a terminal that shows more than lines of text, and the user wants
+    /// it: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
     static func isRich(_ descriptor: Int32) -> Bool {
         guard isatty(descriptor) == 1 else { return false }
         let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? false
@@ -15,7 +15,7 @@ enum Terminal {
         return !isDumb && !isUnwanted
     }
 
-    /// How many columns a terminal has; 80 where it doesn't tell.
+    /// How many columns a terminal has; 80 if it doesn't report it.
     static func width(_ descriptor: Int32) -> Int {
         var size = winsize()
         let isTold = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0

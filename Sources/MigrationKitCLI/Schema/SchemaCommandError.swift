@@ -5,7 +5,7 @@ import MigrationKitSQL
 
 /// A reason for which a command on dumps of a schema ends without success.
 enum SchemaCommandError: Error, Equatable {
-    /// A file is not what the migrations give. The command writes it anew.
+    /// A file differs from the schema of the migrations. The command rewrites it.
     case differs(path: String, command: String)
 
     /// There is no file to compare with.
@@ -17,10 +17,10 @@ enum SchemaCommandError: Error, Equatable {
     /// The file to compare with can't be read.
     case unreadable(path: String, reason: String)
 
-    /// There is a file where a new database is to be.
+    /// A file exists at the path of the new database.
     case databaseExists(path: String)
 
-    /// The host opens another file than the one that it is told to.
+    /// The host opens another file than the given one.
     case opensAnotherFile
 }
 

@@ -48,8 +48,8 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
         return try queue.read(SchemaDescription.init(of:))
     }
 
-    /// What tells whoever loads the schema, with `schema-load` or with any SQLite, which migrations
-    /// it stands for.
+    /// The statements that record the schema's migrations, whether `schema-load` or any SQLite
+    /// loads it.
     private static func ledger(of identifiers: [String]) -> String {
         let values = identifiers.map { "    ('\($0.replacing("'", with: "''"))')" }
         return """

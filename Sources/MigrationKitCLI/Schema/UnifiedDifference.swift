@@ -32,8 +32,8 @@ struct UnifiedDifference {
         let before: (old: Int, new: Int)
     }
 
-    /// The lines of a text. One that has no end is another than one that has, and told as `diff`
-    /// does.
+    /// The lines of a text. A line without a line end differs from one with it, and is reported as
+    /// `diff` does.
     private static func lines(of text: String) -> [String] {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if let last = lines.popLast(), !last.isEmpty {
@@ -87,7 +87,7 @@ struct UnifiedDifference {
         guard let first = edits.first else { return [] }
         func range(_ start: Int, without sign: Sign) -> String {
             let count = edits.count { $0.sign != sign }
-            // A range without lines is told by the line before it.
+            // A range without lines is given by the line before it.
             return "\(count == 0 ? start : start + 1),\(count)"
         }
         let old = range(first.before.old, without: .inserted)

@@ -71,7 +71,7 @@ final class BusyWaiting {
     private func waits(_ attempt: Int32) -> Bool {
         if attempt == 0 { start = .now }
         guard options.cancellation?.isCancelled != true, .now - start < limit else { return false }
-        // A commit takes some milliseconds; what takes longer is told.
+        // A commit takes some milliseconds. Longer waits are reported.
         if attempt == 10 { options.observer?(.waiting(holder: nil)) }
         usleep(attempt < 5 ? 1000 << useconds_t(attempt) : 25_000)
         return true

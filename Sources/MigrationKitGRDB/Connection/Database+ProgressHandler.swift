@@ -8,8 +8,8 @@ extension Database {
     /// - Parameters:
     ///   - count: How many instructions of SQLite's virtual machine are between two calls.
     ///   - atStatements: Whether there is a call at every statement that changes something, too.
-    ///     SQLite counts the instructions of each statement anew, so thousands of short ones may
-    ///     never reach `count`.
+    ///     SQLite restarts the count with each statement, so thousands of short ones may never
+    ///     reach `count`.
     ///   - continues: Is called on the thread of the database, and must not use it. Whether the
     ///     statement is to go on.
     ///   - body: Runs the SQL.

@@ -4,8 +4,8 @@ import MigrationKit
 
 /// The table that remembers what was done to the ledger, when, and with which text of the steps.
 ///
-/// Rows are only ever added, each in the transaction of what it tells of. A database without the
-/// table, because plain GRDB or an earlier release has migrated it, is as good as one with it.
+/// Rows are only added, each in the transaction of the change that it records. The table may be
+/// missing: plain GRDB and earlier releases migrate without it.
 ///
 /// The name begins with `grdb_`, since GRDB takes every other table for one of the user's: its
 /// `eraseDatabaseOnSchemaChange` would see a change of the schema in it.

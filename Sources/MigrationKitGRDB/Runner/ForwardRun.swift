@@ -121,8 +121,8 @@ struct ForwardRun {
 
     // MARK: - Step by Step
 
-    /// Applies what is pending, and plans anew whenever a program that doesn't know our lock gets
-    /// in between.
+    /// Applies what is pending. Plans again if a program that doesn't use our lock migrates in
+    /// between.
     private func applyStepByStep() throws {
         var fruitlessPlans = 0
         while true {
@@ -151,9 +151,8 @@ struct ForwardRun {
                 }
                 return
             } catch is LedgerChanged {
-                // Whoever gets in between does so because a step is applied or taken back, which
-                // comes to an end. A ledger of others', in which SQLite finds an identifier that is
-                // not there (by a collation that takes "A" for "a"), doesn't.
+                // Competing processes make progress, so replanning ends. A foreign ledger with a
+                // NOCASE collation never converges: SQLite finds "A" for "a".
                 fruitlessPlans = monitor.steps.count > done ? 0 : fruitlessPlans + 1
                 guard fruitlessPlans < 100 else {
                     throw MigrationKitError.unusableTable(MigrationLedger.table)
@@ -341,7 +340,8 @@ private struct LedgerChanged: Error {}
 private final class ExpectedLedger: @unchecked Sendable {
     var identifiers: Set<String>
 
-    /// What tells that no other connection has changed anything, so that nothing need be read.
+    /// A mark of the database's state. If it is unchanged, no other connection has written, and
+    /// nothing need be read.
     private var dataVersion: Int
 
     init(_ identifiers: Set<String>, dataVersion: Int) {

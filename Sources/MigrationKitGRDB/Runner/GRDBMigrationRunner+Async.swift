@@ -64,7 +64,7 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - targetIdentifier: The step at which the database is to be.
+    ///   - targetIdentifier: The step to roll back to.
     ///   - options: How the run goes.
     /// - Returns: What was rolled back.
     /// - Throws: What the blocking form throws; a `CancellationError`.

@@ -84,7 +84,7 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
         let bootstrap = integration.bootstrapSchema
-        // The hook runs in the transaction, and the plan is made anew after it.
+        // The hook runs in the transaction. The plan is made again after it.
         let integration = Integration(
             bootstrapSchema: { db in
                 _ = try record(identifiers, in: db)

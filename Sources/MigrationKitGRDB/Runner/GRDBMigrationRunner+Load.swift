@@ -52,7 +52,7 @@ extension GRDBMigrationRunner {
                 try monitor.watching(db) {
                     try StepTransaction(on: db).run("the dump", mayFillLedger: true, dump)
                     identifiers = try self.identifiers(recordedIn: db)
-                    // Recorded anew afterwards, with all that belongs to it.
+                    // Recorded again afterwards, with all its details.
                     try db.execute(sql: "DROP TABLE grdb_migrations")
                     try verify(
                         db,

@@ -6,10 +6,10 @@ extension GRDBMigrationRunner {
     ///
     /// The steps run in order, each in a transaction of its own unless
     /// ``MigrationOptions/transaction`` says otherwise. The last one is verified before its commit.
-    /// Foreign keys are checked once, after each step that wants it. The schema is read anew before
-    /// the last commit, and in the end by a further connection with the writer's configuration.
-    /// Whatever fails is undone before the error is thrown. A run that finds nothing pending
-    /// changes nothing.
+    /// Foreign keys are checked once, after each step that wants it. The schema is read again
+    /// before the last commit, and in the end by a further connection with the writer's
+    /// configuration. Whatever fails is undone before the error is thrown. A run that finds nothing
+    /// pending changes nothing.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing. Its journal mode is left alone.
@@ -18,10 +18,10 @@ extension GRDBMigrationRunner {
     /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
     ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
     ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`;
-    ///   `MigrationKitError.unusableTable(_:)` if a step can't be recorded; a step's own error after
-    ///   its rollback; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that names the
-    ///   rows without a parent; a ``GRDBMigrationVerificationError`` if a check fails; a
-    ///   ``GRDBMigrationSchemaError`` if the schema can't be read anew; what a hook of the host
+    ///   `MigrationKitError.unusableTable(_:)` if a step can't be recorded; a step's own error
+    ///   after its rollback; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that
+    ///   names the rows without a parent; a ``GRDBMigrationVerificationError`` if a check fails; a
+    ///   ``GRDBMigrationSchemaError`` if the schema can't be read again; what a hook of the host
     ///   throws; a `CancellationError`.
     @discardableResult
     public func migrate(
@@ -94,8 +94,8 @@ extension GRDBMigrationRunner {
         return try baseline(in: writer, options: options) { _ in identifiers }
     }
 
-    /// Records steps as applied without running them, as a look at the database tells: another tool
-    /// may have noted there which ones it has run.
+    /// Records steps as applied without running them. The database shows which: another tool may
+    /// have recorded there what it has run.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.

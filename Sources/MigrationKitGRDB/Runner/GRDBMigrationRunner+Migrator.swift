@@ -43,8 +43,8 @@ extension GRDBMigrationRunner {
 
     /// Whether the applied steps, run again, would lead to another schema than the database has.
     ///
-    /// For development: it tells that a step was changed after it was applied. The steps run on a
-    /// new database in memory that is configured as this one is, its key included.
+    /// For development: finds out whether a step was changed after it was applied. The steps run on
+    /// a new database in memory that is configured as this one is, its key included.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: What a step throws on the new database.
@@ -78,7 +78,7 @@ extension GRDBMigrationRunner {
 
     #if DEBUG
         /// Drops everything in the database if a step was changed after it was applied, so that the
-        /// next run begins anew.
+        /// next run starts over.
         ///
         /// **This destroys all rows.** It is there for development, and only in debug builds. Works
         /// on an encrypted database, which keeps its key.

@@ -53,7 +53,7 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - targetIdentifier: The step at which the database is to be. It stays applied.
+    ///   - targetIdentifier: The step to roll back to. It stays applied.
     ///   - options: How the run goes.
     /// - Returns: What was rolled back, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;

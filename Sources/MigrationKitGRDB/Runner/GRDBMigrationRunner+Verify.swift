@@ -34,8 +34,8 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Runs the same checks as ``runPostMigrationChecks(in:)``, all of them, whatever fails; and
-    /// where it is asked for, everything else that SQLite can tell of a database.
+    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails, and, if asked for,
+    /// everything else that SQLite can check.
     ///
     /// A full verification has further checks:
     ///

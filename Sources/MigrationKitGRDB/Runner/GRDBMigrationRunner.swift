@@ -123,7 +123,7 @@ public struct GRDBMigrationRunner: Sendable {
 
     // MARK: - Questions
 
-    /// Tells for every step whether it is applied.
+    /// Returns for every step whether it is applied.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Returns: A status for every step of the runner, in order.

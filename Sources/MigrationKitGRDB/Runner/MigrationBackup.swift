@@ -97,7 +97,7 @@ public enum MigrationBackup {
         try db.execute(sql: "SELECT count(*) FROM sqlite_master")
     }
 
-    /// Opened anew, since the connection that wrote it has its pages in memory; and for writing,
+    /// Opened again, because the connection that wrote it has its pages in memory; and for writing,
     /// although nothing is written, since a connection that only reads a database in WAL mode can't
     /// take away the files that it has to make beside it.
     /// <https://www.sqlite.org/wal.html#read_only_databases>

@@ -1,6 +1,6 @@
 import MigrationKit
 
-/// What a run tells while it goes on.
+/// What a run reports while it goes on.
 public enum MigrationEvent: Equatable, Sendable {
     /// Whether steps are applied or undone.
     public enum Direction: Equatable, Sendable {
@@ -11,7 +11,7 @@ public enum MigrationEvent: Equatable, Sendable {
         case back
     }
 
-    /// Another process is migrating the database; its number, if it is known. Told once.
+    /// Another process is migrating the database; its number, if it is known. Reported once.
     case waiting(holder: Int32?)
 
     /// A run begins that has something to do.
@@ -20,7 +20,7 @@ public enum MigrationEvent: Equatable, Sendable {
     /// A step begins: the `index`th, counted from 1, of `count` in this run.
     case stepStarted(identifier: String, direction: Direction, index: Int, count: Int)
 
-    /// A step goes on; told about ten times a second while a statement runs.
+    /// A step goes on; reported about ten times a second while a statement runs.
     case stepContinues(identifier: String, seconds: Double)
 
     /// How many rows the step that goes on has changed; reported behind `stepContinues`. Rows count

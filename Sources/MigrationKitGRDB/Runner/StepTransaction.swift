@@ -149,7 +149,7 @@ private final class CommitGuard: TransactionObserver {
     }
 
     /// GRDB asks before every statement that changes a table. What it changes isn't waited for:
-    /// inside a savepoint, that is told too late.
+    /// inside a savepoint, that is reported too late.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         let table = eventKind.tableName
         if MigrationLedger.isTable(table) { sawLedgerChange = true }

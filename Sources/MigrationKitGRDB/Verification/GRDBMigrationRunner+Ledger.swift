@@ -2,8 +2,8 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Compares the ledger and the journal with the steps, and looks for rows in them that are none
-    /// of theirs. That steps are pending is no fault.
+    /// Compares the ledger and the journal with the steps, and looks for rows in them that neither
+    /// of them wrote. Pending steps are not an error.
     func ledgerOutcome(in db: Database) throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
         var applied: Set<String> = []

@@ -98,7 +98,7 @@ public enum GRDBMigrationVerifier {
         }
     }
 
-    /// What kept SQLite from checking a page, which it tells as if the page were damaged: pages
+    /// What kept SQLite from checking a page, which it reports as if the page were damaged: pages
     /// that were not written yet may have to make room for the one to be read, on a disk that is
     /// full.
     private static func obstacle(in result: String) -> DatabaseError? {

@@ -1,6 +1,6 @@
 import GRDB
 
-/// How the rows of a table are told apart without their values: by `rowid`, or where there is none,
+/// How the rows of a table are identified without their values: by `rowid`, or where there is none,
 /// by their place in the order of the primary key.
 struct RowAddress {
     let table: String

@@ -1,7 +1,7 @@
 import Foundation
 import MigrationKit
 
-/// The text of a schema's object, in tokens. It holds what SQLite tells nowhere else: CHECK
+/// The text of a schema's object, in tokens. It has what SQLite reports nowhere else: CHECK
 /// constraints, and the module of a virtual table.
 package struct SchemaText {
     private let bytes: [UInt8]

@@ -61,7 +61,7 @@ extension VerificationCheck: Equatable {
 
 /// One place at which a check doesn't hold.
 ///
-/// It tells names of the schema, numbers of rows and pages, and never a value of a row.
+/// It has names of the schema and numbers of rows and pages, but never a value of a row.
 public struct VerificationFinding: Equatable, Sendable {
     /// What is wrong and where, in one line that stands alone.
     public let text: String

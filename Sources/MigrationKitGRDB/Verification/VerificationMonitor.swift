@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Follows one verification: runs its checks, times them, tells of them, ends it when it is asked to.
+/// Follows one verification: runs its checks, times them, reports them, and ends when asked to.
 package final class VerificationMonitor {
     /// The checks that are done, in order.
     package private(set) var checks: [VerificationCheck] = []

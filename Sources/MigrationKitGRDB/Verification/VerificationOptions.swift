@@ -31,12 +31,12 @@ public struct VerificationOptions: Sendable {
     }
 }
 
-/// What a verification tells while it goes on.
+/// What a verification reports while it goes on.
 public enum VerificationEvent: Equatable, Sendable {
     /// A check begins.
     case checkStarted(name: String)
 
-    /// A check goes on; told about ten times a second while a statement runs.
+    /// A check goes on; reported about ten times a second while a statement runs.
     case checkContinues(name: String, seconds: Double)
 
     /// A check is done.

@@ -107,7 +107,7 @@ enum VirtualTables {
 }
 
 extension DatabaseError {
-    /// Whether it tells of the table, and not of a lock, the disk or a wish to end.
+    /// Whether it is about the table, not about a lock, the disk or a cancellation.
     fileprivate var isFinding: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: true

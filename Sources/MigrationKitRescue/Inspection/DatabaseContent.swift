@@ -64,7 +64,7 @@ public struct DatabaseContent: Equatable, Sendable {
 }
 
 extension DatabaseHeader {
-    /// What the header tells of the content.
+    /// What the header says about the content.
     ///
     /// - Parameter pageCount: The pages that the file has, where the header doesn't count them.
     func content(pageCount: Int) -> DatabaseContent {

@@ -4,7 +4,7 @@ import MigrationKitGRDB
 import MigrationKitSQLCipher
 
 extension EncryptedDatabase {
-    /// Tells what a file is, and with a key what is in it.
+    /// Reports what a file is and, with a key, what it contains.
     ///
     /// Neither the file nor anything beside it is changed, and no lock is taken: a folder that can't
     /// be written is enough, and another program may go on writing. A write-ahead log is read as
@@ -18,11 +18,11 @@ extension EncryptedDatabase {
     ///   - path: The file. Links are followed.
     ///   - key: The key that may be the file's; a plaintext file needs none.
     ///   - cipher: How the file may be encrypted. The settings of SQLCipher 4, 3, 2 and 1 are tried
-    ///     after it. With a raw key, files of 2 are like those of 3, and told as 3.
+    ///     after it. With a raw key, files of 2 are like those of 3, and are reported as 3.
     ///   - countsRows: Whether the tables are listed with their numbers of rows.
     ///   - checksPages: Whether every page is checked, instead of the first and some others.
     /// - Throws: `EncryptedDatabaseError` if there is no file or it can't be read. A wrong key and
-    ///   damage are no errors but told in the report.
+    ///   damage are not errors: the report has them.
     public static func inspect(
         _ path: String,
         key: DatabaseKey? = nil,

@@ -47,8 +47,8 @@ public struct FileReport: Equatable, Sendable {
     /// What the file is.
     public let kind: Kind
 
-    /// The size of a page in bytes: of a plaintext file, or where the key or the write-ahead log
-    /// tells it.
+    /// The size of a page in bytes: of a plaintext file, or if the key or the write-ahead log shows
+    /// it.
     public let pageSize: Int?
 
     /// The page sizes of SQLCipher of which the file holds a whole number, for a file whose own isn't known.
@@ -62,9 +62,9 @@ public struct FileReport: Equatable, Sendable {
 
     /// Whether the rollback journal beside it is of a change that was begun and not finished.
     ///
-    /// Either a program is making it just now, or was killed then; in that case the next one that
-    /// opens the file for writing undoes it. Until then pages may differ from what they are meant to
-    /// be, or be missing at the end, so that ``damage`` tells of none.
+    /// Either a program is writing now, or it was killed; then the next one that opens the file for
+    /// writing undoes the change. Until then pages may differ or be missing at the end, so
+    /// ``damage`` reports none.
     public let hasUnfinishedChange: Bool
 
     /// The files beside it that a conversion or restore left when it was killed; none as long as
@@ -114,7 +114,7 @@ public struct FileDamage: Equatable, Sendable {
     /// The pages at the end that the file's header counts and the file hasn't.
     public var missingPageCount = 0
 
-    /// Whether the salt at the beginning was changed. It can be told with a raw key only.
+    /// Whether the salt at the beginning was changed. Only a raw key can show it.
     public var isSaltDamaged = false
 
     /// The first frame of the write-ahead log that is not as it was written, counted from 1. All

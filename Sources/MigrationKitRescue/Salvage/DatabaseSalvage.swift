@@ -74,6 +74,6 @@ public struct DatabaseSalvage: Sendable {
         try SalvageRun(self).run()
     }
 
-    /// How a salvage goes; the same is to be said of it as of a backup.
+    /// How a salvage runs; the options are those of a backup.
     public typealias Options = DatabaseBackup.Options
 }

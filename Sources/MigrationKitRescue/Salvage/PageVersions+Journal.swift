@@ -8,7 +8,7 @@ extension PageVersions {
     ///
     /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     ///
-    /// - Parameter tick: Is told how many bytes were read.
+    /// - Parameter tick: Called with the number of bytes that were read.
     /// - Throws: `EncryptedDatabaseError` if the disk doesn't give all of it; what `tick` throws.
     init(journal: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         let recordSize = form.pageSize + 8

@@ -15,7 +15,7 @@ extension PageVersions {
     ///
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     ///
-    /// - Parameter tick: Is told how many bytes were read.
+    /// - Parameter tick: Called with the number of bytes that were read.
     /// - Throws: `EncryptedDatabaseError` if the disk doesn't give all of it; what `tick` throws.
     init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
@@ -68,7 +68,7 @@ extension PageVersions {
             if !form.provesPages { isIntact = continuesChain }
             pending.append((frame, number, isIntact))
             let size = Int(bytes.word(4))
-            // The last frame of a transaction tells the database's size.
+            // The last frame of a transaction has the database's size.
             guard size > 0 else { continue }
             for (frame, page, isIntact) in pending {
                 frameCount += 1

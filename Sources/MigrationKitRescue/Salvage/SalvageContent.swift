@@ -7,7 +7,7 @@ final class SalvageContent {
     let walk: TreeWalk
     let payloads: PayloadReader
     let encoding: TextEncoding
-    /// What the header tells; `nil` where that can't be read.
+    /// What the header says; `nil` if it can't be read.
     let header: DatabaseContent?
     let isAutoVacuum: Bool
     private(set) var objects: [SchemaObject] = []
@@ -30,7 +30,7 @@ final class SalvageContent {
             guard let tree, tree.kind == .leafTable, let cell = tree.cells.first,
                 cell.overflow == nil || cell.payloadCount < 1 << 20
             else { return }
-            // Of a long row the beginning tells enough.
+            // The beginning of a long row is enough.
             guard let row = SalvagedRow(beginning: Array(tree.bytes[cell.local])) else { return }
             if guess.note(row) { candidates.append(number) }
         }
@@ -90,7 +90,7 @@ final class SalvageContent {
     }
 }
 
-/// Finds out how text is kept, where the header doesn't tell.
+/// Finds the text encoding if the header doesn't give it.
 private struct EncodingGuess {
     private var counts: [TextEncoding: Int] = [:]
 

@@ -18,7 +18,7 @@ struct SalvageCopy {
     ///
     /// - Parameters:
     ///   - pageSize: Of a plaintext file, in bytes.
-    ///   - header: What the damaged file's header tells.
+    ///   - header: What the damaged file's header says.
     ///   - body: Writes rows, in one transaction.
     ///   - finish: Does what comes after that transaction.
     func fill<Value>(

@@ -106,8 +106,8 @@ final class SalvageFilling {
     ///
     /// - Parameters:
     ///   - take: Gets a row, its rowid, and its page.
-    ///   - lose: Is told of a row of which a part is missing.
-    ///   - miss: Is told of rows that a page should have and hasn't, or that can't be read any more.
+    ///   - lose: Called for a row with a missing part.
+    ///   - miss: Called for rows that are missing on a page or can no longer be read.
     private func forEachRow(
         on numbers: [Int],
         _ take: (SalvagedRow, Int64?, Int) throws -> Void,

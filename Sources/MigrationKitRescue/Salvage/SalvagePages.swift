@@ -2,9 +2,9 @@ import CipherPages
 
 /// The pages of a damaged database, each in the version that is taken.
 ///
-/// That is the newest one that is intact: in the file, in the write-ahead log over it, or, where a
-/// rollback journal tells what to undo, in that. Only one page is in memory at a time; of the others
-/// there are a few bytes each.
+/// That is the newest one that is intact: in the file, in the write-ahead log over it, or, if there
+/// is a rollback journal to undo, in that. Only one page is in memory at a time, and a few bytes of
+/// each other page.
 final class SalvagePages {
     enum State: UInt8 {
         /// The newest version that there is of it is intact.
@@ -43,7 +43,7 @@ final class SalvagePages {
             self.form.reservedCount = Int(header[20])
         }
         let inFile = (file.size + form.pageSize - 1) / form.pageSize
-        // Beyond what is told there is nothing, so that one wrong number doesn't take all memory.
+        // Limited by the file's size, so that a wrong number doesn't take all memory.
         let limit = inFile + versions.frameCount + (1 << 20)
         let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
         pageCount = max(1, min(told ?? max(inFile, versions.offsets.keys.max() ?? 0), limit))
@@ -68,7 +68,7 @@ final class SalvagePages {
         }
     }
 
-    /// Finds out how many bytes of a page SQLite doesn't use, where the header doesn't tell.
+    /// Finds out how many bytes of a page SQLite doesn't use, if the header doesn't say.
     ///
     /// A page is filled from its end. What the key's first settings reserved stays so when they are
     /// changed before the first page is written, so that it may be more than these need.
@@ -114,7 +114,7 @@ final class SalvagePages {
         _ versions: PageVersions,
         _ form: PageForm
     ) -> [UInt8]? {
-        // What the disk doesn't give is told as damaged.
+        // Pages that the disk can't read are reported as damaged.
         let bytes =
             versions.offsets[number].map { try? beside?.read(at: $0, count: form.pageSize) }
             ?? (try? file.read(at: (number - 1) * form.pageSize, count: form.pageSize))

@@ -28,13 +28,13 @@ public struct SalvageReport: Equatable, Sendable {
         public enum Use: Equatable, Sendable {
             /// Rows of a table.
             case table(String)
-            /// An index, or a part of a full-text index, which was made anew.
+            /// An index, or a part of a full-text index, which was rebuilt.
             case index(String)
             /// The schema; page 1 has the database's header as well.
             case schema
             /// Nothing: it is free.
             case free
-            /// It tells what other pages are for, which others tell as well.
+            /// A page that says what other pages are for, which is also known from elsewhere.
             case pointerMap
             /// That isn't known.
             case unknown
@@ -144,7 +144,7 @@ public struct SalvageReport: Equatable, Sendable {
     /// Whether the whole schema was read. Where it wasn't, there may have been further tables.
     public let isSchemaWhole: Bool
     /// Every table of the new file, ordered by name, SQLite's own among them; without those of
-    /// full-text indexes that were made anew.
+    /// full-text indexes that were rebuilt.
     public let tables: [Table]
     /// The rows of which it isn't known where they belong; `nil` where there are none.
     public let lostAndFound: LostAndFound?

@@ -42,7 +42,7 @@ struct SalvageRun {
         let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
         folder.removeLeftovers()
         let identity = try file.identityNotOpenHere()
-        // Whoever has it open might be writing to it.
+        // A program that has it open might be writing to it.
         try monitor.waitUntilUnused(file, identity)
         let stamp = try file.stamp
         guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {

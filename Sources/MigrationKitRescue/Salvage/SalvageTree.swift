@@ -12,7 +12,7 @@ struct SalvageTree {
         let through: Int64?
         /// Whether an older version of it was read instead.
         var isOlder = false
-        /// Whether it had leaves below it; `nil` where its depth tells.
+        /// Whether it had leaves below it; `nil` if its depth shows it.
         var isInner: Bool?
     }
 
@@ -50,6 +50,6 @@ struct SalvageTree {
         hole.isInner ?? leafDepth.map { hole.depth < $0 } ?? true
     }
 
-    /// Whether its rows are wanted: an index is made anew.
+    /// Whether its rows are wanted: an index is rebuilt.
     var hasRows: Bool { object.kind == .table }
 }

@@ -5,7 +5,7 @@ import GRDB
 final class SchemaWriter {
     private let db: Database
     private(set) var unmade: [SalvageReport.Unmade] = []
-    /// The tables of full-text indexes that were made anew, so that nothing in them is lost.
+    /// The tables of full-text indexes that were rebuilt, so nothing in them is lost.
     private(set) var remade: Set<String> = []
 
     init(_ db: Database) {
@@ -68,7 +68,7 @@ final class SchemaWriter {
 
     /// Makes a virtual table over its shadow tables, which are there with their rows.
     ///
-    /// - Parameter isWhole: Whether nothing was lost; otherwise what can be is made anew.
+    /// - Parameter isWhole: Whether nothing was lost; otherwise whatever can be is rebuilt.
     func makeVirtual(_ object: SchemaObject, isWhole: Bool) throws {
         guard let module = object.module, let sql = object.sql else {
             return _ = try make(object)
@@ -128,12 +128,12 @@ final class SchemaWriter {
                 """,
             arguments: [object.name, object.name, sql]
         )
-        // Reads the schema anew, which fails if the SQL is damaged.
+        // Reads the schema again, which fails if the SQL is damaged.
         try db.execute(sql: "PRAGMA writable_schema = RESET")
         _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
     }
 
-    /// Makes a full-text index anew, of what it has content of.
+    /// Rebuilds a full-text index from its content.
     private func remake(_ object: SchemaObject, _ sql: String, _ module: String) throws {
         func shadow(_ suffix: String) -> String { "\(object.name)_\(suffix)" }
         func quoted(_ suffix: String) -> String { shadow(suffix).quotedName }

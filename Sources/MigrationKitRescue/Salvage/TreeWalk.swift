@@ -98,7 +98,7 @@ final class TreeWalk {
 
     /// Takes the pages of a part of a tree whose top was reached from nowhere.
     func attach(_ page: Int, to tree: Int) {
-        // Its depth isn't known: it tells nothing of the tree's other pages, nor they of it.
+        // Its depth is unknown, so it and the tree's other pages say nothing about each other.
         let (depth, holeCount) = (trees[tree].leafDepth, trees[tree].holes.count)
         trees[tree].leafDepth = nil
         visit(page, tree: tree, depth: 1, after: nil, through: nil)
@@ -244,8 +244,8 @@ final class TreeWalk {
         return first...last
     }
 
-    /// The root of the tree that a page belongs to by the pointer maps, which know it of damaged
-    /// pages as well; `nil` if they don't tell; 0 if the page is free.
+    /// The root of the tree that a page belongs to by the pointer maps, which cover damaged pages,
+    /// too; `nil` if they don't say; 0 if the page is free.
     func mappedRoot(of page: Int) -> Int? {
         var number = page
         for _ in 0..<100_000 {

@@ -39,7 +39,7 @@ public struct DatabaseVerification: Sendable {
     let requiredIndexes: [RequiredIndexSpec]
     let open: @Sendable (_ isExclusive: Bool) throws -> any DatabaseWriter
 
-    /// What is told in place of the ledger's check where there is no runner; `nil` for nothing.
+    /// What is reported instead of the ledger's check if there is no runner; `nil` for nothing.
     package var ledgerNote: String?
 
     /// Whether the database is closed at the end.
@@ -60,7 +60,7 @@ public struct DatabaseVerification: Sendable {
     ///   - runner: Its steps, required indexes and checks of its own; without one, there is no check
     ///     of the ledger.
     ///   - requiredIndexes: Indexes that are required beside the runner's own.
-    ///   - opening: How it is opened, such as the functions that its schema uses. The form tells how
+    ///   - opening: How it is opened, such as the functions that its schema uses. The form says how
     ///     it is encrypted.
     ///   - options: Who watches, and may end it.
     public init(
@@ -92,8 +92,9 @@ public struct DatabaseVerification: Sendable {
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
-    ///   - form: Its key, and how it is encrypted; `nil` where only the host knows. The frames of the
-    ///     log are then not authenticated, and less is told of a database that can't be opened.
+    ///   - form: Its key, and how it is encrypted; `nil` where only the host knows. The frames of
+    ///     the log are then not authenticated, and less is reported about a database that can't be
+    ///     opened.
     ///   - runner: Its steps, required indexes and checks of its own.
     ///   - requiredIndexes: Indexes that are required beside the runner's own.
     ///   - options: Who watches, and may end it.
@@ -121,7 +122,8 @@ public struct DatabaseVerification: Sendable {
     /// - Throws: `EncryptedDatabaseError` if there is no such file, or it can't be opened for
     ///   another reason than damage, such as a wrong key, or is locked by another for longer than
     ///   the connection waits; what `open` throws; a `CancellationError`, which comes after
-    ///   `cipher_integrity_check` where that runs. The checks up to then were told to the observer.
+    ///   `cipher_integrity_check` where that runs. The checks up to then were reported to the
+    ///   observer.
     public func run() throws -> [VerificationCheck] {
         try VerificationRun(self).run()
     }

@@ -38,7 +38,7 @@ public enum MigrationTool: String, CaseIterable, Sendable {
     /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
     case flyway
 
-    /// The name of the table, unless the tool was told another.
+    /// The table's default name.
     public var versionTable: String {
         switch self {
         case .dbmate, .golangMigrate: "schema_migrations"
@@ -50,8 +50,8 @@ public enum MigrationTool: String, CaseIterable, Sendable {
         }
     }
 
-    /// The columns by which the table is told from another tool's of the same name. A version of the
-    /// tool that adds one changes nothing.
+    /// The columns that distinguish the table from another tool's of the same name. The table may
+    /// have more.
     var columns: Set<String> {
         switch self {
         case .dbmate: ["version"]

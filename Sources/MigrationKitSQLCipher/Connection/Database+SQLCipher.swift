@@ -19,7 +19,7 @@ extension Database {
         }
     }
 
-    /// Tells the connection, after its key, how the file is encrypted.
+    /// Sets, after the key, how the file is encrypted.
     func setCipher(_ settings: CipherSettings) throws {
         for statement in settings.statements { try execute(sql: statement) }
     }

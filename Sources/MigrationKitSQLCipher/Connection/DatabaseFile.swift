@@ -139,7 +139,7 @@ package struct DatabaseFile {
     /// Whether a journal of either kind is there, in which a change may wait that belongs to the
     /// database.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
     var hasJournal: Bool {
         get throws {
             try ["-wal", "-journal"].contains {
@@ -154,7 +154,7 @@ package struct DatabaseFile {
 
     /// Whether a journal of either kind is there and has content.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be told.
+    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
     var hasJournalContent: Bool {
         get throws {
             try ["-wal", "-journal"].contains { try Found(resolvedPath + $0).get() != nil }

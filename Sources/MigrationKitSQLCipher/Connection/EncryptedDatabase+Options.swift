@@ -5,9 +5,8 @@ import GRDB
 extension EncryptedDatabase {
     /// How a database is opened. The defaults open an existing file for reading and writing.
     public struct Options: Sendable {
-        /// Whether a file that is not there is created, with mode 0600. An empty file counts as one
-        /// that is not there, but keeps its mode, which whoever made it chose. Folders are never
-        /// created.
+        /// Whether a file that is not there is created, with mode 0600. An empty file counts as
+        /// missing, but keeps its mode. Folders are never created.
         public var createsFile: Bool
 
         /// Whether the database is only read. For a database in WAL mode SQLite still keeps its
@@ -19,7 +18,7 @@ extension EncryptedDatabase {
         /// instead of refused. Nothing is left beside it then, in WAL mode either.
         package var readsIfUnwritable = false
 
-        /// How the file is encrypted, and a new one is to be. Without meaning for a plaintext one.
+        /// How the file is or will be encrypted. Without meaning for a plaintext database.
         public var cipher: CipherSettings
 
         /// How long to wait for another process's lock, in seconds.
@@ -49,7 +48,7 @@ extension EncryptedDatabase {
         /// - Parameters:
         ///   - createsFile: Whether a file that is not there is created, with mode 0600.
         ///   - isReadOnly: Whether the database is only read.
-        ///   - cipher: How the file is encrypted, and a new one is to be.
+        ///   - cipher: How the file is or will be encrypted.
         ///   - busyTimeout: How long to wait for another process's lock, in seconds.
         ///   - functions: SQL functions for every connection, beside `uuid()`.
         ///   - collations: Collations for every connection.

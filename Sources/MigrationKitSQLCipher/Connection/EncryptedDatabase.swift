@@ -14,8 +14,8 @@ import KeyStore
 /// its key opens the file, and keeps temporary tables and sorter data in memory. A path is a path:
 /// `:memory:` and `file:notes.db` name files, relative ones are relative to the current folder.
 ///
-/// An open that fails throws an ``EncryptedDatabaseError`` that tells why, and leaves the file, the
-/// files that SQLite keeps beside it and the folder as they were.
+/// An open that fails throws an ``EncryptedDatabaseError`` with the reason, and leaves the file,
+/// the files that SQLite keeps beside it and the folder as they were.
 ///
 /// SQLCipher's library has neither SQLite's session extension nor its preupdate hooks. The linker
 /// warns where an app uses one of their functions, and a call ends the process. (Left alone, it would
@@ -88,7 +88,7 @@ public enum EncryptedDatabase {
     /// `hasSchemaChanges` works with it. Nothing looks at the file beforehand: a wrong key is a
     /// `DatabaseError` of SQLite's code 26 (`SQLITE_NOTADB`), and `options.createsFile` has no
     /// meaning, since GRDB creates what is not there, with the mode that the umask leaves. Each
-    /// connection derives its key from a passphrase anew, which takes a fifth of a second.
+    /// connection derives its key from a passphrase again, which takes a fifth of a second.
     ///
     /// - Parameters:
     ///   - key: The key of every file that is opened with the configuration.

@@ -55,13 +55,14 @@ package struct FileIdentity: Equatable {
         get throws { try descriptorCount(of: "self") }
     }
 
-    /// The other processes that have the file open, as far as the system tells: those of other
-    /// users are seen by root alone, and where they hold a lock.
+    /// The other processes that have the file open, as far as the system reports them: those of
+    /// other users only to root, or if they hold a lock.
     ///
     /// <https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html>
     ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the system fails to tell, for
-    ///   want of descriptors for example: that would look as if nobody had the file open.
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the system fails to report
+    ///   them, for example without free descriptors: otherwise it would look as if no process had
+    ///   the file open.
     func otherProcesses() throws -> [OpenProcess] {
         var found = Set(try lockHolders())
         for name in try Self.names(in: "/proc") {
@@ -147,8 +148,8 @@ package struct FileIdentity: Equatable {
         }
     }
 
-    /// Throws unless the system has good reason to tell nothing: the process has ended or is another
-    /// user's, or there is no `/proc` here.
+    /// Throws unless there is a good reason for the failure: the process has ended or is another
+    /// user's, or there is no `/proc`.
     private static func checkIsWithheld(_ path: String, _ code: Int32) throws {
         guard ![0, ENOENT, ENOTDIR, ESRCH, EACCES, EPERM].contains(code) else { return }
         throw EncryptedDatabaseError.unreadable(path, "open", code)

@@ -77,7 +77,7 @@ package struct FileInspection {
             : DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
     }
 
-    /// Whether the first page begins as that of a database does. An HMAC tells this before SQLite
+    /// Whether the first page begins as that of a database does. An HMAC shows this before SQLite
     /// sees anything; where there is none, a wrong key gives nonsense, in which SQLite may find the
     /// mark of a write-ahead log, and make one, before it finds that it is nonsense.
     ///
@@ -99,7 +99,7 @@ package struct FileInspection {
         }
     }
 
-    /// Tells why a plaintext database can't be opened.
+    /// Finds out why a plaintext database can't be opened.
     func explain(_ error: DatabaseError) -> any Error {
         // > The "file format read version" at byte 19: a value greater than 2 can't be read.
         // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
@@ -109,7 +109,7 @@ package struct FileInspection {
         return explainSchema(error, damagedPages: []) ?? error
     }
 
-    /// Tells why an encrypted file can't be opened.
+    /// Finds out why an encrypted file can't be opened.
     ///
     /// - Parameters:
     ///   - error: How the opening failed; `nil` if the key didn't decrypt the first page.
@@ -137,7 +137,7 @@ package struct FileInspection {
         }
     }
 
-    // MARK: - What is told apart
+    // MARK: - Reasons
 
     private func explainSchema(
         _ error: DatabaseError,

@@ -5,7 +5,8 @@ public struct OpenProcess: Hashable, Sendable {
     /// Its process id.
     public let identifier: Int32
 
-    /// The name of its program, as the system cuts it (15 bytes); `nil` where it isn't told.
+    /// The name of its program, as the system cuts it (15 bytes); `nil` if the system doesn't
+    /// report it.
     public let name: String?
 
     /// What ``description`` is made of.

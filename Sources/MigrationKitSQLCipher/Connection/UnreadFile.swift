@@ -4,8 +4,8 @@ import CipherPages
 /// A connection to a file that takes SQLite's locks on it and reads nothing, so that it may be any
 /// file, whichever key it has.
 ///
-/// Its locks count against those of this process's other connections as well, and closing it drops
-/// none of theirs: all of that is SQLite's own work.
+/// Its locks count against those of this process's other connections as well, and closing it keeps
+/// their locks: SQLite does all of that.
 final class UnreadFile {
     package let connection: OpaquePointer
 
@@ -34,8 +34,8 @@ final class UnreadFile {
         try MainFile(of: connection).lock(SQLITE_LOCK_SHARED)
     }
 
-    /// Keeps others out. Whoever works on a write-ahead log has a lock for reading as long as it
-    /// is connected, so that nobody is connected to one then.
+    /// Keeps other connections out. A connection to a database with a write-ahead log holds a read
+    /// lock as long as it is open, so none is open then.
     ///
     /// - Returns: Whether nobody else reads or writes.
     func lockForWriting() throws(CipherCode) -> Bool {

@@ -7,9 +7,9 @@ import GRDB
 /// A database that can't be written from here, for its mode or its medium, and is read as it lies
 /// there. Nothing is left beside it.
 ///
-/// SQLite itself can't do that with a file in WAL mode: it makes a log and shared memory, or gives up
-/// where it can't. <https://www.sqlite.org/wal.html#read_only_databases> Its own way to be told that
-/// a file never changes is a part of a URI, which GRDB has no room for.
+/// SQLite itself can't do that with a file in WAL mode: it makes a log and shared memory, or gives
+/// up where it can't. <https://www.sqlite.org/wal.html#read_only_databases> Its own way,
+/// `immutable`, is part of a URI, which GRDB doesn't support.
 ///
 /// Somebody else may be allowed to write. Those who write by a rollback journal are kept out by a
 /// lock; what others do to the file is noticed, and ends the reading as a lock would (`SQLITE_BUSY`).
@@ -101,7 +101,7 @@ package final class UnwritableFile: @unchecked Sendable {
     }
 
     /// Of a file with a log, encrypted or not. SQLite keeps the log's index in its own memory if it
-    /// has the database for itself, and so it is told that it got the lock for that.
+    /// has the database for itself, so the lock for that always appears to be granted.
     /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
     private static func replaceForLog(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { UnwritableFile.read($0, $1, $2, $3) }

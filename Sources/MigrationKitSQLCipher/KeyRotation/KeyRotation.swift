@@ -11,8 +11,8 @@ import KeyStore
 /// ).run()
 /// ```
 ///
-/// The database is written anew as a ``DatabaseConversion`` does it: copied, compared, verified, and
-/// put in the old one's place at once. Nobody else may have it open meanwhile.
+/// The database is rewritten as by a ``DatabaseConversion``: copied, compared, verified, and
+/// renamed into the old one's place. No other program may have it open.
 ///
 /// At every instant one of the items opens the file, and whatever ends the process, the next opening
 /// by ``EncryptedStore`` or by the tool, or the next rotation, finishes it or undoes it. The order is
@@ -137,7 +137,7 @@ public struct KeyRotation: Sendable {
             )
         } catch {
             guard let made else { throw error }
-            // Where it can't be told, the next opening finds out.
+            // If it is unknown, the next opening finds out.
             if (try? stored.opens(old)) == true {
                 try? stored.delete(pending)
             } else if (try? stored.opens(made)) == true {

@@ -9,8 +9,8 @@ public enum KeyRotationError: Error, Equatable, Sendable {
     /// The key's item names no account, and items can't be stored without one. Nothing was changed.
     case noAccount(service: String)
 
-    /// The old key is to be kept, and the key store can't keep its passphrase for good. Nothing was
-    /// changed.
+    /// The old key should be kept, but the key store can't keep its passphrase permanently. Nothing
+    /// was changed.
     case oldKeyNotStorable(service: String, account: String, flaw: PassphraseFlaw)
 
     /// The key store took a key and doesn't give it back.

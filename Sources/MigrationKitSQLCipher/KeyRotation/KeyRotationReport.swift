@@ -2,7 +2,7 @@ import KeyStore
 
 /// What a ``KeyRotation`` has done.
 public struct KeyRotationReport: Equatable, Sendable {
-    /// How the database was written anew.
+    /// How the database was rewritten.
     public let conversion: ConversionReport
 
     /// The key's item, with the new key.

@@ -100,8 +100,8 @@ extension StoredKey {
     /// Somebody else may be doing the same with the same keys, under another name of the file.
     ///
     /// - Parameters:
-    ///   - old: The key that opened the file before; `nil` where only the item can tell. Any other
-    ///     that the item has by now is kept in any case.
+    ///   - old: The key that opened the file before; `nil` if only the item has it. Another key
+    ///     that the item has by now is always kept.
     ///   - keepsOld: Whether the old key is kept, even if the item doesn't have it any more.
     /// - Returns: The items that the old key and any other are kept in, and the new one.
     @discardableResult

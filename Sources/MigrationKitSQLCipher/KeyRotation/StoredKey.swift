@@ -28,7 +28,7 @@ package struct StoredKey: Sendable {
     ///   - service: The service of the key's item.
     ///   - account: The account of it; `nil` for the service's only item.
     ///   - cipher: How the file is encrypted, beside the key.
-    ///   - isReadOnly: Whether a rotation that was not finished is to be left as it is.
+    ///   - isReadOnly: Whether an unfinished rotation is left as it is.
     ///   - timeout: How long to wait, in seconds, for a rotation that is going on.
     ///   - read: Takes the key out of an item.
     package init(
@@ -122,7 +122,7 @@ package struct StoredKey: Sendable {
         }
     }
 
-    /// What else is wrong with the file, whoever uses the key tells.
+    /// Other problems of the file are reported when the key is used.
     private func proveForOthers(_ key: DatabaseKey) throws {
         guard try isThere else { return }
         do {

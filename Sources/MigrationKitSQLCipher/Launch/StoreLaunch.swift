@@ -55,7 +55,7 @@ struct StoreLaunch {
                 return try open(store.path, $0, options(createsFile: false))
             }
         } catch KeyStoreError.itemNotFound {
-            // An app that has only now begun to encrypt is not told about a lost key.
+            // For an app that has only now begun to encrypt, no key is lost.
             if let inspection = try? FileInspection(file), inspection.isPlaintext {
                 throw EncryptedDatabaseError.plaintext(path: store.path)
             }
@@ -63,7 +63,7 @@ struct StoreLaunch {
         }
     }
 
-    // MARK: - The file is to be made
+    // MARK: - Creating the file
 
     private var lock: FileLock {
         FileLock(beside: file.resolvedPath, suffix: "-launch.lock")

@@ -145,7 +145,7 @@ extension DatabaseForm {
     }
 }
 
-/// Tells in our own errors what fails when pages are copied.
+/// Turns failures of copying pages into our own errors.
 ///
 /// - Parameters:
 ///   - source: Whose pages.

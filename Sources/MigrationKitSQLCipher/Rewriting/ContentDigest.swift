@@ -26,7 +26,7 @@ struct ContentDigest: Equatable {
 
     /// Reads a database. Its rows go by one at a time.
     ///
-    /// - Parameter advance: Is told how many bytes of content were read.
+    /// - Parameter advance: Called with the number of bytes of content that were read.
     init(of db: Database, advance: (Int) -> Void) throws {
         for name in ["user_version", "application_id", "auto_vacuum", "encoding"] {
             header[name] = try String.fetchOne(db, sql: "PRAGMA main.\(name)")

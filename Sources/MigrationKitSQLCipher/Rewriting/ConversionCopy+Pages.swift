@@ -123,7 +123,7 @@ extension ConversionCopy {
             && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
     }
 
-    /// Tells of damage that ends a check as of damage that it finds.
+    /// Reports damage that ends a check like damage that it finds.
     private func damaged<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

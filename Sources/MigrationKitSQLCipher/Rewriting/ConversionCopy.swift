@@ -48,8 +48,8 @@ struct ConversionCopy {
     }
 
     /// Throws if the file system of the new file has less room than the file needs in any case, so
-    /// that nothing is begun that can't be finished. What a file system doesn't tell, such as a
-    /// quota, is found out while the file is written.
+    /// that a copy that can't be finished isn't started. Limits that a file system doesn't report,
+    /// such as a quota, are found while the file is written.
     ///
     /// - Parameters:
     ///   - byteCount: What the file needs at least.
@@ -75,7 +75,7 @@ struct ConversionCopy {
         }
     }
 
-    /// Runs `body`, during which what goes into the file is encrypted, if the file is to be.
+    /// Runs `body`. Meanwhile what is written to the file is encrypted, if it should be.
     private func encrypting(_ db: Database, _ body: () throws -> Void) throws {
         guard case .encrypted(let key, let cipher) = form.content else { return try body() }
         let salt = key.salt ?? randomSalt()

@@ -1,10 +1,10 @@
 /// A sign of life of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
 public enum ConversionEvent: Equatable, Sendable {
-    /// Others have the database open, or locked, and it is waited for them. Empty where the system
-    /// doesn't tell who they are.
+    /// The conversion waits for other processes that have the database open or locked. Empty if the
+    /// system doesn't report which.
     case waiting(for: [OpenProcess])
 
-    /// A phase goes on; told about ten times a second, and at its beginning and end.
+    /// A phase goes on; reported about ten times a second, and at its beginning and end.
     ///
     /// The bytes of the copy's and the source's files: while copying those written, then those
     /// read. They are measured from outside, and so are no more than nearly right.

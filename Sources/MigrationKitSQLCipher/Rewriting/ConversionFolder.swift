@@ -5,8 +5,8 @@ import Glibc
 
 /// The files that a conversion makes in a folder, until they have their final names.
 ///
-/// They are named after a file, `.NAME-converting-` and random digits, so that those of a killed run
-/// are found: whoever holds the lock of that file knows that none of them is in use.
+/// They are named after a file, `.NAME-converting-` and random digits, so that those of a killed
+/// run are found. The holder of that file's lock knows that none of them is in use.
 package struct ConversionFolder {
     private let files: TemporaryFiles
     /// The file that the others are named after.
@@ -34,11 +34,10 @@ package struct ConversionFolder {
 
     /// A path at which nothing is, nor beside it, for a new file.
     ///
-    /// A name that SQLite gives to a file beside a database is none for a new one: whoever opens that
-    /// database takes the file for its journal, and removes it.
-    /// <https://www.sqlite.org/tempfiles.html>
+    /// A new file must not have a name that SQLite uses beside a database: SQLite would take it for
+    /// that database's journal, and remove it. <https://www.sqlite.org/tempfiles.html>
     ///
-    /// - Parameter database: The database that a copy is to be kept of; `nil` for another new file.
+    /// - Parameter database: The database to keep a copy of; `nil` for another new file.
     package static func freePlace(
         _ path: String,
         forOriginalOf database: DatabaseFile? = nil
@@ -167,7 +166,7 @@ package struct ConversionFolder {
     /// - Throws: ``DatabaseConversionError/notSynced(path:code:)`` if it has the name; any other
     ///   error if it hasn't.
     package func place(_ file: String, at path: String, synchronizes: Bool = true) throws {
-        // Whether the folder can be opened is to be known before.
+        // The folder must be opened before, in case it can't be.
         let descriptor = open(self.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.cannotWrite(self.path, errno) }
         defer { close(descriptor) }

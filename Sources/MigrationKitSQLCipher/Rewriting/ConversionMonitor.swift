@@ -3,7 +3,8 @@ import Foundation
 import GRDB
 import MigrationKitGRDB
 
-/// Follows one conversion: tells how far it is, waits for others, and ends it when it is asked to.
+/// Follows one conversion: reports its progress, waits for other processes, and ends it when asked
+/// to.
 package final class ConversionMonitor: Sendable {
     private struct State {
         var phase = ConversionEvent.Phase.copying
@@ -36,13 +37,13 @@ package final class ConversionMonitor: Sendable {
 
     // MARK: - Progress
 
-    /// Tells the beginning of a phase.
+    /// Reports the beginning of a phase.
     package func begin(_ phase: ConversionEvent.Phase, total: Int) {
         state.withLock { $0 = State(phase: phase, total: total) }
         observer?(.progress(phase, bytesDone: 0, bytesTotal: total))
     }
 
-    /// Tells the end of the phase.
+    /// Reports the end of the phase.
     package func finish() {
         let state = state.withLock { $0 }
         phases.withLock { $0[state.phase] = (.now - state.start) / .seconds(1) }
@@ -70,10 +71,9 @@ package final class ConversionMonitor: Sendable {
         guard continues(nil) else { throw CancellationError() }
     }
 
-    /// Runs SQL that tells how far it is, and can be interrupted, in the middle of a statement.
+    /// Runs SQL that reports its progress and can be interrupted in the middle of a statement.
     ///
-    /// - Parameter measure: How many bytes of the phase are done, where ``advance(by:)`` doesn't
-    ///   tell.
+    /// - Parameter measure: How many bytes of the phase are done, if ``advance(by:)`` isn't used.
     package func watching<Value>(
         _ db: Database,
         measure: (() -> Int)? = nil,
@@ -135,9 +135,9 @@ package final class ConversionMonitor: Sendable {
     /// While others are waited for it isn't locked, or a program that has it open and does nothing
     /// just now could do nothing for so long.
     ///
-    /// - Parameter lock: Opens and locks the file, or answers `nil` as long as others are in the way.
-    ///   It is called once in any case, so that what else is wrong with the file is told at once. What
-    ///   it gives lets go of the lock when nobody has it any more.
+    /// - Parameter lock: Opens and locks the file, or answers `nil` as long as others are in the
+    ///   way. It is always called once, so that other problems of the file are reported at once.
+    ///   Its result releases the lock when it is released.
     /// - Returns: `nil` if others were in the way to the end.
     func waitingUntilUnused<Value>(
         _ identity: FileIdentity,
@@ -179,7 +179,7 @@ package final class ConversionMonitor: Sendable {
         }
     }
 
-    /// Tells that it is waited for a process that migrates or converts the same database.
+    /// Reports the wait for a process that migrates or converts the same database.
     private func waits(for process: Int32?) throws {
         try checkCancellation()
         let isNew = state.withLock { state in

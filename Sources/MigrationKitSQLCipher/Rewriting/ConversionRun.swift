@@ -50,7 +50,8 @@ struct ConversionRun {
         } catch let code as CipherCode {
             throw EncryptedDatabaseError(code, path: file.path)
         } catch EncryptedDatabaseError.wrongKey(let path) where path == file.absolutePath {
-            // The key was read before the lock was to be had, and who had it has written it anew.
+            // The key was read before the lock was free. The process that held it has rewritten the
+            // database.
             guard let identity, let current = try FileIdentity.of(file.absolutePath),
                 !current.isSameFile(as: identity)
             else { throw EncryptedDatabaseError.wrongKey(path: path) }
@@ -109,7 +110,7 @@ struct ConversionRun {
 
     // MARK: - The Conversion
 
-    /// Converts, which is to be done under the lock.
+    /// Converts. The caller holds the lock.
     ///
     /// - Parameter conversion: Says what to do, once there is a file for the result. As long as that
     ///   has its temporary name, it is known that it has not taken the database's place.

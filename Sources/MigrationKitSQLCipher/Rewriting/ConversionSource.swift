@@ -92,7 +92,7 @@ final class ConversionSource: HeldDatabase {
         return try EncryptedDatabase.quietReaders(of: queue)?(file.absolutePath) ?? queue
     }
 
-    /// Tells whether a statement failed for want of pages that are as they were written.
+    /// Whether a statement failed because pages are damaged.
     ///
     /// SQLite has no code of its own for these: a page that SQLCipher can't authenticate is "SQL logic
     /// error" as well.

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 import KeyStore
 
-/// Writes a database anew: encrypted, in the clear, with another key, or with other settings.
+/// Rewrites a database: encrypted, as plaintext, with another key, or with other settings.
 ///
 /// ```swift
 /// try DatabaseConversion.encrypt("/home/me/notes.db", key: key).run()
@@ -17,8 +17,9 @@ import KeyStore
 /// and whatever ends the process, there is one whole file at the path, the old one or the new one.
 /// SQLCipher's own `PRAGMA rekey` and `cipher_migrate` can't promise that.
 ///
-/// For the whole time the database is locked: nobody else reads or writes it, and whoever has it
-/// open must close it first. All connections that this process has to it must be closed.
+/// The database is locked for the whole time: no other program reads or writes it, and programs
+/// that have it open must close it first. All connections that this process has to it must be
+/// closed.
 ///
 /// What is kept: rows with their rowids, the schema, what `ANALYZE` found, `user_version`,
 /// `application_id`, the text's encoding, `auto_vacuum`, WAL mode, and the owner where the process
@@ -36,12 +37,12 @@ public struct DatabaseConversion: Sendable {
     let isUpgrade: Bool
     package var options: Options
 
-    /// Any conversion, from how the database is to how it is to be.
+    /// Any conversion, from the database's current form to a target.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
     ///   - source: How it is.
-    ///   - target: How it is to be.
+    ///   - target: The form that it gets.
     ///   - options: Where the new file goes, what happens to the old one, how long to wait.
     public init(
         _ path: String,
@@ -120,7 +121,7 @@ public struct DatabaseConversion: Sendable {
     ///   - key: Its key so far.
     ///   - newKey: Its key from then on.
     ///   - cipher: How it is encrypted, beside the key.
-    ///   - newCipher: How it is to be encrypted; `nil` for as it is.
+    ///   - newCipher: How it will be encrypted; `nil` to keep the settings.
     ///   - options: Where the new file goes, what happens to the old one, how long to wait.
     public static func rekey(
         _ path: String,
@@ -145,7 +146,7 @@ public struct DatabaseConversion: Sendable {
     ///   - key: Its key, which stays.
     ///   - cipher: How it is encrypted, beside the key. Where these are the current settings, those
     ///     of the older versions are tried as well.
-    ///   - newCipher: How it is to be encrypted.
+    ///   - newCipher: How it will be encrypted.
     ///   - options: Where the new file goes, what happens to the old one, how long to wait.
     public static func upgrade(
         _ path: String,

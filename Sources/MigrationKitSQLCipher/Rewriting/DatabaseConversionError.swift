@@ -11,8 +11,8 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The database has the settings already that it was to get.
     case alreadyCurrent(path: String)
 
-    /// Others have the database open, or locked, for longer than the timeout. Empty where the
-    /// system doesn't tell who they are.
+    /// Other processes have had the database open or locked for longer than the timeout. Empty if
+    /// the system doesn't report which.
     case inUse(path: String, by: [OpenProcess])
 
     /// This process itself has the database open.

@@ -16,9 +16,9 @@ import MigrationKitGRDB
 /// touched until the new file is ready; with an original to keep, it is refused.
 ///
 /// The database that is replaced may be missing, empty, damaged, another one, or one whose key is
-/// lost: it is locked, but not read. Whoever has it open must close it first, and all connections
-/// that this process has to it must be closed. Links to it stay, and so does its owner where the
-/// process is root; the mode is 0600.
+/// lost: it is locked, but not read. Programs that have it open must close it first, and all
+/// connections that this process has to it must be closed. Links to it stay, and so does its owner
+/// where the process is root; the mode is 0600.
 ///
 /// Of the backup nothing is changed, and nothing is left beside it; it may lie on a medium that can't
 /// be written. A write-ahead log that lies beside it belongs to it. One that has a change in a

@@ -80,7 +80,7 @@ extension HeldDatabase {
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
             // By another name, such as a backup's that shares its files, it stays as it is.
             losesItsName = current.linkCount == 1
-            // Whoever ends it from here on ends it after the replacement.
+            // A cancellation from here on comes after the replacement.
             try monitor.checkCancellation()
             try removeJournals(in: folder)
             guard rename(temporary, file.absolutePath) == 0 else {
@@ -172,9 +172,9 @@ extension HeldDatabase {
 
     /// Makes the file unreadable, once another has its name.
     ///
-    /// Whoever opened it by its name just before is waiting for the lock now. It would go on
-    /// working on a file that nobody finds any more, or with a log that belongs to the new one; so
-    /// it reads that this is no database. Best effort: no more than that race is lost by it.
+    /// A program that opened the old file just before is waiting for the lock. It would go on with
+    /// a file that no longer has a name, or with the new file's log. So the old header is
+    /// overwritten, and the program finds no database. Best effort: a failure only loses that race.
     private func retire() {
         _ = try? withConnection { connection in
             try MainFile(of: connection).write([UInt8](repeating: 0, count: 512), at: 0)

@@ -15,7 +15,7 @@ final class OccupiedPlace: HeldDatabase {
     ///
     /// - Parameters:
     ///   - file: The file, with its links resolved.
-    ///   - isKept: Whether a copy of the file is to be kept, which must have all that is in a log.
+    ///   - isKept: Whether a copy of the file is kept, which must have all that is in a log.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``.
     init(_ file: DatabaseFile, isKept: Bool, monitor: ConversionMonitor) throws {
         self.file = file

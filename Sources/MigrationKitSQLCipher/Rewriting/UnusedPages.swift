@@ -21,7 +21,7 @@ final class UnusedPages {
     /// What is read in the place of pages of the list.
     private var contents: [Int: [UInt8]] = [:]
 
-    /// - Returns: `nil` if every page is as it was written, or that can't be told.
+    /// - Returns: `nil` if every page is as it was written, or if that can't be checked.
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
     init?(of file: DatabaseFile, _ form: DatabaseForm) throws {
         guard case .encrypted(let key, let settings) = form.content else { return nil }
@@ -43,7 +43,7 @@ final class UnusedPages {
     }
 
     /// Gives a connection empty pages in their place, if no table and no index uses one of them. If
-    /// the list of free pages is in one of them, it is made anew.
+    /// the list of free pages is in one of them, it is rebuilt.
     ///
     /// - Parameter connection: One in a transaction, which has read no damaged page so far.
     /// - Returns: Whether they are unused.

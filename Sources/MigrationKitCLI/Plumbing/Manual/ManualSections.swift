@@ -1,7 +1,7 @@
 import Common
 import MigrationKitSQL
 
-/// The sections of the manual page that no command tells of itself.
+/// The sections of the manual page that don't come from a command.
 struct ManualSections {
     /// The program's name.
     let program: String

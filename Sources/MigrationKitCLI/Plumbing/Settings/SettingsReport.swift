@@ -17,7 +17,7 @@ extension CommandContext {
     }
 }
 
-/// What `status --show-settings` tells.
+/// What `status --show-settings` prints.
 private struct SettingsReport: Encodable {
     /// Where a value comes from.
     enum Origin: Equatable {

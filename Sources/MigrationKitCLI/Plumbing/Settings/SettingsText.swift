@@ -1,6 +1,6 @@
 import TOMLKit
 
-/// The text of a settings file: TOML, whose parser tells no lines but those of its errors.
+/// The text of a settings file: TOML, whose parser gives line numbers only for its errors.
 struct SettingsText {
     private let lines: [Substring]
 
