@@ -73,7 +73,7 @@ import Testing
             DatabaseVerification(folder.database, form: .encrypted(key.key)).run().first
         )
         #expect(check.name == "file_modes" && !check.ok)
-        #expect(check.findings.map(\.text).first?.contains("is in the clear") == true)
+        #expect(check.findings.map(\.text).first?.contains("is plaintext") == true)
         #expect(check.findings.count == 2)
         let lock = FileLock(beside: folder.database, suffix: FileLock.migrationSuffix)
         let during = try lock.withLock(timeout: 0) { try leftovers() }

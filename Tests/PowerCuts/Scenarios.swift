@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import KeyStore
 import MigrationKitSQLCipher
 import TestSupport
 
@@ -607,6 +608,28 @@ extension Scenario {
 
     // MARK: - Key Stores
 
+    /// The new file of a rotation that has not got its name yet.
+    package static let draft = "/.\(Place.databaseName)-converting-5e771e"
+
+    private static func prepareKilledRotation(_ place: Place) throws {
+        try fillStore(place, .delete)
+        let newKey = try DatabaseKey.generate()
+        try DatabaseConversion.rekey(
+            place.database,
+            from: place.key(),
+            to: newKey,
+            options: .init(outputPath: place.disk + draft)
+        ).run()
+        let keyStore = try RecordedKeyStore([])
+        try keyStore.store(place.key(), service: Place.service, account: Place.account)
+        try keyStore.store(
+            newKey,
+            service: "migrationkit-pending: \(Place.service)",
+            account: "\(Place.account) \(place.database)"
+        )
+        try place.write("keys", String(decoding: keyStore.content(), as: UTF8.self))
+    }
+
     private static var launching: [Scenario] {
         let store = Watched(name: Place.databaseName, kind: .store)
         let prepareRotation = { @Sendable (form: Form) -> @Sendable (Place) throws -> Void in
@@ -667,7 +690,17 @@ extension Scenario {
                     versionCount: 2,
                     prepare: prepareRotation(.delete),
                     repeats: false
-                )
+                ),
+                // A rotation is killed as it has given the new file its name, and a launch ends it.
+                Scenario(
+                    name: "rotate-settle",
+                    program: "PowerProbe",
+                    arguments: { ["rotate-settle", $0.path] },
+                    watched: [store],
+                    versionCount: 2,
+                    prepare: prepareKilledRotation,
+                    repeats: false
+                ),
             ]
     }
 }

@@ -14,13 +14,13 @@ import PowerCuts
 // PowerProbe state FOLDER NAME CUT OUTPUT
 // PowerProbe operations FOLDER NAME
 // PowerProbe list [ignore]
-// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|rotate|rotate-discard PLACE
+// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|rotate|rotate-discard|rotate-settle PLACE
 
 let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
     case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart", "rotate",
-        "rotate-discard":
+        "rotate-discard", "rotate-settle":
         try act(words[0], Place(words[1]))
     case "record", "cut", "fail", "ignore", "state", "operations", "list":
         try PowerCommand(words).run()
@@ -73,6 +73,11 @@ func act(_ name: String, _ place: Place) throws {
         }
         if name == "launch-open" { leaveOpen(database) }
         try database.close()
+    case "rotate-settle":
+        guard rename(place.disk + Scenario.draft, place.database) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        try store.open().close()
     default:
         try store.keyRotation(keepsOldKey: name == "rotate").run()
     }
