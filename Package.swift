@@ -17,12 +17,12 @@ let package = Package(
     ],
     targets: [
         // What every storey needs: codes of errors, a lock between processes, the making of new files.
-        .target(name: "Common"),
-        .target(name: "MigrationKit", dependencies: ["Common"]),
+        .target(name: "MigrationKitCommon"),
+        .target(name: "MigrationKit", dependencies: ["MigrationKitCommon"]),
         .target(
             name: "MigrationKitGRDB",
             dependencies: [
-                "Common",
+                "MigrationKitCommon",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -35,7 +35,7 @@ let package = Package(
             dependencies: [
                 // Apple's platforms have CryptoKit.
                 .target(name: "CLibCrypto", condition: .when(platforms: [.linux])),
-                "Common",
+                "MigrationKitCommon",
                 "MigrationKit",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -79,17 +79,17 @@ let package = Package(
         .target(name: "CMissingFromSQLCipher"),
         // Reads, authenticates and writes the pages of a SQLCipher file.
         .target(
-            name: "CipherPages",
-            dependencies: ["CLibCrypto", "Common", "CSQLCipher", "KeyStore"]
+            name: "MigrationKitPages",
+            dependencies: ["CLibCrypto", "MigrationKitCommon", "CSQLCipher", "KeyStore"]
         ),
         .target(
             name: "MigrationKitSQLCipher",
             dependencies: [
-                "CipherPages",
+                "MigrationKitPages",
                 "CLibCrypto",
                 "CMissingFromSQLCipher",
                 "CSQLCipher",
-                "Common",
+                "MigrationKitCommon",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
@@ -100,9 +100,9 @@ let package = Package(
         .target(
             name: "MigrationKitRescue",
             dependencies: [
-                "CipherPages",
+                "MigrationKitPages",
                 "CSQLCipher",
-                "Common",
+                "MigrationKitCommon",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
@@ -113,8 +113,8 @@ let package = Package(
         .target(
             name: "MigrationKitCLI",
             dependencies: [
-                "CipherPages",
-                "Common",
+                "MigrationKitPages",
+                "MigrationKitCommon",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitRescue",
@@ -139,7 +139,11 @@ let package = Package(
         ),
 
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
-        .target(name: "KeyStore", dependencies: ["Common", "CKeyStore"], path: "Keys/KeyStore"),
+        .target(
+            name: "KeyStore",
+            dependencies: ["MigrationKitCommon", "CKeyStore"],
+            path: "Keys/KeyStore"
+        ),
         .target(name: "CLibSecret", path: "Keys/CLibSecret"),
         .target(
             name: "SecretService",
@@ -163,7 +167,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitGRDBTests",
             dependencies: [
-                "CipherPages",
+                "MigrationKitPages",
                 "CSQLCipher",
                 "KeyStore",
                 "MigrationKit",
@@ -216,14 +220,17 @@ let package = Package(
             path: "Tests/DocumentationExamples",
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
         ),
-        .testTarget(name: "CommonTests", dependencies: ["Common", "TestSupport"]),
+        .testTarget(
+            name: "MigrationKitCommonTests",
+            dependencies: ["MigrationKitCommon", "TestSupport"]
+        ),
         .testTarget(
             name: "MigrationKitSQLCipherTests",
             dependencies: [
-                "CipherPages",
+                "MigrationKitPages",
                 "CLibCrypto",
                 "CSQLCipher",
-                "Common",
+                "MigrationKitCommon",
                 "DocumentationExamples",
                 "FirstLaunchProbe",
                 "KeyStore",
@@ -239,7 +246,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitCLITests",
             dependencies: [
-                "Common",
+                "MigrationKitCommon",
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitCLI",

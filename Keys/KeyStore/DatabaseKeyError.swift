@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import FoundationEssentials
 
 /// Why bytes can't be the key of a database.

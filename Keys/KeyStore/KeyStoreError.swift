@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import FoundationEssentials
 
 /// Why a key store gave no key.

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// Ends long work from another thread: a run of migrations, a verification, a conversion, a backup.
 ///

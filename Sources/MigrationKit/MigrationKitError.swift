@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// A reason for which steps can't be registered, applied or rolled back.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Common
+import MigrationKitCommon
 
 /// All commands.
 struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// A reason for which a folder of SQL files can't be used.
 ///

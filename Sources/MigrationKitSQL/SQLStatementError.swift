@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 import GRDB
 

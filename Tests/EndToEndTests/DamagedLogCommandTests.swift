@@ -114,6 +114,21 @@ import Testing
         #expect(try tool.shell("SELECT count(*) FROM t;") == "0")
     }
 
+    @Test func anotherKeyGivesUpNothing() throws {
+        let start = (32 + 3 * Self.frame + 511) / 512 * 512 + 512
+        try change(start..<(start + 1024)) { _ in 0 }
+        let before = try files()
+        try tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+        let result = try tool.run(
+            ["migrate", "--accept-lost-commits", "--migrations", tool.migrations]
+                + ["--db-path", tool.database]
+                + ["--password-file", tool.folder.path("other"), "--raw-key"]
+        )
+        #expect(result.status == 77, "\(result)")
+        #expect(!result.stderr.contains("dropped"))
+        #expect(try files() == before)
+    }
+
     @Test func soundLogLosesNothingByIt() throws {
         let result = try tool.onStore("migrate", ["--accept-lost-commits"])
         #expect(result.status == 0 && result.stderr.isEmpty, "\(result)")

@@ -43,7 +43,7 @@ import Testing
             // The same words over two lines.
             let words = result.stderr.split { " \n".contains($0) }.joined(separator: " ")
             if words.contains("nothing has changed") { #expect(!isDone, "\(place)") }
-            if words.contains("after its transaction was committed") {
+            if words.contains("after the commit") {
                 #expect(isDone, "\(place)")
                 late += 1
             }

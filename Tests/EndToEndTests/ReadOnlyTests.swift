@@ -147,6 +147,30 @@ import Testing
         }
     }
 
+    /// Of a large file, two further connections read.
+    @Test(arguments: [true, false])
+    func verificationOfALargeFileLeavesNothing(_ isEncrypted: Bool) throws {
+        try make(
+            .wal,
+            isEncrypted: isEncrypted,
+            target: "0003_tags",
+            change: """
+                CREATE TABLE large (a);
+                INSERT INTO large WITH RECURSIVE n (i) AS
+                (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000) SELECT randomblob(1000) FROM n;
+                """
+        )
+        let opening = isEncrypted ? opening : ["--db-path", store, "--no-encryption"]
+        try closed(.mode) {
+            let result = try run(["verify", "--migrations", tool.migrations] + opening, .mode)
+            #expect(result.status == 0, "\(result)")
+        }
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: tool.folder.path("closed")
+        )
+        #expect(names == ["store.db"])
+    }
+
     @Test(arguments: [Journal.filledLog, .filledLogWithMemory], [true, false])
     func theLogIsReadAsWell(_ journal: Journal, _ isEncrypted: Bool) throws {
         try make(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Common
+import MigrationKitCommon
 import Foundation
 import Testing
 

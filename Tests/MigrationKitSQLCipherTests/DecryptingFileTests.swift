@@ -1,4 +1,4 @@
-@testable import CipherPages
+@testable import MigrationKitPages
 import Foundation
 import GRDB
 import KeyStore

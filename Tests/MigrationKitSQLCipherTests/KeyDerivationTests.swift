@@ -2,7 +2,7 @@ import CLibCrypto
 import Foundation
 import Testing
 
-@testable import CipherPages
+@testable import MigrationKitPages
 @testable import MigrationKitSQLCipher
 
 /// The derivation of SQLCipher's keys beside its definition.

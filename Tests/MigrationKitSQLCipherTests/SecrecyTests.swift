@@ -1,5 +1,5 @@
 import CSQLCipher
-@testable import CipherPages
+@testable import MigrationKitPages
 import Foundation
 import GRDB
 import KeyStore

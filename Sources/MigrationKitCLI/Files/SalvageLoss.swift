@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// A salvage that is done, and couldn't bring back everything.

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Prints each check as soon as it is done, shows on a terminal which one is running, and ends the

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Common
+import MigrationKitCommon
 import Foundation
 import GRDB
 import KeyStore
@@ -91,27 +91,28 @@ struct CommandContext: Sendable {
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
         database.note(path)
-        if changesIt, let path {
-            if acceptsLostCommits {
-                try dropLostCommits(of: path)
-            } else {
-                try EncryptedDatabase.checkLog(path)
-            }
-        }
+        if changesIt, !acceptsLostCommits, let path { try EncryptedDatabase.checkLog(path) }
         if let relocate { resolved.dbPath = try relocate(path) }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
+        // Only once the key is proven.
+        if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
         // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
     }
 
-    private func dropLostCommits(of path: String) throws {
-        guard let lost = try EncryptedDatabase.dropLostCommits(path) else { return }
-        let count = lost.commitCount == 1 ? "1 commit" : "\(lost.commitCount) commits"
+    private func dropLostCommits(in writer: any DatabaseWriter, _ path: String?) throws {
+        guard let lost = try EncryptedDatabase.dropLostCommits(in: writer) else { return }
+        let count =
+            switch lost.commitCount {
+            case nil: "an unknown number of commits"
+            case 1: "1 commit"
+            case let count?: "\(count) commits"
+            }
         errorOutput(
             """
-            warning: dropped \(count) from the write-ahead log of \(path.printable), which is \
-            damaged in frame \(lost.frame)
+            warning: dropped \(count) from the write-ahead log of \(path?.printable ?? "the database"), \
+            which is damaged in frame \(lost.frame)
             """
         )
     }

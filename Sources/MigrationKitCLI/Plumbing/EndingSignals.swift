@@ -1,5 +1,5 @@
 import CKeyStore
-import Common
+import MigrationKitCommon
 import Dispatch
 import Foundation
 

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// What the exit codes mean, for the help and for the manual page.
 extension ErrorCode.ExitStatus {

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// The terminal that the process was started from.

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// A library's error whose advice this tool puts into its own commands and options.
 protocol ToolSuggesting: CodedError {

@@ -140,8 +140,12 @@ final class RunMonitor: @unchecked Sendable {
     ///   - error: Why.
     ///   - readLedger: Reads the applied steps, outside of a transaction.
     func failRun(_ error: any Error, _ readLedger: () throws -> Set<String>) {
-        let isWithinStep = lock.withLock { running != nil }
-        failStep(error, readLedger)
+        let within = lock.withLock {
+            defer { running = nil }
+            return running?.identifier
+        }
+        // Nothing is committed before the last step is done.
+        if let within { tell(.stepFailed(identifier: within, direction: direction)) }
         let (hasBegun, identifiers) = lock.withLock {
             defer { finished = [] }
             return (count != 0, finished.map(\.identifier))
@@ -149,7 +153,7 @@ final class RunMonitor: @unchecked Sendable {
         // If nothing had begun, there was nothing to undo.
         guard hasBegun else { return }
         // Only behind its last step can the transaction have been committed.
-        if !isWithinStep, let last = identifiers.last {
+        if within == nil, let last = identifiers.last {
             let isDone = isDone(last, error, readLedger)
             if isDone != false {
                 tell(.stepFailedLate(identifier: last, direction: direction, isDone: isDone))
@@ -157,6 +161,12 @@ final class RunMonitor: @unchecked Sendable {
             }
         }
         tell(.rolledBack(identifiers: identifiers))
+    }
+
+    /// The steps are committed, and what was to be looked at afterwards can't be.
+    func failAfterCommit() {
+        guard let last = steps.last else { return }
+        tell(.stepFailedLate(identifier: last.identifier, direction: direction, isDone: true))
     }
 
     /// Whether a step that failed is done all the same: a lock, an unlock or a synchronization can

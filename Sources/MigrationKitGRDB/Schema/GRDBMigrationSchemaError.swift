@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// The schema that a run leaves can't be read by a connection that has never seen it.

@@ -60,7 +60,7 @@ extension DatabaseWriter {
     /// this connection or another process has for itself.
     ///
     /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read; a `DatabaseError` if the
-    ///   disk keeps it from being read.
+    ///   system doesn't give the file or a descriptor for it.
     func readSchemaAnew() throws {
         let path = try writeWithoutTransaction { db in
             let mode = try String.fetchOne(db, sql: "PRAGMA main.locking_mode")

@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// What is in a database.
 public struct DatabaseContent: Equatable, Sendable {

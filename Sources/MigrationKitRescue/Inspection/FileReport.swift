@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// What is known of a file that is, or should be, a database.
 public struct FileReport: Equatable, Sendable {

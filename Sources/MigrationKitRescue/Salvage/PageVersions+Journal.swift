@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 extension PageVersions {
     private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]

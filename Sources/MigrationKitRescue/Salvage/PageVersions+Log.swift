@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 extension PageVersions {
     private static let headerCount = 32

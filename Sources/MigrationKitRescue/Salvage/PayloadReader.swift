@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// Puts payloads together, of which a part may lie on overflow pages.
 /// <https://www.sqlite.org/fileformat.html#cell_payload_overflow_pages>

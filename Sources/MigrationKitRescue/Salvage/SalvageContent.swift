@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import MigrationKitSQLCipher
 
 /// What a damaged database has: its schema, and which page belongs to what.

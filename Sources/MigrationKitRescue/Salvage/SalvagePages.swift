@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// The pages of a damaged database, each in the version that is taken.
 ///

@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// A page of a b-tree, decrypted. <https://www.sqlite.org/fileformat.html#b_tree_pages>
 struct TreePage {

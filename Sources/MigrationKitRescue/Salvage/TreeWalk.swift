@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// Finds out which page belongs to which b-tree.
 final class TreeWalk {

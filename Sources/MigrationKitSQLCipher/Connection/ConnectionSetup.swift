@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import CSQLCipher
 import Foundation
 import GRDB
@@ -12,9 +12,9 @@ package final class ConnectionSetup: Sendable {
     package let key: DatabaseKey?
     package let options: EncryptedDatabase.Options
     /// Whether the write-ahead log stays as it is when the last connection is closed.
-    private let keepsLog: Bool
+    fileprivate let keepsLog: Bool
     /// The file where it is read as it lies there.
-    private let unwritable: UnwritableFile?
+    fileprivate let unwritable: UnwritableFile?
 
     /// Whether the connections read a file that nobody writes as long as one of them is open.
     private let readsQuietFile: Bool
@@ -144,7 +144,13 @@ extension EncryptedDatabase {
         of reader: any DatabaseReader
     ) throws -> (@Sendable (_ path: String) throws -> DatabaseQueue)? {
         guard let setup = try ConnectionSetup.of(reader) else { return nil }
-        let quiet = ConnectionSetup(key: setup.key, options: setup.options, readsQuietFile: true)
+        let quiet = ConnectionSetup(
+            key: setup.key,
+            options: setup.options,
+            keepsLog: setup.keepsLog,
+            unwritable: setup.unwritable,
+            readsQuietFile: true
+        )
         return { try quiet.openReader($0) }
     }
 }

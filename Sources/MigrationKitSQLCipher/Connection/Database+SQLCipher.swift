@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import GRDB
 import KeyStore
 

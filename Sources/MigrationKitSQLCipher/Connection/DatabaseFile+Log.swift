@@ -1,5 +1,7 @@
-import CipherPages
+import MigrationKitPages
 import Foundation
+import GRDB
+import MigrationKitGRDB
 
 extension DatabaseFile {
     /// What the system says of the file; all zero if there is none.
@@ -43,7 +45,7 @@ extension DatabaseFile {
     package func checkLog() throws {
         var stamp = try stamp
         for attempt in 1... {
-            guard let (frame, _) = try lostCommits() else { return }
+            guard let frame = try lostCommits()?.frame else { return }
             let current = try self.stamp
             // What looks damaged may be in the middle of another program's change.
             guard attempt < 3, current != stamp else {
@@ -54,11 +56,11 @@ extension DatabaseFile {
     }
 
     /// The first frame of the log from which on SQLite doesn't see what was committed, and how many
-    /// commits those are, as far as the log says.
-    fileprivate func lostCommits() throws -> (frame: Int, count: Int)? {
+    /// commits those are; `nil` for a log that nothing can be read from.
+    fileprivate func lostCommits() throws -> (frame: Int, commitCount: Int?)? {
         let (log, isUnknown) = try WriteAheadLog.settled(path: resolvedPath + "-wal")
         guard let frame = log?.damagedFrame ?? (isUnknown ? 1 : nil) else { return nil }
-        return (frame, log?.lostCommitCount ?? 0)
+        return (frame, log?.lostCommitCount)
     }
 }
 
@@ -81,38 +83,33 @@ extension EncryptedDatabase {
     }
 
     /// Ends a damaged write-ahead log at the place up to which SQLite reads it: what was committed
-    /// before is moved into the database, what was committed from there on is lost, and the log is
-    /// removed. No key is needed.
+    /// before is moved into the database, and what was committed from there on is lost.
     ///
-    /// This is what the next program does that opens the database to write. A loss of power leaves
-    /// such a log if a program writes with `PRAGMA synchronous = NORMAL`, and those commits are lost
-    /// then in any case. <https://www.sqlite.org/pragma.html#pragma_synchronous>
+    /// This is what the next program does that writes the database. A loss of power leaves such a log
+    /// if a program writes with `PRAGMA synchronous = NORMAL`, and those commits are lost then in any
+    /// case. <https://www.sqlite.org/pragma.html#pragma_synchronous>
     ///
-    /// - Parameter path: The database. Links are followed.
-    /// - Returns: The first lost frame of the log, counted from 1, and how many commits are lost as
-    ///   far as the log says; `nil` if the log isn't damaged. Nothing is changed then.
-    /// - Throws: ``EncryptedDatabaseError/locked(path:)`` if another program has the database open;
-    ///   other ``EncryptedDatabaseError`` if the log can't be read or the database can't be written.
+    /// - Parameter writer: The database. That it is open proves the key.
+    /// - Returns: The first lost frame of the log, counted from 1, and how many commits are lost,
+    ///   `nil` where the log doesn't say; `nil` if the log isn't damaged. Nothing is changed then.
+    /// - Throws: ``EncryptedDatabaseError/locked(path:)`` if another program uses the database; other
+    ///   ``EncryptedDatabaseError`` if the log can't be read.
     public static func dropLostCommits(
-        _ path: String
-    ) throws -> (frame: Int, commitCount: Int)? {
+        in writer: any DatabaseWriter
+    ) throws -> (frame: Int, commitCount: Int?)? {
+        guard let path = try writer.unsafeRead({ $0.filePath }) else { return nil }
         let file = DatabaseFile(path)
-        guard let size = try file.size(), size > 0 else { return nil }
-        do {
-            try file.checkLog()
-            return nil
-        } catch EncryptedDatabaseError.damagedLog(_, let frame) {
-            try file.checkAccess(forWriting: true)
-            let count = try file.lostCommits()?.count ?? 0
-            do {
-                try file.settleJournals()
-            } catch let code as CipherCode {
-                throw EncryptedDatabaseError(code, path: path)
-            }
-            guard try file.lostCommits() == nil else {
-                throw EncryptedDatabaseError.locked(path: path)
-            }
-            return (frame, count)
+        guard let lost = try file.lostCommits() else { return nil }
+        try writer.writeWithoutTransaction { db in
+            // <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
+            let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(TRUNCATE)")
+            guard row?[0] == 0 else { throw EncryptedDatabaseError.locked(path: path) }
+            // It was kept as it was until here.
+            db.setCheckpointOnClose(true)
         }
+        guard try file.lostCommits() == nil else {
+            throw EncryptedDatabaseError.locked(path: path)
+        }
+        return lost
     }
 }

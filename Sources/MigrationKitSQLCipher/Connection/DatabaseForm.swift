@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import KeyStore
 
 /// How a database is written to disk: in the clear, or encrypted with a key.

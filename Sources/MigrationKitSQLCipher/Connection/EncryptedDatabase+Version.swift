@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 extension EncryptedDatabase {
     /// The version of the SQLCipher that this program is linked with, such as `4.6.1 community`;

@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import Glibc
 
 /// A file, whatever it is called.

@@ -1,5 +1,5 @@
 import CSQLCipher
-import CipherPages
+import MigrationKitPages
 
 /// What SQLite makes of a database's first page when it next opens the file, because a program was
 /// stopped in the middle of a change.

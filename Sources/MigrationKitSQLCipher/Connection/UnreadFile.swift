@@ -1,5 +1,5 @@
 import CSQLCipher
-import CipherPages
+import MigrationKitPages
 
 /// A connection to a file that takes SQLite's locks on it and reads nothing, so that it may be any
 /// file, whichever key it has.

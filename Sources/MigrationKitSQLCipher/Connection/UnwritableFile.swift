@@ -1,6 +1,6 @@
 import CSQLCipher
-import CipherPages
-import Common
+import MigrationKitPages
+import MigrationKitCommon
 import Foundation
 import GRDB
 

@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 import Foundation
 import KeyStore
 

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Dispatch
 
 /// Runs two pieces of work at the same time, the second one on another thread, and waits for both.

@@ -1,5 +1,5 @@
-import CipherPages
-import Common
+import MigrationKitPages
+import MigrationKitCommon
 import Foundation
 import Glibc
 

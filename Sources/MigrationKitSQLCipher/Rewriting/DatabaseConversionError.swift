@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't

@@ -1,5 +1,5 @@
 import CSQLCipher
-import CipherPages
+import MigrationKitPages
 import Foundation
 
 /// A database that another file is to take the place of. As long as it is held, nobody else reads or
@@ -35,8 +35,9 @@ extension HeldDatabase {
     /// - Throws: ``ChangedWhileWaiting`` if it has changed since; it is locked again then.
     private func waitUntilUnused() throws {
         guard try !identity.otherProcesses().isEmpty else { return }
-        // The clock of files may stand still for 10 ms: a change in the time of the last one isn't seen.
-        usleep(20_000)
+        // A change at the time of the last one isn't seen: the clock of files may stand still for
+        // 10 ms, and some file systems count whole seconds, or two.
+        usleep(try file.status.st_mtim.tv_nsec == 0 ? 2_100_000 : 20_000)
         let stamp = try file.stampOfFile
         try holdAgain()
         guard try file.stampOfFile == stamp else { throw ChangedWhileWaiting() }

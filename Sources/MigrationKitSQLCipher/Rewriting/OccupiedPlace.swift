@@ -1,4 +1,4 @@
-import CipherPages
+import MigrationKitPages
 
 /// The file that a backup takes the place of, whatever is in it. It is locked, and not read.
 final class OccupiedPlace: HeldDatabase {

@@ -1,5 +1,5 @@
 import CSQLCipher
-import CipherPages
+import MigrationKitPages
 import GRDB
 import MigrationKitGRDB
 

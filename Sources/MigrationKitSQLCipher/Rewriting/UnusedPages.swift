@@ -1,5 +1,5 @@
 import CSQLCipher
-import CipherPages
+import MigrationKitPages
 import Foundation
 import KeyStore
 

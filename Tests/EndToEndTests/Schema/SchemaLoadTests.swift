@@ -89,7 +89,7 @@ import Testing
         try writeDump(of: tool.migrations)
         #expect(try tool.onStore("migrate").status == 0)
         let before = try tool.folder.data("store.db")
-        try expectRefusal("databaseExists", exit: 73, saying: "exists already")
+        try expectRefusal("databaseExists", exit: 73, saying: "already exists")
         #expect(try tool.folder.data("store.db") == before)
     }
 
@@ -109,8 +109,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "doesn't say which migrations"),
-        ("CREATE TABLE item (id INTEGER);", "doesn't say which migrations"),
+        ("", "doesn't list its migrations"),
+        ("CREATE TABLE item (id INTEGER);", "doesn't list its migrations"),
         ("BEGIN; CREATE TABLE item (id INTEGER); COMMIT;", "BEGIN, COMMIT or ROLLBACK"),
         ("PRAGMA key = 'secret';", "PRAGMA about the key"),
         ("ATTACH 'x' AS y KEY 'secret';", "ATTACH"),

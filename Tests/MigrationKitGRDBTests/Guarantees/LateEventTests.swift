@@ -5,7 +5,7 @@ import MigrationKitGRDB
 import TestSupport
 import Testing
 
-@testable import CipherPages
+@testable import MigrationKitPages
 @testable import MigrationKitSQLCipher
 
 /// The system reports an error once a transaction is committed: what the events say is what is there.

@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// The manual page, made from the commands' own definitions.
 struct ManualPage {

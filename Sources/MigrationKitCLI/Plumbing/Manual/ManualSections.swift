@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import MigrationKitSQL
 
 /// The sections of the manual page that don't come from a command.

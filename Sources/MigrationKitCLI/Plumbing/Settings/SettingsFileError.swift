@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// A reason for which a settings file can't be used. None of them shows a value of the file.

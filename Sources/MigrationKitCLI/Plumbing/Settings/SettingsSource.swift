@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// The settings file of a command, read once, and only when somebody asks.
 final class SettingsSource: Sendable {

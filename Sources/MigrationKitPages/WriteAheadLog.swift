@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// What is in a database's write-ahead log. <https://www.sqlite.org/fileformat.html#the_write_ahead_log>

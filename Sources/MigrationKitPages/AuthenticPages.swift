@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 
 /// The pages that were authenticated under one key, so that those that are read again as they were
 /// are not authenticated again: an HMAC takes ten times as long as this.

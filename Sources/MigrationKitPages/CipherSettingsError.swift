@@ -1,4 +1,4 @@
-import Common
+import MigrationKitCommon
 import Foundation
 
 /// A value that no file is encrypted with.

@@ -1,5 +1,5 @@
 import Dispatch
-import Common
+import MigrationKitCommon
 import Foundation
 import Synchronization
 import TestSupport

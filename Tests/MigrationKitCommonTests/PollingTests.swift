@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Common
+@testable import MigrationKitCommon
 
 @Suite struct PollingTests {
     private struct Interrupted: Error {}

@@ -1,0 +1,3 @@
+// Steps, errors and `Cancellation` stand in this library's own functions: an app that imports it needs
+// no second import for them.
+@_exported import MigrationKit

@@ -1,0 +1,13 @@
+import MigrationKitGRDB
+
+// What an app needs of the runner's errors and of its end, with one import.
+
+func code(of error: MigrationKitError) -> (String, Int32) {
+    (error.code.name, error.code.exitStatus.rawValue)
+}
+
+func cancellableOptions() -> (MigrationOptions, MigrationCancellation) {
+    let cancellation = MigrationCancellation()
+    cancellation.cancel()
+    return (MigrationOptions(cancellation: cancellation), cancellation)
+}

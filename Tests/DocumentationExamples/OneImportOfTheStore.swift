@@ -1,0 +1,13 @@
+import MigrationKitSQLCipher
+
+// What an app needs of a store's errors and of the end of a conversion, with one import.
+
+func code(of error: EncryptedDatabaseError) -> (String, Int32) {
+    (error.code.name, error.code.exitStatus.rawValue)
+}
+
+func endedConversion() -> ConversionCancellation {
+    let cancellation = ConversionCancellation()
+    cancellation.cancel()
+    return cancellation
+}
