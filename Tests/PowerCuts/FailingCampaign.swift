@@ -211,11 +211,11 @@ package struct FailingCampaign {
         var missing = NotedCall.pending(in: calls, before: before.keys).subtracting(pending)
         // A draft that comes back is named by `inspect`, and removed by the next run.
         missing = missing.filter { !$0.hasPrefix("unlink .") }
-        // A folder that can't be opened is not synchronized by SQLite, and it says nothing of it; one
-        // that may not be read isn't by this package either.
-        if call.kind == "open", call.name == "." {
-            missing =
-                call.failure == .error(EACCES) ? [] : missing.filter { !$0.hasSuffix("-journal") }
+        // SQLite passes over a folder that can't be opened or synchronized, with its new journal or
+        // log; one that may not be read isn't synchronized by this package either.
+        if ["open", "sync"].contains(call.kind), call.name == "." {
+            missing = missing.filter { !$0.hasSuffix("-journal") && !$0.hasSuffix("-wal") }
+            if call.kind == "open", call.failure == .error(EACCES) { missing = [] }
         }
         guard missing.isEmpty else {
             throw Fault("done, and not synchronized: \(missing.sorted())")
@@ -262,7 +262,8 @@ package struct FailingCampaign {
         // SQLite takes most of these for a lock that another process holds.
         case _ where call.kind.hasSuffix("lock"): [73, 74, 75]
         // SQLite opens for reading what can't be opened for writing, and calls it read-only then.
-        case _ where call.kind == "open": [73, 74, 77]
+        // So it does with a file that it can't look at by its name.
+        case _ where ["open", "stat"].contains(call.kind): [73, 74, 77]
         default: [73, 74]
         }
     }

@@ -49,6 +49,8 @@ extension EncryptedDatabaseError {
         switch error.extendedResultCode {
         case .SQLITE_READONLY_ROLLBACK, .SQLITE_READONLY_RECOVERY: .needsRecovery(path: path)
         case .SQLITE_READONLY_DIRECTORY, .SQLITE_READONLY_CANTINIT: .readOnlyFolder(path: path)
+        // The file has lost its name, or can't be looked at.
+        case .SQLITE_READONLY_DBMOVED: .inputOutput(path: path, detail: describe(error))
         default: .readOnly(path: path)
         }
     }
