@@ -115,7 +115,11 @@ public struct KeyRotation: Sendable {
         var made: DatabaseKey?
         do {
             let report = try run.convert {
-                let key = try stored.makeKey(pending, label: entry.item.label)
+                let key = try stored.makeKey(
+                    pending,
+                    label: entry.item.label,
+                    discardsOld: !keepsOldKey
+                )
                 made = key
                 return .rekey(path, from: old, to: key, cipher: stored.cipher, options: options)
             }

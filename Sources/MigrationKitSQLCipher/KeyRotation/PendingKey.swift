@@ -36,16 +36,23 @@ struct PendingKey: Equatable {
     // MARK: - Labels
 
     private static let mark = "Pending: "
+    private static let discardingMark = "Pending, and the old key is discarded: "
 
-    /// What a person sees: the label that the key's item is to get again, and what this one is.
-    package static func label(for label: String) -> String? {
-        label.isEmpty ? nil : mark + label
+    /// What a person sees: the label that the key's item gets again, what this one is, and whether the
+    /// rotation discards the old key.
+    package static func label(for label: String, discardsOld: Bool = false) -> String? {
+        discardsOld ? discardingMark + label : label.isEmpty ? nil : mark + label
     }
 
-    /// The label that the key's item is to get; `nil` if it had none.
+    /// The label that the key's item gets; `nil` if it had none.
     static func labelOfItem(from label: String) -> String? {
-        label.hasPrefix(mark) ? String(label.dropFirst(mark.count)) : nil
+        guard let mark = [discardingMark, mark].first(where: label.hasPrefix) else { return nil }
+        let rest = String(label.dropFirst(mark.count))
+        return rest.isEmpty ? nil : rest
     }
+
+    /// Whether the rotation discards the old key.
+    static func discardsOld(_ label: String) -> Bool { label.hasPrefix(discardingMark) }
 
     // MARK: - Paths
 

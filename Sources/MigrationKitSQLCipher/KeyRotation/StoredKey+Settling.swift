@@ -123,8 +123,11 @@ extension StoredKey {
             if found != old {
                 do {
                     other = try keep(found, account: pending.account, label: label)
-                } catch KeyStoreError.unstorablePassphrase where old == nil {
-                    // Only a rotation that discards the old key begins with one that can't be kept.
+                } catch {
+                    // It may be the key that the rotation discards: then it need not be kept.
+                    guard case KeyStoreError.unstorablePassphrase = error, old == nil,
+                        try discardsOld(pending)
+                    else { throw error }
                 }
             }
             try keyStore.delete(service: service, account: pending.account)
@@ -132,6 +135,11 @@ extension StoredKey {
         let item = try store(new, service: service, account: pending.account, label: label)
         try finish(pending, new: new, label: label)
         return (kept, other, item)
+    }
+
+    private func discardsOld(_ pending: PendingKey) throws -> Bool {
+        try item(service: PendingKey.service(of: service), account: pending.name)
+            .map { PendingKey.discardsOld($0.item.label) } ?? false
     }
 
     /// Deletes the pending item, once its key is in the key's item.
@@ -149,17 +157,23 @@ extension StoredKey {
             new,
             service: PendingKey.service(of: service),
             account: pending.name,
-            label: label.flatMap(PendingKey.label)
+            label: label.flatMap { PendingKey.label(for: $0) }
         )
         throw KeyRotationError.keyNotKept(service: service, account: pending.account)
     }
 
     /// Makes a key and stores it as the pending one, which isn't there yet.
     ///
-    /// - Parameter label: That of the item which the key is for.
+    /// - Parameters:
+    ///   - label: That of the item which the key is for.
+    ///   - discardsOld: Whether the rotation discards the old key.
     /// - Returns: The key as it is read from the item, even if the key store dropped the mark of its
     ///   form.
-    func makeKey(_ pending: PendingKey, label: String) throws -> DatabaseKey {
+    func makeKey(
+        _ pending: PendingKey,
+        label: String,
+        discardsOld: Bool
+    ) throws -> DatabaseKey {
         let key = try DatabaseKey.generate()
         let service = PendingKey.service(of: service)
         do {
@@ -167,7 +181,7 @@ extension StoredKey {
                 key,
                 service: service,
                 account: pending.name,
-                label: PendingKey.label(for: label),
+                label: PendingKey.label(for: label, discardsOld: discardsOld),
                 replacing: false
             )
             let entry = try item(service: service, account: pending.name)

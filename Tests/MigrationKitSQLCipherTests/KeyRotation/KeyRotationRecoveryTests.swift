@@ -284,6 +284,20 @@ import Testing
         }
     }
 
+    /// Another program's key, which can't be kept under another name, is in the item by now.
+    @Test func keyThatCanNotBeKeptStaysWhereTheRotationKeepsKeys() throws {
+        let text = "ein\nGeheimnis \(UInt64.random(in: 1...UInt64.max))"
+        for call in 1...(try RotatedStore.callCount(keepsOldKey: true)) {
+            let store = try RotatedStore()
+            store.rotateUntilKilled(at: call, .after, keepsOldKey: true)
+            _ = try? store.keys.delete(service: RotatedStore.service, account: "main")
+            store.keys.add(Secret(utf8: text), service: RotatedStore.service, account: "main")
+            _ = try? store.content()
+            let entry = try store.keys.entry(service: RotatedStore.service, account: "main")
+            #expect(entry.text == Secret(utf8: text), "\(call)")
+        }
+    }
+
     @Test func openingCostsOneSearchWhereNothingIsPending() throws {
         let store = try RotatedStore()
         let keys = InterposedKeyStore(store.keys)
