@@ -21,7 +21,9 @@ import GRDB
 ///   step as done. And the last one in a log that is moved into the file at the end: that happens
 ///   only if no other program has the database open.
 /// - The last commits in a log, before it is moved into the file, even if they were synchronized: a
-///   program with `synchronous = NORMAL` leaves that to whoever moves them.
+///   program with `synchronous = NORMAL` leaves that to the program that moves them.
+/// - The database's file, after the log was moved into it. As long as the log isn't begun anew, it
+///   still has everything.
 enum DurableCommits {
     private static let extra = 3
 
