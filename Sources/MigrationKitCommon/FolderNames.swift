@@ -7,7 +7,7 @@ import Foundation
 ///
 /// - Throws: A `POSIXError`.
 package func namesInFolder(_ path: String) throws(POSIXError) -> [String] {
-    guard let stream = opendir(path) else { throw systemError() }
+    guard let stream = opendir(path) else { throw POSIXError.last }
     defer { closedir(stream) }
     var names: [String] = []
     while true {
@@ -20,10 +20,6 @@ package func namesInFolder(_ path: String) throws(POSIXError) -> [String] {
         }
         if name != ".", name != ".." { names.append(name) }
     }
-    guard errno == 0 else { throw systemError() }
+    guard errno == 0 else { throw POSIXError.last }
     return names
-}
-
-private func systemError() -> POSIXError {
-    POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
 }

@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import Foundation
 
 /// Reads what has an end: a file, or what comes through a pipe.
@@ -7,7 +8,7 @@ package enum FileContents {
     /// - Throws: `POSIXError`; with `EISDIR` for a folder.
     package static func of(_ path: String) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw systemError() }
+        guard descriptor >= 0 else { throw POSIXError.last }
         defer { close(descriptor) }
         return try of(descriptor)
     }
@@ -19,10 +20,10 @@ package enum FileContents {
     static func ofRegularFile(_ path: String) throws -> [UInt8]? {
         // Without this, opening a pipe waits for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw systemError() }
+        guard descriptor >= 0 else { throw POSIXError.last }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw systemError() }
+        guard fstat(descriptor, &status) == 0 else { throw POSIXError.last }
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         return try of(descriptor, expecting: Int(status.st_size))
     }
@@ -45,7 +46,7 @@ package enum FileContents {
                 repeat {
                     got = read(descriptor, memory.baseAddress, room)
                 } while got < 0 && errno == EINTR
-                guard got >= 0 else { throw systemError() }
+                guard got >= 0 else { throw POSIXError.last }
                 used = got
             }
             guard got > 0 else { return bytes }
@@ -53,13 +54,4 @@ package enum FileContents {
             room = 1 << 16
         }
     }
-
-    private static func systemError() -> POSIXError {
-        POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-    }
-}
-
-extension POSIXError {
-    /// The system's words for the error.
-    package var reason: String { String(cString: strerror(code.rawValue)).lowercased() }
 }

@@ -46,8 +46,7 @@ struct SQLFolder {
         guard stat(path(of: name), &status) == 0 else {
             // A link may lead to nothing.
             if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
-            let error = POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-            throw MigrationFolderError.unreadable(file: name, reason: error.reason)
+            throw MigrationFolderError.unreadable(file: name, reason: POSIXError.last.reason)
         }
         return status.st_mode & S_IFMT == S_IFDIR
     }

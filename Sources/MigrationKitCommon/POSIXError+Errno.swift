@@ -1,0 +1,9 @@
+import Foundation
+
+extension POSIXError {
+    /// The error of the system call that has just failed.
+    package static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+
+    /// The system's words for the error.
+    package var reason: String { String(cString: strerror(code.rawValue)).lowercased() }
+}
