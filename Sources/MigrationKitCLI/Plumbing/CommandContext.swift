@@ -48,10 +48,10 @@ struct CommandContext: Sendable {
     var writesNotes = true
 
     /// Remembers where the key came from, for an error that comes later.
-    let keySource = KeySourceNote()
+    let keySource = Note<KeySource>()
 
     /// Remembers which database is worked on, for the same.
-    let database = DatabaseNote()
+    let database = Note<String>()
 
     /// The settings file.
     let settingsSource = SettingsSource()
@@ -185,16 +185,15 @@ struct CommandContext: Sendable {
     }
 }
 
-final class KeySourceNote: Sendable {
-    private let source = Locked<KeySource?>(nil)
+/// Remembers something for an error that comes later.
+final class Note<Value: Sendable>: Sendable {
+    private let value = Locked<Value?>(nil)
 
-    func note(_ source: KeySource?) {
-        self.source.withLock { $0 = source }
+    func note(_ value: Value?) {
+        self.value.withLock { $0 = value }
     }
 
-    var noted: KeySource? {
-        source.withLock { $0 }
-    }
+    var noted: Value? { value.withLock { $0 } }
 }
 
 /// A command of ours: it runs in a context instead of taking things from the process.

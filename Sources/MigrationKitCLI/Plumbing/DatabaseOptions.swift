@@ -2,8 +2,8 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// The options that name a database and the source of its key.
-struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
+/// The options that name a database, and say how it is encrypted.
+struct DatabaseFileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The database (or MIGRATIONKIT_DB_PATH in the environment).",
@@ -13,7 +13,6 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
     )
     var dbPath: String?
 
-    // Not a group of their own: see StoreCommand.
     @Option(
         help: ArgumentHelp(
             "The file's SQLCipher version: 1, 2, 3 or 4; default: 4.",
@@ -49,8 +48,27 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
     )
     var hmacAlgorithm: CipherSettings.HMACAlgorithm?
 
+    /// How the file is encrypted.
+    ///
+    /// - Throws: `CipherSettingsError` for a value out of range.
+    func cipher() throws -> CipherSettings {
+        try CipherSettings(
+            compatibility: cipherCompatibility ?? CipherSettings.current.compatibility,
+            pageSize: cipherPageSize,
+            kdfIterations: kdfIterations,
+            kdfAlgorithm: kdfAlgorithm,
+            hmacAlgorithm: hmacAlgorithm
+        )
+    }
+}
+
+/// The options that name a database and the source of its key.
+struct KeyedDatabaseOptions: ParsableArguments {
+    @OptionGroup var file: DatabaseFileOptions
     @OptionGroup var keychain: KeychainOptions
     @OptionGroup var secret: SecretOptions
+
+    var dbPath: String? { file.dbPath }
 
     /// Puts options and environment together.
     ///
@@ -130,7 +148,7 @@ struct KeyedDatabaseOptions: ParsableArguments, CipherOptions {
                 ? keychain.keychainCollection : keychain.collection(in: context),
             keychainTimeout: try keychain.timeout(in: context),
             allowsPrompt: !keychain.noPrompt,
-            cipher: try cipher()
+            cipher: try file.cipher()
         )
         if !(isHosts && isForOpenWriter) { try resolved.checkKeySource() }
         return resolved
