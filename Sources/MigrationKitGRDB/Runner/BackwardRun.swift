@@ -44,7 +44,7 @@ struct BackwardRun {
                     }
                 }
             }
-            try readSchemaAnew()
+            try monitor.readSchemaAnew(of: writer)
             try runner.integration.verifyPostMigration?(writer)
         }
         let steps = monitor.steps
@@ -80,16 +80,6 @@ struct BackwardRun {
                 throw MigrationKitError.rollbackNotDefined(step.identifier)
             }
             return (step, rollback)
-        }
-    }
-
-    /// The schema as a connection reads it that has never seen it.
-    private func readSchemaAnew() throws {
-        do {
-            try writer.readSchemaAnew()
-        } catch let error as DatabaseError {
-            monitor.failAfterCommit()
-            throw error
         }
     }
 

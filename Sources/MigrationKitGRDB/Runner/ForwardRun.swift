@@ -69,7 +69,7 @@ struct ForwardRun {
                 }
             }
         }
-        if !steps.isEmpty { try readSchemaAnew() }
+        if !steps.isEmpty { try monitor.readSchemaAnew(of: writer) }
         let verifies = !steps.isEmpty || bootstrapped || options.verifiesUnchanged
         if verifies, pending.isEmpty {
             try runner.integration.verifyPostMigration?(writer)
@@ -80,16 +80,6 @@ struct ForwardRun {
             monitor.tell(.runFinished(report))
         }
         return report
-    }
-
-    /// The schema as a connection reads it that has never seen it.
-    private func readSchemaAnew() throws {
-        do {
-            try writer.readSchemaAnew()
-        } catch let error as DatabaseError {
-            monitor.failAfterCommit()
-            throw error
-        }
     }
 
     // MARK: - Before the Steps

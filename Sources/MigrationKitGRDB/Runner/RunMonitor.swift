@@ -163,10 +163,24 @@ final class RunMonitor: @unchecked Sendable {
         tell(.rolledBack(identifiers: identifiers))
     }
 
-    /// The steps are committed, and what was to be looked at afterwards can't be.
-    func failAfterCommit() {
-        guard let last = steps.last else { return }
-        tell(.stepFailedLate(identifier: last.identifier, direction: direction, isDone: true))
+    /// Reads the schema once more when the steps are committed.
+    ///
+    /// - Throws: What ``readSchemaAnew()`` throws. The event says that the steps are done.
+    func readSchemaAnew(of writer: any DatabaseWriter) throws {
+        do {
+            try writer.readSchemaAnew()
+        } catch let error as DatabaseError {
+            if let last = steps.last {
+                tell(
+                    .stepFailedLate(
+                        identifier: last.identifier,
+                        direction: direction,
+                        isDone: true
+                    )
+                )
+            }
+            throw error
+        }
     }
 
     /// Whether a step that failed is done all the same: a lock, an unlock or a synchronization can
