@@ -123,25 +123,6 @@ import Testing
         #expect(try folder.names == ["notes.db", "original.db"])
     }
 
-    @Test func restoreWaitsWithoutALockAtTheEndAsWell() throws {
-        let backup = folder.path("backup.db")
-        let (path, key) = (folder.database, key)
-        try Fixtures.encrypted(backup, key: key)
-        let original = folder.path("original.db")
-        try expectFreeAtTheEnd { options in
-            try DatabaseRestore(
-                path,
-                from: backup,
-                form: .encrypted(key.key),
-                keptOriginalPath: original,
-                options: .init(timeout: 60, observer: options.observer)
-            ).run()
-        }
-        #expect(try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;") == "zettel")
-        let kept = try SQLCipherShell.run(original, key: key.spelling, "SELECT a FROM t;")
-        #expect(kept == "zettel\nmeanwhile")
-    }
-
     @Test func rekeyWaitsWithoutALock() throws {
         let new = try TestKey.raw()
         let (path, old) = (folder.database, key.key)
@@ -152,11 +133,13 @@ import Testing
         #expect(rows == "zettel\nmeanwhile")
     }
 
-    @Test func restoreWaitsWithoutALock() throws {
+    @Test(arguments: [false, true])
+    func restoreWaitsWithoutALock(atTheEndAsWell: Bool) throws {
         let backup = folder.path("backup.db")
         let (path, key) = (folder.database, key)
         try Fixtures.encrypted(backup, key: key)
         let original = folder.path("original.db")
+        let expectFree = atTheEndAsWell ? expectFreeAtTheEnd : expectFree
         try expectFree { options in
             try DatabaseRestore(
                 path,
