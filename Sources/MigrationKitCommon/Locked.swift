@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Swift's own `Mutex` needs a newer system than Apple's platforms that the runner supports.
 package final class Locked<Value>: @unchecked Sendable {
-    // `@unchecked`: every access holds the lock.
+    // `@unchecked`: `value` is private, and every access to it holds the lock.
     private let lock = NSLock()
     private var value: Value
 

@@ -144,16 +144,28 @@ package struct CipherConnection: ~Copyable {
     }
 
     /// The first column of every row, as text, and how the statement ended.
-    package borrowing func column(_ sql: String, limit: Int) -> (values: [String], code: CipherCode)
-    {
+    package borrowing func column(
+        _ sql: String,
+        limit: Int
+    ) -> (values: [String], code: CipherCode) {
+        let column = Self.column(sql, on: connection, limit: limit)
+        return (column.values, note(column.code.rawValue))
+    }
+
+    /// The same on any connection.
+    package static func column(
+        _ sql: String,
+        on connection: OpaquePointer?,
+        limit: Int = .max
+    ) -> (values: [String], code: CipherCode) {
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        guard code == SQLITE_OK else { return ([], note(code)) }
+        guard code == SQLITE_OK else { return ([], CipherCode(code)) }
         defer { sqlite3_finalize(statement) }
         var values: [String] = []
         while values.count < limit {
             let code = sqlite3_step(statement)
-            guard code == SQLITE_ROW else { return (values, note(code)) }
+            guard code == SQLITE_ROW else { return (values, CipherCode(code)) }
             if let text = sqlite3_column_text(statement, 0) {
                 values.append(String(cString: text))
             }

@@ -71,6 +71,6 @@ package struct DatabaseHeader {
 
     /// The big-endian number of four bytes.
     package func word(_ offset: Int) -> UInt32 {
-        bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+        bytes.word(offset)
     }
 }

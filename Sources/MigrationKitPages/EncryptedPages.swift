@@ -8,15 +8,15 @@ import Synchronization
 final class EncryptedPages: @unchecked Sendable {
     // `@unchecked`: these are set before there is a page, and used under the lock, or while no thread
     // has pages to write.
-    package var methods: FileMethods?
+    var methods: FileMethods?
     private let lock = NSLock()
     private let firstFailure = Atomic(SQLITE_OK)
 
     /// The code of the first write that failed; `SQLITE_OK` if none has.
-    package var failure: Int32 { firstFailure.load(ordering: .relaxed) }
+    var failure: Int32 { firstFailure.load(ordering: .relaxed) }
 
     /// Keeps the code of a write, if it is the first that failed.
-    package func note(_ code: Int32) {
+    func note(_ code: Int32) {
         _ = firstFailure.compareExchange(
             expected: SQLITE_OK,
             desired: code,
@@ -24,13 +24,13 @@ final class EncryptedPages: @unchecked Sendable {
         )
     }
 
-    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
         lock.withLock {
             failure == SQLITE_OK ? methods?.write(bytes, at: offset) ?? SQLITE_MISUSE : failure
         }
     }
 
-    package func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+    func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         lock.withLock { methods?.read(buffer, at: offset) ?? SQLITE_MISUSE }
     }
 }

@@ -52,7 +52,7 @@ final class EncryptingThread: @unchecked Sendable {
     /// Takes a page to be encrypted and written, and waits where there are many.
     ///
     /// - Parameter number: Its number, from 1.
-    package func add(_ page: UnsafeRawBufferPointer, number: Int) {
+    func add(_ page: UnsafeRawBufferPointer, number: Int) {
         let most = Self.batchCount(pageSize)
         let batch = batch ?? Batch(byteCount: most * pageSize)
         bytes(batch, batch.numbers.count).copyMemory(from: page)
@@ -73,7 +73,7 @@ final class EncryptingThread: @unchecked Sendable {
     }
 
     /// Returns once everything is written.
-    package func finish() {
+    func finish() {
         submit()
         queue.sync {}
     }

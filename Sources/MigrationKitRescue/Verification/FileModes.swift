@@ -20,7 +20,7 @@ struct FileModes {
         let refused: mode_t = allowsGroup ? 0o007 : 0o077
         for suffix in [""] + DatabaseFile.journalSuffixes {
             let path = path + suffix
-            guard let file = try FileIdentity.find(path).get() else { continue }
+            guard let file = try FileIdentity.of(path) else { continue }
             if file.mode & refused != 0 {
                 let verb = file.mode & refused & 0o022 == 0 ? "read" : "written"
                 outcome.add(

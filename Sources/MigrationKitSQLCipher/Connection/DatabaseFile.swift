@@ -37,7 +37,7 @@ package struct DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
     ///   ``DatabaseConversionError/openHere(path:)``.
     package func identityNotOpenHere() throws -> FileIdentity {
-        guard let identity = try FileIdentity.find(absolutePath).get() else {
+        guard let identity = try FileIdentity.of(absolutePath) else {
             throw EncryptedDatabaseError.noSuchFile(path: path)
         }
         guard try identity.ownDescriptorCount == 0 else {

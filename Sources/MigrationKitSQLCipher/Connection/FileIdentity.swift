@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitPages
 import Glibc
 
@@ -127,31 +128,18 @@ package struct FileIdentity: Equatable {
     }
 
     private static func names(in folder: String) throws -> [String] {
-        guard let stream = opendir(folder) else {
-            try checkIsWithheld(folder, errno)
+        do {
+            return try namesInFolder(folder)
+        } catch {
+            try checkIsWithheld(folder, error.code.rawValue)
             return []
-        }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else {
-                try checkIsWithheld(folder, errno)
-                return names
-            }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) {
-                    String(cString: $0)
-                }
-            }
-            names.append(name)
         }
     }
 
     /// Throws unless there is a good reason for the failure: the process has ended or is another
     /// user's, or there is no `/proc`.
     private static func checkIsWithheld(_ path: String, _ code: Int32) throws {
-        guard ![0, ENOENT, ENOTDIR, ESRCH, EACCES, EPERM].contains(code) else { return }
+        guard ![ENOENT, ENOTDIR, ESRCH, EACCES, EPERM].contains(code) else { return }
         throw EncryptedDatabaseError.unreadable(path, "open", code)
     }
 }

@@ -7,7 +7,7 @@ import MigrationKitPages
 /// Its locks count against those of this process's other connections as well, and closing it keeps
 /// their locks: SQLite does all of that.
 final class UnreadFile {
-    package let connection: OpaquePointer
+    let connection: OpaquePointer
 
     /// - Parameter path: An absolute path, of a file that is there.
     init(_ path: String, isReadOnly: Bool) throws(CipherCode) {

@@ -14,7 +14,8 @@ import GRDB
 /// Somebody else may be allowed to write. Those who write by a rollback journal are kept out by a
 /// lock; what others do to the file is noticed, and ends the reading as a lock would (`SQLITE_BUSY`).
 package final class UnwritableFile: @unchecked Sendable {
-    // `@unchecked`: the lock's connection is not used, only kept.
+    // `@unchecked`: everything is constant, and the connection of `guardian`, which isn't Sendable, only
+    // keeps its lock: nothing calls it after `init`.
 
     /// Whether there is a write-ahead log with commits, which are read as well.
     package let usesLog: Bool

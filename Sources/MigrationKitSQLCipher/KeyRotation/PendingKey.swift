@@ -7,18 +7,18 @@ import KeyStore
 /// files that share one item have a pending key each.
 struct PendingKey: Equatable {
     /// The account of the item that is to get the key.
-    package let account: String
+    let account: String
 
     /// The database's path when the rotation began, absolute and without links.
-    package let path: String
+    let path: String
 
     /// The service of the pending items of a service.
-    package static func service(of service: String) -> String {
+    static func service(of service: String) -> String {
         "migrationkit-pending: \(service)"
     }
 
     /// The account of the pending item: both, and a path has no space in it here.
-    package var name: String { "\(account) \(Self.escaped(path))" }
+    var name: String { "\(account) \(Self.escaped(path))" }
 
     init(account: String, path: String) {
         self.account = account
@@ -40,7 +40,7 @@ struct PendingKey: Equatable {
 
     /// What a person sees: the label that the key's item gets again, what this one is, and whether the
     /// rotation discards the old key.
-    package static func label(for label: String, discardsOld: Bool = false) -> String? {
+    static func label(for label: String, discardsOld: Bool = false) -> String? {
         discardsOld ? discardingMark + label : label.isEmpty ? nil : mark + label
     }
 

@@ -22,7 +22,7 @@ struct StoreLaunch {
     }
 
     /// Opens the store with `open`, which gets the path, the key and the options.
-    package func run<Writer: DatabaseWriter>(
+    func run<Writer: DatabaseWriter>(
         _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
     ) throws -> Writer {
         guard file.isNamed else {

@@ -22,7 +22,7 @@ struct BackupRun {
         output = try ConversionFolder.freePlace(backup.outputPath)
     }
 
-    package func run() throws -> BackupReport {
+    func run() throws -> BackupReport {
         try explaining(source: file, form, file: output) {
             try monitor.underMigrationLock(of: output, copy)
         }

@@ -6,23 +6,23 @@ import MigrationKitGRDB
 /// and of every table the number of rows and a digest over them.
 struct ContentDigest: Equatable {
     /// A table, index, view or trigger.
-    package struct Object: Hashable {
-        package let type: String
-        package let name: String
-        package let table: String
-        package let sql: String?
+    struct Object: Hashable {
+        let type: String
+        let name: String
+        let table: String
+        let sql: String?
     }
 
-    package struct Table: Equatable {
-        package let rowCount: Int
+    struct Table: Equatable {
+        let rowCount: Int
         let digest: [UInt8]
     }
 
-    package private(set) var header: [String: String] = [:]
-    package private(set) var objects: Set<Object> = []
-    package private(set) var tables: [String: Table] = [:]
+    private(set) var header: [String: String] = [:]
+    private(set) var objects: Set<Object> = []
+    private(set) var tables: [String: Table] = [:]
 
-    package var rowCount: Int { tables.values.reduce(0) { $0 + $1.rowCount } }
+    var rowCount: Int { tables.values.reduce(0) { $0 + $1.rowCount } }
 
     /// Reads a database. Its rows go by one at a time.
     ///
@@ -49,7 +49,7 @@ struct ContentDigest: Equatable {
     }
 
     /// In what a copy differs from this, in words; `nil` if in nothing.
-    package func difference(from copy: ContentDigest) -> String? {
+    func difference(from copy: ContentDigest) -> String? {
         for (name, value) in header where copy.header[name] != value {
             return "its \(name) is \(copy.header[name] ?? "missing") instead of \(value)"
         }

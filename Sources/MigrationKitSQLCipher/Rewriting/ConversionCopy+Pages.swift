@@ -86,7 +86,7 @@ extension ConversionCopy {
     /// - Returns: What the content has against its own rules.
     /// - Throws: ``DatabaseConversionError/copyDiffers(path:difference:)``;
     ///   ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
-    package func checkPages(against source: DatabaseQueue?, of path: String) throws -> [String] {
+    func checkPages(against source: DatabaseQueue?, of path: String) throws -> [String] {
         let copy = try open()
         let size = FileManager.default.size(of: self.path)
         if let source {

@@ -7,17 +7,17 @@ import MigrationKitGRDB
 
 /// The new file, while it is made and looked through. It has a temporary name.
 struct ConversionCopy {
-    package let path: String
-    package let form: DatabaseForm
-    package let options: EncryptedDatabase.Options
-    package let monitor: ConversionMonitor
+    let path: String
+    let form: DatabaseForm
+    let options: EncryptedDatabase.Options
+    let monitor: ConversionMonitor
 
     private static let schema = "migrationkit_copy"
     /// In KiB: the most that the pages of the new file take in memory before they are written.
-    package static let cacheSize = 32 * 1024
+    static let cacheSize = 32 * 1024
 
     /// Copies everything from a database into the file, which is empty.
-    package func fill(from source: ConversionSource) throws {
+    func fill(from source: ConversionSource) throws {
         let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
         // Written row by row, pages are filled better than they were: two thirds are what SQLite
         // leaves of a page that it splits.
@@ -145,7 +145,7 @@ struct ConversionCopy {
     /// Compares the file with the source, and looks whether it is sound.
     ///
     /// - Returns: What is in both.
-    package func check(against source: ConversionSource) throws -> ContentDigest {
+    func check(against source: ConversionSource) throws -> ContentDigest {
         let copy = try open()
         let size = FileManager.default.size(of: path)
         let reader = try source.reader()
@@ -173,7 +173,7 @@ struct ConversionCopy {
     }
 
     /// With the key as it was given, so that this is what is known to open the file.
-    package func open() throws -> DatabaseQueue {
+    func open() throws -> DatabaseQueue {
         try Opening(path: path, key: form.key, options: options).run {
             try DatabaseQueue(path: $0, configuration: $1)
         }
@@ -182,7 +182,7 @@ struct ConversionCopy {
     /// - Parameters:
     ///   - total: The bytes of both.
     ///   - path: What this is a copy of, for the message.
-    package func compare(
+    func compare(
         _ copy: DatabaseQueue,
         with source: DatabaseQueue,
         total: Int,
@@ -208,7 +208,7 @@ struct ConversionCopy {
     }
 
     /// Of the structure, and of the foreign keys.
-    package static let checks = [
+    static let checks = [
         "PRAGMA main.quick_check(20)",
         """
         SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
@@ -272,7 +272,7 @@ struct ConversionCopy {
     ///
     /// - Returns: Also why the check can't be made, if it can't: because the schema names what isn't
     ///   there, such as a parent without a unique key, or a function.
-    package func result(
+    func result(
         of check: String,
         in queue: DatabaseQueue
     ) throws -> (findings: [String], obstacle: String?) {

@@ -114,19 +114,16 @@ package final class ConversionMonitor: Sendable {
         for others: () throws -> [OpenProcess],
         _ attempt: () throws -> Value?
     ) throws -> Value? {
-        // Of a timeout without an end, a century is enough.
-        let deadline = ContinuousClock.now + .seconds(min(max(timeout, 0), 3e9))
         var told: [OpenProcess]?
-        while true {
-            try checkCancellation()
-            if let value = try attempt() { return value }
-            guard ContinuousClock.now < deadline else { return nil }
+        func tell() throws {
             let processes = try others()
-            if told != processes {
-                observer?(.waiting(for: processes))
-                told = processes
-            }
-            usleep(20_000)
+            guard told != processes else { return }
+            observer?(.waiting(for: processes))
+            told = processes
+        }
+        return try Polling.value(within: timeout, whileWaiting: tell) {
+            try checkCancellation()
+            return try attempt()
         }
     }
 

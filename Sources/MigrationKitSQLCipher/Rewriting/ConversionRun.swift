@@ -7,7 +7,7 @@ struct ConversionRun {
     private let options: DatabaseConversion.Options
     private let monitor: ConversionMonitor
     /// The database, its links resolved.
-    package let file: DatabaseFile
+    let file: DatabaseFile
     /// Where the new file goes; `nil` for the database's own place.
     private let output: DatabaseFile?
     private let original: DatabaseFile?
@@ -114,7 +114,7 @@ struct ConversionRun {
     ///
     /// - Parameter conversion: Says what to do, once there is a file for the result. As long as that
     ///   has its temporary name, it is known that it has not taken the database's place.
-    package func convert(_ conversion: () throws -> DatabaseConversion) throws -> ConversionReport {
+    func convert(_ conversion: () throws -> DatabaseConversion) throws -> ConversionReport {
         let place = output ?? file
         let folder = ConversionFolder(of: place.absolutePath, for: place.absolutePath)
         let originals = try original.map { try ConversionFolder(ofOriginal: $0, of: file) }

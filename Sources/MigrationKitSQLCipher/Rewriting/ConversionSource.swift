@@ -9,12 +9,12 @@ import MigrationKitGRDB
 /// last. On a write-ahead log it is refused as long as anybody else is connected at all.
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
 final class ConversionSource: HeldDatabase {
-    package let file: DatabaseFile
-    package private(set) var queue: DatabaseQueue
-    package let identity: FileIdentity
-    package private(set) var journalMode: String
-    package private(set) var byteCount: Int
-    package let monitor: ConversionMonitor
+    let file: DatabaseFile
+    private(set) var queue: DatabaseQueue
+    let identity: FileIdentity
+    private(set) var journalMode: String
+    private(set) var byteCount: Int
+    let monitor: ConversionMonitor
     private let form: DatabaseForm
     private let options: EncryptedDatabase.Options
 
@@ -84,7 +84,7 @@ final class ConversionSource: HeldDatabase {
     /// In exclusive locking mode SQLite synchronizes the journal of a change that it has undone, as
     /// it opens the file and once more as it closes it: the change may be one of a program that has
     /// `synchronous = OFF`. Both find a journal that is on the disk otherwise.
-    package func close() throws { try queue.close() }
+    func close() throws { try queue.close() }
 
     /// A connection to read everything with: a further one, unless there is nothing to decrypt.
     func reader() throws -> DatabaseQueue {

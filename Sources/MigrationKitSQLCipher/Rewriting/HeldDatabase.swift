@@ -67,7 +67,7 @@ extension HeldDatabase {
     ///   - temporary: The new file, finished.
     ///   - folder: The folder that both are in.
     ///   - original: Where the old file goes, which must be free; `nil` for nowhere.
-    package func replace(
+    func replace(
         by temporary: String,
         in folder: ConversionFolder,
         keepingAs original: DatabaseFile?
@@ -76,7 +76,7 @@ extension HeldDatabase {
         let losesItsName: Bool
         do {
             try waitUntilUnused()
-            guard let current = try FileIdentity.find(file.absolutePath).get(),
+            guard let current = try FileIdentity.of(file.absolutePath),
                 current.isSameFile(as: identity)
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
             // By another name, such as a backup's that shares its files, it stays as it is.

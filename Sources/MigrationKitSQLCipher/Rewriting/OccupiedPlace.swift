@@ -2,9 +2,9 @@ import MigrationKitPages
 
 /// The file that a backup takes the place of, whatever is in it. It is locked, and not read.
 final class OccupiedPlace: HeldDatabase {
-    package let file: DatabaseFile
-    package let identity: FileIdentity
-    package let monitor: ConversionMonitor
+    let file: DatabaseFile
+    let identity: FileIdentity
+    let monitor: ConversionMonitor
 
     private var held: UnreadFile?
     /// Whether the log hides commits, which are lost once SQLite moves what it does see in it.
@@ -50,7 +50,7 @@ final class OccupiedPlace: HeldDatabase {
     }
 
     /// Gives a path back that was reserved, unless there is something by now.
-    package func free() {
+    func free() {
         close()
         Self.free(file)
     }
@@ -82,7 +82,7 @@ final class OccupiedPlace: HeldDatabase {
         }
     }
 
-    package func close() {
+    func close() {
         held = nil
     }
 

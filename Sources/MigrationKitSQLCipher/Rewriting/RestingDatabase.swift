@@ -6,8 +6,8 @@ import GRDB
 /// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
 /// beside it, wherever it lies.
 final class RestingDatabase {
-    package let file: DatabaseFile
-    package let byteCount: Int
+    let file: DatabaseFile
+    let byteCount: Int
 
     private let connection: CipherConnection
     private let stamp: [Int]
@@ -51,7 +51,7 @@ final class RestingDatabase {
     ///
     /// - Parameter unused: What is left out, if nothing else was read so far.
     /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``, or what the copying throws.
-    package func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws {
+    func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws {
         do {
             try connection.withHandle { handle in
                 if let unused, try !unused.leaveOut(on: handle) {

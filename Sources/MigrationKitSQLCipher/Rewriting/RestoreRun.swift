@@ -27,8 +27,8 @@ struct RestoreRun {
     }
 
     func run() throws -> RestoreReport {
-        if let identity = try FileIdentity.find(file.absolutePath).get() {
-            guard try FileIdentity.find(backup.absolutePath).get()?.isSameFile(as: identity) != true
+        if let identity = try FileIdentity.of(file.absolutePath) {
+            guard try FileIdentity.of(backup.absolutePath)?.isSameFile(as: identity) != true
             else {
                 throw DatabaseConversionError.sameFile(path: file.path)
             }

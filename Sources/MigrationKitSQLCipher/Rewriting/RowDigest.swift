@@ -27,7 +27,7 @@ final class RowDigest {
     /// - Parameter isUTF16: Whether the database keeps text so. Text is taken as it is kept, since a
     ///   conversion would make the same of different bytes that are no characters.
     /// - Returns: How many bytes the row's values have.
-    package func add(_ statement: OpaquePointer?, isUTF16: Bool) throws -> Int {
+    func add(_ statement: OpaquePointer?, isUTF16: Bool) throws -> Int {
         var total = 0
         for column in 0..<sqlite3_column_count(statement) {
             let type = sqlite3_column_type(statement, column)
@@ -55,7 +55,7 @@ final class RowDigest {
         return total
     }
 
-    package func finish() throws -> [UInt8] {
+    func finish() throws -> [UInt8] {
         try flush()
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else {

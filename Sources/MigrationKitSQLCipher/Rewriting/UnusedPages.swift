@@ -137,24 +137,10 @@ final class UnusedPages {
         return true
     }
 
-    /// The first column of what a query gives, as text; `nil` if it fails.
+    /// The first column of a statement's rows; `nil` if it doesn't come to its end.
     private static func texts(_ sql: String, on connection: OpaquePointer?) -> [String]? {
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else {
-            return nil
-        }
-        var found: [String] = []
-        while true {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW:
-                found.append(sqlite3_column_text(statement, 0).map { String(cString: $0) } ?? "")
-            case SQLITE_DONE:
-                return found
-            default:
-                return nil
-            }
-        }
+        let (texts, code) = CipherConnection.column(sql, on: connection)
+        return code == .done ? texts : nil
     }
 
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
