@@ -86,7 +86,6 @@ let package = Package(
             name: "MigrationKitSQLCipher",
             dependencies: [
                 "MigrationKitPages",
-                "CLibCrypto",
                 "CMissingFromSQLCipher",
                 "CSQLCipher",
                 "MigrationKitCommon",

@@ -11,9 +11,6 @@ import KeyStore
 package struct CipherConnection: ~Copyable {
     private let connection: OpaquePointer
 
-    /// The locks of a connection that reads the log, which there are none of.
-    private let methods: UnsafeMutablePointer<sqlite3_io_methods>?
-
     private let trouble = Trouble()
 
     private final class Trouble {
@@ -26,7 +23,6 @@ package struct CipherConnection: ~Copyable {
     /// - Parameter path: An absolute path.
     package init(immutable path: String) throws(CipherCode) {
         connection = try Self.open(path, parameters: "?immutable=1")
-        methods = nil
     }
 
     /// Opens the database with its write-ahead log, which has to be there.
@@ -40,24 +36,14 @@ package struct CipherConnection: ~Copyable {
     package init(readingLogOf path: String) throws(CipherCode) {
         let connection = try Self.open(path, parameters: "")
         Self.setCheckpointOnClose(false, on: connection)
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-        guard code == SQLITE_OK, let file, let original = file.pointee.pMethods else {
+        do {
+            // Nothing was read yet, so that no lock is held of which the file would know.
+            _ = try FileMethods(of: "main", connection, owner: trouble, locks: .granted)
+        } catch {
             sqlite3_close(connection)
-            throw code == SQLITE_OK ? .misuse : CipherCode(code)
+            throw error
         }
-        let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
-        methods.initialize(to: original.pointee)
-        methods.pointee.xLock = { _, _ in SQLITE_OK }
-        methods.pointee.xUnlock = { _, _ in SQLITE_OK }
-        methods.pointee.xCheckReservedLock = { _, isReserved in
-            isReserved?.pointee = 0
-            return SQLITE_OK
-        }
-        // Nothing was read yet, so that no lock is held of which the file would know.
-        file.pointee.pMethods = UnsafePointer(methods)
         self.connection = connection
-        self.methods = methods
     }
 
     private static func open(
@@ -78,7 +64,6 @@ package struct CipherConnection: ~Copyable {
 
     deinit {
         sqlite3_close(connection)
-        methods?.deallocate()
     }
 
     /// Has the index of the log in this process, not in a file that others see.
@@ -175,31 +160,12 @@ package struct CipherConnection: ~Copyable {
 
     /// The file's size in bytes.
     package borrowing func fileSize() throws(CipherCode) -> Int {
-        let file = try mainFile()
-        var size: sqlite3_int64 = 0
-        guard let method = file.pointee.pMethods?.pointee.xFileSize else { throw .misuse }
-        let code = method(file, &size)
-        guard code == SQLITE_OK else { throw CipherCode(code) }
-        return Int(size)
+        try MainFile(of: connection).size()
     }
 
     /// Bytes of the file as they are on the disk. What lies beyond the end is zero.
     package borrowing func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
-        let file = try mainFile()
-        guard let method = file.pointee.pMethods?.pointee.xRead else { throw .misuse }
-        var bytes = [UInt8](repeating: 0, count: count)
-        let code = method(file, &bytes, Int32(count), sqlite3_int64(offset))
-        // > If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
-        // > the buffer with zeros. <https://www.sqlite.org/c3ref/io_methods.html>
-        guard code == SQLITE_OK || code == CipherCode.shortRead else { throw CipherCode(code) }
-        return bytes
-    }
-
-    private borrowing func mainFile() throws(CipherCode) -> UnsafeMutablePointer<sqlite3_file> {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-        guard code == SQLITE_OK, let file else { throw CipherCode(code) }
-        return file
+        try MainFile(of: connection).bytes(at: offset, count: count)
     }
 
     /// Gives a key to any connection: GRDB's, or one of ours.

@@ -9,13 +9,12 @@ import KeyStore
 ///
 /// It takes no lock, and sees no journal and no log: the caller makes sure that nobody writes the
 /// file.
-package final class DecryptingFile {
+package final class DecryptingFile: FileReader {
     private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
     private let authenticPages: AuthenticPages
     private let isUnchanged: (() -> Bool)?
-    private var methods: FileMethods?
 
     /// Lets a connection read its file so, before it has read anything. This ends with the
     /// connection.
@@ -31,8 +30,7 @@ package final class DecryptingFile {
         authenticPages: AuthenticPages,
         isUnchanged: (() -> Bool)? = nil
     ) throws {
-        var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
-        try salt.withUnsafeMutableBytes { try MainFile(of: connection).read(into: $0, at: 0) }
+        let salt = try MainFile(of: connection).bytes(at: 0, count: CipherSettings.saltCount)
         let file = DecryptingFile(
             pageSize: cipher.pageSize,
             cipher: try PageCipher(key: key, cipher: cipher),
@@ -44,7 +42,10 @@ package final class DecryptingFile {
         let pragma = "PRAGMA main.page_size = \(cipher.pageSize)"
         let code = sqlite3_exec(connection, pragma, nil, nil, nil)
         guard code == SQLITE_OK else { throw CipherCode(code) }
-        file.methods = try FileMethods(of: "main", connection, owner: file, replaceMethods)
+        try file.attach(to: connection, locks: .reading) {
+            $0.xWrite = { _, _, _, _ in SQLITE_READONLY }
+            $0.xTruncate = { _, _ in SQLITE_READONLY }
+        }
     }
 
     private init(
@@ -61,28 +62,8 @@ package final class DecryptingFile {
         self.authenticPages = authenticPages
     }
 
-    private static func replaceMethods(_ methods: inout sqlite3_io_methods) {
-        methods.xRead = { file, bytes, count, offset in
-            guard let bytes, let owner = FileMethods.owner(of: file, DecryptingFile.self) else {
-                return SQLITE_MISUSE
-            }
-            let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-            return owner.read(into: buffer, at: Int(offset))
-        }
-        methods.xWrite = { _, _, _, _ in SQLITE_READONLY }
-        methods.xTruncate = { _, _ in SQLITE_READONLY }
-        // Without the lock to write, SQLite begins no journal, in which pages would be in the clear.
-        methods.xLock = { _, level in level > SQLITE_LOCK_SHARED ? SQLITE_READONLY : SQLITE_OK }
-        methods.xUnlock = { _, _ in SQLITE_OK }
-        // A journal is there because somebody is about to write, not because he was killed.
-        methods.xCheckReservedLock = { _, isReserved in
-            isReserved?.pointee = 1
-            return SQLITE_OK
-        }
-    }
-
     /// Mostly a page, or its beginning. Before SQLite knows how large one is, anything.
-    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+    override func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         if buffer.count == pageSize, offset % pageSize == 0 {
             return readPage(offset / pageSize + 1, into: buffer)
         }
@@ -109,8 +90,7 @@ package final class DecryptingFile {
     }
 
     private func readPage(_ number: Int, into page: UnsafeMutableRawBufferPointer) -> Int32 {
-        guard let methods else { return SQLITE_MISUSE }
-        let code = methods.read(page, at: (number - 1) * pageSize)
+        let code = readFile(into: page, at: (number - 1) * pageSize)
         if isUnchanged?() == false { return SQLITE_BUSY }
         // Nothing is there, which SQLite takes for zeros. What is less than a page proves nothing.
         if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }

@@ -9,6 +9,20 @@ package struct FileMethods {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let original: UnsafePointer<sqlite3_io_methods>
 
+    /// What SQLite is told of the locks of a file.
+    package enum Locks {
+        /// The file's own.
+        case own
+        /// There are none to write with: SQLite begins no journal, in which pages would be in the
+        /// clear. A journal that is there counts as that of a program that is about to write, not of
+        /// one that was killed.
+        case reading
+        /// Each is granted, as if nobody else had the file open. SQLite then keeps the index of a
+        /// write-ahead log in its own memory.
+        /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
+        case granted
+    }
+
     private struct Replacement {
         var methods: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
@@ -21,21 +35,17 @@ package struct FileMethods {
     ///   - schema: The database whose file it is.
     ///   - owner: Is kept until the file is closed.
     ///   - keepsSharedMemory: Whether the file goes on with the shared memory of a write-ahead log.
+    ///   - locks: Which locks it has.
     ///   - replace: Sets the methods that are replaced.
     package init(
         of schema: String,
         _ connection: OpaquePointer?,
         owner: AnyObject,
         keepsSharedMemory: Bool = false,
-        _ replace: (inout sqlite3_io_methods) -> Void
+        locks: Locks = .own,
+        _ replace: (inout sqlite3_io_methods) -> Void = { _ in }
     ) throws(CipherCode) {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(connection, schema, SQLITE_FCNTL_FILE_POINTER, &file)
-        guard code == SQLITE_OK, let file, let original = file.pointee.pMethods else {
-            throw CipherCode(code == SQLITE_OK ? SQLITE_MISUSE : code)
-        }
-        self.file = file
-        self.original = original
+        (file, original) = try Self.find(schema, of: connection)
         var methods = original.pointee
         if !keepsSharedMemory { methods.iVersion = 1 }
         // SQLite may have made up its mind to map the file into memory, which goes round `xRead`.
@@ -44,6 +54,7 @@ package struct FileMethods {
             return SQLITE_OK
         }
         methods.xUnfetch = { _, _, _ in SQLITE_OK }
+        Self.set(locks, in: &methods)
         methods.xClose = { file in
             guard let file, let methods = file.pointee.pMethods else { return SQLITE_MISUSE }
             let replacement = UnsafeMutableRawPointer(mutating: methods)
@@ -62,6 +73,42 @@ package struct FileMethods {
         file.pointee.pMethods = UnsafePointer(
             UnsafeRawPointer(replacement).assumingMemoryBound(to: sqlite3_io_methods.self)
         )
+    }
+
+    /// The file of a database that a connection has open, and its methods.
+    static func find(
+        _ schema: String,
+        of connection: OpaquePointer?
+    ) throws(CipherCode) -> (UnsafeMutablePointer<sqlite3_file>, UnsafePointer<sqlite3_io_methods>)
+    {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(connection, schema, SQLITE_FCNTL_FILE_POINTER, &file)
+        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
+            throw CipherCode(code == SQLITE_OK ? SQLITE_MISUSE : code)
+        }
+        return (file, methods)
+    }
+
+    private static func set(_ locks: Locks, in methods: inout sqlite3_io_methods) {
+        switch locks {
+        case .own:
+            return
+        case .reading:
+            methods.xLock = { _, level in
+                level > SQLITE_LOCK_SHARED ? SQLITE_READONLY : SQLITE_OK
+            }
+            methods.xCheckReservedLock = { _, isReserved in
+                isReserved?.pointee = 1
+                return SQLITE_OK
+            }
+        case .granted:
+            methods.xLock = { _, _ in SQLITE_OK }
+            methods.xCheckReservedLock = { _, isReserved in
+                isReserved?.pointee = 0
+                return SQLITE_OK
+            }
+        }
+        methods.xUnlock = { _, _ in SQLITE_OK }
     }
 
     /// Whose methods a file has.

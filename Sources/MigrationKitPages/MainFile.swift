@@ -11,11 +11,7 @@ package struct MainFile {
 
     /// - Parameter connection: Must stay open as long as this is used.
     package init(of connection: OpaquePointer?) throws(CipherCode) {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        let code = sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-        guard code == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
-            throw CipherCode(code == SQLITE_OK ? SQLITE_MISUSE : code)
-        }
+        let (file, methods) = try FileMethods.find("main", of: connection)
         self.file = file
         self.methods = methods.pointee
     }
@@ -32,6 +28,16 @@ package struct MainFile {
         try check(
             methods.xRead?(file, buffer.baseAddress, Int32(buffer.count), sqlite3_int64(offset))
         )
+    }
+
+    /// Bytes of the file as they are on the disk. What lies beyond the end is zero.
+    package func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let code = methods.xRead?(file, &bytes, Int32(count), sqlite3_int64(offset))
+        // > If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
+        // > the buffer with zeros. <https://www.sqlite.org/c3ref/io_methods.html>
+        if code != CipherCode.shortRead { try check(code) }
+        return bytes
     }
 
     package func write(_ bytes: [UInt8], at offset: Int) throws(CipherCode) {

@@ -1,4 +1,3 @@
-import CSQLCipher
 import MigrationKitPages
 import MigrationKitCommon
 import Foundation
@@ -55,76 +54,7 @@ package final class UnwritableFile: @unchecked Sendable {
     /// Lets a connection read the file so, before it has read anything. This ends with the
     /// connection.
     package func prepare(_ connection: OpaquePointer?) throws {
-        let reader = Reader(self)
-        reader.methods = try FileMethods(of: "main", connection, owner: reader) {
-            usesLog ? Self.replaceForLog(&$0) : Self.replace(&$0)
-        }
-    }
-
-    // MARK: - The Methods
-
-    /// What one connection reads by.
-    private final class Reader {
-        let file: UnwritableFile
-        var methods: FileMethods?
-
-        init(_ file: UnwritableFile) {
-            self.file = file
-        }
-
-        func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
-            guard let methods else { return SQLITE_MISUSE }
-            let code = methods.read(buffer, at: offset)
-            return file.isUnchanged ? code : SQLITE_BUSY
-        }
-    }
-
-    /// Of a plaintext file without a log.
-    private static func replace(_ methods: inout sqlite3_io_methods) {
-        methods.xRead = { file, bytes, count, offset in
-            let code = UnwritableFile.read(file, bytes, count, offset)
-            // > The file format write and read versions (bytes 18 and 19): 1 for rollback
-            // > journalling modes and 2 for WAL. With a 2, SQLite would make a log.
-            // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
-            let end = offset + sqlite3_int64(count)
-            for place in sqlite3_int64(18)...19 where offset <= place && place < end {
-                bytes?.storeBytes(of: 1, toByteOffset: Int(place - offset), as: UInt8.self)
-            }
-            return code
-        }
-        methods.xLock = { _, level in level > SQLITE_LOCK_SHARED ? SQLITE_READONLY : SQLITE_OK }
-        methods.xUnlock = { _, _ in SQLITE_OK }
-        // A journal is there because somebody is about to write, not because he was killed.
-        methods.xCheckReservedLock = { _, isReserved in
-            isReserved?.pointee = 1
-            return SQLITE_OK
-        }
-    }
-
-    /// Of a file with a log, encrypted or not. SQLite keeps the log's index in its own memory if it
-    /// has the database for itself, so the lock for that always appears to be granted.
-    /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
-    private static func replaceForLog(_ methods: inout sqlite3_io_methods) {
-        methods.xRead = { UnwritableFile.read($0, $1, $2, $3) }
-        methods.xLock = { _, _ in SQLITE_OK }
-        methods.xUnlock = { _, _ in SQLITE_OK }
-        methods.xCheckReservedLock = { _, isReserved in
-            isReserved?.pointee = 0
-            return SQLITE_OK
-        }
-    }
-
-    private static func read(
-        _ file: UnsafeMutablePointer<sqlite3_file>?,
-        _ bytes: UnsafeMutableRawPointer?,
-        _ count: Int32,
-        _ offset: sqlite3_int64
-    ) -> Int32 {
-        guard let bytes, let reader = FileMethods.owner(of: file, Reader.self) else {
-            return SQLITE_MISUSE
-        }
-        let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-        return reader.read(into: buffer, at: Int(offset))
+        try UnchangedFile(hidesLog: !usesLog) { self.isUnchanged }.attach(to: connection)
     }
 }
 

@@ -1,4 +1,3 @@
-import CSQLCipher
 import GRDB
 import MigrationKitGRDB
 
@@ -80,22 +79,15 @@ struct ContentDigest: Equatable {
             SELECT \(([rowid].compactMap { $0 } + columns.stored.map(\.quotedName)).joined(separator: ", ")) \
             FROM main.\(table.quotedName) NOT INDEXED\(rowid.map { " ORDER BY \($0)" } ?? "")
             """
-        var statement: OpaquePointer?
-        let connection = db.sqliteConnection
-        defer { sqlite3_finalize(statement) }
-        try check(sqlite3_prepare_v2(connection, sql, -1, &statement, nil), connection)
-
+        let statement = try db.makeStatement(sql: sql)
+        let rows = try Row.fetchCursor(statement)
         let digest = try RowDigest()
         var count = 0
-        while true {
-            let code = sqlite3_step(statement)
-            guard code == SQLITE_ROW else {
-                guard code == SQLITE_DONE else { throw failure(code, connection) }
-                return Table(rowCount: count, digest: try digest.finish())
-            }
-            advance(try digest.add(statement, isUTF16: isUTF16))
+        while try rows.next() != nil {
+            advance(try digest.add(statement.sqliteStatement, isUTF16: isUTF16))
             count += 1
         }
+        return Table(rowCount: count, digest: try digest.finish())
     }
 
     /// The columns that have a value in the file: not those that are computed when they are read.
@@ -127,16 +119,5 @@ struct ContentDigest: Equatable {
         )
         guard hasNone != true else { return nil }
         return MigrationKitGRDB.rowidName(besides: columns)
-    }
-
-    private static func check(_ code: Int32, _ connection: OpaquePointer?) throws {
-        guard code == SQLITE_OK else { throw failure(code, connection) }
-    }
-
-    private static func failure(_ code: Int32, _ connection: OpaquePointer?) -> DatabaseError {
-        DatabaseError(
-            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
-            message: String(cString: sqlite3_errmsg(connection))
-        )
     }
 }

@@ -11,35 +11,27 @@ import KeyStore
 final class UnusedPages {
     private let numbers: Set<Int>
     private let pageSize: Int
-    private let cipher: PageCipher
-    private let authentication: PageAuthentication
     private let reservedCount: Int
-    private var methods: FileMethods?
-    /// Those of the pages that were read since the check of the free pages began, which are in their
-    /// list therefore.
-    private var listPages: Set<Int> = []
-    /// What is read in the place of pages of the list.
-    private var contents: [Int: [UInt8]] = [:]
+    private let substitutes: PageSubstitutes
 
     /// - Returns: `nil` if every page is as it was written, or if that can't be checked.
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
     init?(of file: DatabaseFile, _ form: DatabaseForm) throws {
         guard case .encrypted(let key, let settings) = form.content else { return nil }
         let inspection = try FileInspection(file, cipher: settings)
-        let derived = try inspection.derive(key)
-        guard
-            let authentication = try PageAuthentication(
-                key: derived,
+        let numbers = try Set(inspection.damagedPages(form, limit: .max))
+        guard !numbers.isEmpty,
+            let substitutes = try PageSubstitutes(
+                for: numbers,
+                key: inspection.derive(key),
                 salt: inspection.salt,
                 cipher: settings
             )
         else { return nil }
-        numbers = try Set(inspection.damagedPages(form, limit: .max))
+        self.numbers = numbers
+        self.substitutes = substitutes
         pageSize = settings.pageSize
         reservedCount = settings.reservedCount
-        cipher = try PageCipher(key: derived, cipher: settings, isEncrypting: true)
-        self.authentication = authentication
-        guard !numbers.isEmpty else { return nil }
     }
 
     /// Gives a connection empty pages in their place, if no table and no index uses one of them. If
@@ -49,15 +41,7 @@ final class UnusedPages {
     /// - Returns: Whether they are unused.
     func leaveOut(on connection: OpaquePointer?) throws -> Bool {
         guard areUnused(on: connection) else { return false }
-        methods = try FileMethods(of: "main", connection, owner: self, keepsSharedMemory: true) {
-            $0.xRead = { file, bytes, count, offset in
-                guard let bytes, let owner = FileMethods.owner(of: file, UnusedPages.self) else {
-                    return SQLITE_MISUSE
-                }
-                let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-                return owner.read(into: buffer, at: Int(offset))
-            }
-        }
+        try substitutes.attach(to: connection, locks: .own, keepsSharedMemory: true)
         return completeFreeList(on: connection)
     }
 
@@ -99,7 +83,8 @@ final class UnusedPages {
     private func completeFreeList(on connection: OpaquePointer?) -> Bool {
         let count = Self.texts("PRAGMA main.page_count", on: connection)?.first
         guard let pageCount = count.flatMap({ Int($0) }) else { return false }
-        listPages = []
+        // Those of the list are the ones that are read from here on.
+        substitutes.readPages = []
         let check = "PRAGMA main.quick_check(\(pageCount + 20))"
         guard let findings = Self.texts(check, on: connection) else { return false }
         var (lost, missing) = ([Int](), 0)
@@ -118,7 +103,9 @@ final class UnusedPages {
         }
         guard missing == lost.count else { return false }
         guard !lost.isEmpty else { return true }
-        guard listPages.count == 1, var page = listPages.first else { return false }
+        guard substitutes.readPages.count == 1, var page = substitutes.readPages.first else {
+            return false
+        }
         // SQLite itself leaves a few places free, for its releases before 3.6.0.
         let capacity = (pageSize - reservedCount) / 4 - 8
         var rest = lost[...]
@@ -126,8 +113,8 @@ final class UnusedPages {
             let named = rest.prefix(capacity)
             rest = rest.dropFirst(named.count)
             let next = rest.popFirst()
-            contents[page] = ([next ?? 0, named.count] + named).flatMap { number in
-                withUnsafeBytes(of: UInt32(number).bigEndian, Array.init)
+            substitutes.contents[page] = ([next ?? 0, named.count] + named).flatMap { number in
+                [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
             }
             guard let next else { break }
             page = next
@@ -141,28 +128,6 @@ final class UnusedPages {
     private static func texts(_ sql: String, on connection: OpaquePointer?) -> [String]? {
         let (texts, code) = CipherConnection.column(sql, on: connection)
         return code == .done ? texts : nil
-    }
-
-    private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
-        guard let methods else { return SQLITE_MISUSE }
-        let code = methods.read(buffer, at: offset)
-        let number = offset / pageSize + 1
-        guard code == SQLITE_OK, buffer.count == pageSize, offset % pageSize == 0 else {
-            return code
-        }
-        let content = contents[number]
-        if content == nil {
-            guard numbers.contains(number),
-                !authentication.isAuthentic(UnsafeRawBufferPointer(buffer), number: number)
-            else { return code }
-            listPages.insert(number)
-        }
-        buffer.initializeMemory(as: UInt8.self, repeating: 0)
-        buffer.copyBytes(from: content ?? [])
-        let isMade =
-            cipher.encrypt(buffer, number: number)
-            && authentication.authenticate(buffer, number: number)
-        return isMade ? SQLITE_OK : SQLITE_IOERR
     }
 }
 

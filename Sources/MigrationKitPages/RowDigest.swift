@@ -4,12 +4,12 @@ import Foundation
 
 /// A SHA-256 over rows. Every value goes in with its type and its length, so that rows that differ
 /// in anything have different digests.
-final class RowDigest {
+package final class RowDigest {
     private static let capacity = 1 << 16
     private let context: OpaquePointer
     private var buffer: [UInt8] = []
 
-    init() throws {
+    package init() throws {
         guard let context = EVP_MD_CTX_new() else { throw CocoaError(.featureUnsupported) }
         self.context = context
         buffer.reserveCapacity(Self.capacity + 64)
@@ -27,7 +27,7 @@ final class RowDigest {
     /// - Parameter isUTF16: Whether the database keeps text so. Text is taken as it is kept, since a
     ///   conversion would make the same of different bytes that are no characters.
     /// - Returns: How many bytes the row's values have.
-    func add(_ statement: OpaquePointer?, isUTF16: Bool) throws -> Int {
+    package func add(_ statement: OpaquePointer?, isUTF16: Bool) throws -> Int {
         var total = 0
         for column in 0..<sqlite3_column_count(statement) {
             let type = sqlite3_column_type(statement, column)
@@ -55,7 +55,7 @@ final class RowDigest {
         return total
     }
 
-    func finish() throws -> [UInt8] {
+    package func finish() throws -> [UInt8] {
         try flush()
         var digest = [UInt8](repeating: 0, count: 32)
         guard EVP_DigestFinal_ex(context, &digest, nil) == 1 else {
