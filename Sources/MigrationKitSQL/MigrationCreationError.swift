@@ -33,7 +33,7 @@ extension MigrationCreationError: LocalizedError {
             "'\(name)' can't be the name of a migration"
         case .otherFormat(let asked, let known, let file):
             "the folder is not of the form \(asked.rawValue) but \(known.rawValue): \(file) "
-                + known.phrase
+                + known.implementation.phrase
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
         }

@@ -1,10 +1,5 @@
 /// What the name of a file in a migrations folder says.
 struct MigrationFileName {
-    /// The shape of the name. The text of a single file shows which tool's it is.
-    enum Layout: Hashable {
-        case single, pair, folder, flyway
-    }
-
     enum Role: Hashable {
         /// What applies the step, or both parts.
         case up
@@ -14,7 +9,8 @@ struct MigrationFileName {
 
     /// The path in the folder, which is the name unless the migration is a folder of its own.
     let path: String
-    let layout: Layout
+    /// The format that has such names; `nil` for `0001_name.sql`, whose markers show the format.
+    let format: MigrationFormat?
     let role: Role
     /// The name without its endings.
     let identifier: String
@@ -32,17 +28,20 @@ struct MigrationFileName {
         }
         // A file system may have given a file the ending .SQL.
         guard name.lowercased().hasSuffix(".sql") else { return nil }
-        guard let read = FlywayFormat.name(name) ?? PairFormat.name(name) ?? single(name) else {
+        for format in MigrationFormat.implementations {
+            if let read = format.fileName(name) { return read }
+        }
+        guard let single = single(name) else {
             throw MigrationFolderError.unexpectedName(file: name)
         }
-        return read
+        return single
     }
 
     private static func single(_ name: String) -> MigrationFileName? {
         number(of: name).map {
             MigrationFileName(
                 path: name,
-                layout: .single,
+                format: nil,
                 role: .up,
                 identifier: String(name.dropLast(".sql".count)),
                 version: $0

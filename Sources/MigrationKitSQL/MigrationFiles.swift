@@ -12,14 +12,14 @@ struct MigrationFiles {
     /// - Throws: ``MigrationFolderError`` if the names don't make up a list of migrations.
     static func group(_ names: [MigrationFileName]) throws -> [MigrationFiles] {
         struct Key: Hashable {
-            let layout: MigrationFileName.Layout
+            let format: MigrationFormat?
             let version: MigrationVersion
         }
         // Names that are in order already are sorted in one pass.
         let names = names.sorted { ($0.version, $0.path) < ($1.version, $1.path) }
-        let groups = Dictionary(grouping: names) { Key(layout: $0.layout, version: $0.version) }
+        let groups = Dictionary(grouping: names) { Key(format: $0.format, version: $0.version) }
         return try names.compactMap { name in
-            let key = Key(layout: name.layout, version: name.version)
+            let key = Key(format: name.format, version: name.version)
             guard let group = groups[key], group[0].path == name.path else { return nil }
             return try files(group, of: name.version)
         }
@@ -37,10 +37,9 @@ struct MigrationFiles {
                 files: sameRole.map(\.path).sorted()
             )
         }
-        // Flyway's names need not agree beyond the version.
         if let down = downs.first {
-            guard let up = ups.first, up.layout == .flyway || up.identifier == down.identifier
-            else {
+            let shareName = down.format?.implementation.filesShareName ?? true
+            guard let up = ups.first, !shareName || up.identifier == down.identifier else {
                 throw MigrationFolderError.downWithoutUp(file: down.path)
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitCommon
 
 /// How a new migration is numbered.
 public enum MigrationNumbering: Equatable, Sendable {
@@ -79,47 +80,59 @@ extension MigrationFolder {
         if let format, let known, format != known, let latest {
             throw MigrationCreationError.otherFormat(format, known, file: latest.up.path)
         }
-        let form = format ?? known ?? .dbmate
+        let form = (format ?? known ?? .dbmate).implementation
         let number = number(after: latest?.up, format: form, numbering: numbering, now: now)
-        let template = MigrationTemplate(
-            format: form,
-            identifier: form == .flyway ? "V\(number)__\(words)" : "\(number)_\(words)",
-            takesBack: existing.isEmpty || existing.contains { $0.down != nil }
-        )
-        return (template.identifier, try template.write(in: path))
+        let identifier = form.identifier(number: number, words: words)
+        let takesBack = existing.isEmpty || existing.contains { $0.down != nil }
+        let files = form.template(for: identifier, takesBack: takesBack)
+        return (identifier, try write(files, in: path))
     }
 
     private static func number(
         after latest: MigrationFileName?,
-        format: MigrationFormat,
+        format: any FolderFormat,
         numbering: MigrationNumbering,
         now: Date
     ) -> String {
-        let digits =
-            latest.map { latest in
-                String(
-                    latest.identifier.drop { $0 == "V" }
-                        .prefix {
-                            ("0"..."9").contains($0) || latest.layout == .folder && $0 == "-"
-                        }
-                )
-            } ?? (format == .diesel ? "0000-00-00-000000" : "0000")
+        let digits = latest.map { format.number(in: $0.identifier) } ?? format.zero
         func isLater(_ number: String) -> Bool {
             guard let latest else { return true }
-            let version =
-                latest.layout == .folder
-                ? DieselFormat.version(of: number) : MigrationVersion(of: number, separators: "")
-            return version.map { $0 > latest.version } ?? false
+            return format.version(of: number).map { $0 > latest.version } ?? false
         }
         let isTime = digits.count { $0.isNumber } >= 12
         if numbering == .timestamp || isTime {
-            let time = timestamp(now, dashes: format == .diesel && digits.contains("-"))
+            let time = timestamp(now, dashes: digits.contains("-"))
             // A clock that is behind must not put the migration before one that is there.
             if isLater(time) { return time }
         }
         let next = successor(of: digits)
         // As texts, which diesel's versions are, 10 comes before 9, and 90 behind it.
-        return latest?.layout == .folder && !isLater(next) ? digits + "0" : next
+        return isLater(next) ? next : digits + "0"
+    }
+
+    /// - Returns: The paths of the files.
+    private static func write(
+        _ files: [(path: String, text: String)],
+        in folder: String
+    ) throws -> [String] {
+        var written: [URL] = []
+        return try files.map { file in
+            let url = URL(fileURLWithPath: folder).appendingPathComponent(file.path)
+            do {
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(),
+                    withIntermediateDirectories: true
+                )
+                let code = WholeFile.write(file.text.utf8, to: url.path, replaces: false)
+                guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+                written.append(url)
+            } catch {
+                // One of a pair alone would be in the way of the next try.
+                written.forEach { try? FileManager.default.removeItem(at: $0) }
+                throw MigrationCreationError.cannotWrite(path: "\(folder)/\(file.path)", error)
+            }
+            return "\(folder)/\(file.path)"
+        }
     }
 
     /// The next number, as wide as the one before it.

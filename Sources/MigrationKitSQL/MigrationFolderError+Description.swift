@@ -11,8 +11,8 @@ extension MigrationFolderError: LocalizedError {
         case .empty(let path):
             "there are no migrations in '\(path)'"
         case .mixedFormats(let format, let file, let otherFormat, let otherFile):
-            "the folder mixes two formats: \(file) \(format.phrase), \(otherFile) "
-                + otherFormat.phrase
+            "the folder mixes two formats: \(file) \(format.implementation.phrase), \(otherFile) "
+                + otherFormat.implementation.phrase
         case .unexpectedName(let file):
             "\(file): not a migration's file name"
         case .unsupportedFile(let kind, let file):
@@ -93,15 +93,9 @@ extension MigrationFolderError: LocalizedError {
         case .noSuchFolder, .notAFolder:
             "Give the path of the folder that holds the SQL files."
         case .empty:
-            """
-            All migrations of a folder have one of these formats:
-              0001_name.sql, with the lines '-- migrate:up' and '-- migrate:down' in it
-              0001_name.sql, with the lines '-- +goose Up' and '-- +goose Down' in it
-              0001_name.up.sql and 0001_name.down.sql
-              0001_name.sql, without a rollback
-              0001_name/up.sql and 0001_name/down.sql
-              V1__name.sql and U1__name.sql
-            """
+            (["All migrations of a folder have one of these formats:"]
+                + MigrationFormat.implementations.map { "  \($0.example)" })
+                .joined(separator: "\n")
         case .mixedFormats:
             "Use one format in a folder, or a folder for each format."
         case .unexpectedName(let file) where file.contains("/"):
@@ -132,7 +126,7 @@ extension MigrationFolderError: LocalizedError {
         case .unterminatedStatement(let missing, _):
             "Add the missing \(missing)"
         case .refusedStatement(let kind, let format, _):
-            kind.advice(in: format)
+            kind.advice(wayOutOfTransaction: format.wayOutOfTransaction)
         case .emptyUpPart:
             """
             Write the SQL that applies the migration, or remove its files. If it should do \
@@ -143,15 +137,13 @@ extension MigrationFolderError: LocalizedError {
         case .missingDownMarker:
             "Add a '-- migrate:down' to every block, empty if needed: a rollback undoes all blocks."
         case .misspeltMarker:
-            """
-            A marker is at the beginning of a line:
-              -- migrate:up, -- migrate:down (in lower case)
-              -- +goose Up, -- +goose Down, -- +goose NO TRANSACTION
-            """
-        case .duplicateMarker(let marker, _) where marker.contains("goose"):
-            "Use one part to apply the migration and one to roll it back."
-        case .duplicateMarker:
+            (["A marker is at the beginning of a line:"]
+                + MigrationFormat.implementations.compactMap(\.markers).map { "  \($0)" })
+                .joined(separator: "\n")
+        case .duplicateMarker(let marker, _) where marker.contains("migrate:"):
             "Use one up part and one down part, or several blocks with one of each."
+        case .duplicateMarker:
+            "Use one part to apply the migration and one to roll it back."
         case .otherMarker:
             "Use the markers of one tool."
         case .downBeforeUp:

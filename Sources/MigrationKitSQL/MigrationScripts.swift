@@ -29,7 +29,7 @@ struct MigrationScripts: Sendable {
         let emptyUp = parts.up.statements.isEmpty ? file.place(at: parts.up.start) : nil
         self.up = SQLScript(file: file, ranges: parts.up.ranges)
         self.emptyUp = emptyUp
-        self.isDraft = emptyUp != nil && MigrationTemplate.isUnchanged(in: file, format: format)
+        self.isDraft = emptyUp != nil && format.implementation.isTemplate(file)
         self.down = parts.down.flatMap(Self.script)
         self.usesTransaction = parts.usesTransaction
         let noStatement =

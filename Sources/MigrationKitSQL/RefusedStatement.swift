@@ -50,14 +50,20 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     }
 
     /// What to do instead.
-    func advice(in format: MigrationFormat) -> String {
+    ///
+    /// - Parameter wayOut: How a migration of the format says that it runs outside of a transaction;
+    ///   `nil` if it can't.
+    func advice(wayOutOfTransaction wayOut: String?) -> String {
         switch self {
         case .transactionControl:
             "Remove it. A migration is undone as a whole. Put parts that must commit separately into migrations of their own."
         case .attachment:
             "Remove it, and import the data with another program."
         case .vacuum:
-            "Put it into a migration of its own that \(format.wayOutOfTransaction)"
+            "Put it into a migration of its own that "
+                + (wayOut
+                    ?? "can say that it runs outside of a transaction. This format can't: use "
+                    + "another for the folder")
         case .encryptionPragma:
             "Remove it. A key in a file is no longer secret. If it was a real key, change it."
         case .temporaryStoragePragma:

@@ -14,10 +14,12 @@ struct SQLFolder {
         try contents().sorted().flatMap { name in
             if let file = try MigrationFileName.read(name) { return [file] }
             guard !name.hasPrefix("."), try isFolder(name) else { return [] }
-            return try DieselFormat.names(
-                inFolder: name,
-                contents: try SQLFolder(path: path(of: name)).contents()
-            )
+            return try MigrationFormat.implementations.flatMap {
+                try $0.fileNames(
+                    inFolder: name,
+                    contents: SQLFolder(path: path(of: name)).contents
+                )
+            }
         }
     }
 

@@ -23,9 +23,12 @@ struct SQLOutline {
 
     /// Reads a file from its first byte to its last.
     ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - readMarker: Reads a line comment, given whether it is at the beginning of its line.
     /// - Throws: ``MigrationFolderError/unterminatedStatement(missing:at:)`` or
     ///   ``MigrationFolderError/misspeltMarker(_:at:)``.
-    init(of file: SQLFile) throws {
+    init(of file: SQLFile, readMarker: (String, Bool) -> MigrationMarker.Reading) throws {
         self.file = file
         var boundary = SQLStatementBoundary()
         /// Where the parentheses begin that are open.
@@ -64,7 +67,7 @@ struct SQLOutline {
             case .lineComment:
                 guard !boundary.isInTriggerBody else { continue }
                 lineComments.append(token.range)
-                if let marker = try Self.marker(in: token, of: file) {
+                if let marker = try Self.marker(in: token, of: file, readMarker) {
                     try endStatement()
                     markers.append(Marker(marker: marker, range: token.range))
                 }
@@ -101,11 +104,15 @@ struct SQLOutline {
         try endStatement()
     }
 
-    private static func marker(in token: SQLToken, of file: SQLFile) throws -> MigrationMarker? {
+    private static func marker(
+        in token: SQLToken,
+        of file: SQLFile,
+        _ read: (String, Bool) -> MigrationMarker.Reading
+    ) throws -> MigrationMarker? {
         let start = token.range.lowerBound
         let isAtLineStart = start == 0 || file.bytes[start - 1] == UInt8(ascii: "\n")
         let comment = file.text(in: token.range)
-        switch MigrationMarker.read(comment, isAtLineStart: isAtLineStart) {
+        switch read(comment, isAtLineStart) {
         case .marker(let marker):
             return marker
         case .comment:
@@ -119,10 +126,12 @@ struct SQLOutline {
     }
 
     /// Checks that a file whose parts begin with markers begins with that of the up part.
-    func checkBeginning() throws {
-        guard let up = markers.first(where: { $0.marker.kind == .up }) else {
+    ///
+    /// - Parameter upMarker: What an error calls the marker if there is none.
+    func checkBeginning(with upMarker: String) throws {
+        guard let up = markers.first(where: { $0.marker.part == .up }) else {
             throw MigrationFolderError.missingUpMarker(
-                markers.first?.marker.format == .goose ? "-- +goose Up" : "-- migrate:up",
+                upMarker,
                 at: file.place(at: markers.first?.range.lowerBound ?? 0)
             )
         }
@@ -132,7 +141,7 @@ struct SQLOutline {
                 at: file.place(at: marker.range.lowerBound)
             )
         }
-        if let down = markers.first(where: { $0.marker.kind == .down }),
+        if let down = markers.first(where: { $0.marker.part == .down }),
             down.range.lowerBound < up.range.lowerBound
         {
             throw MigrationFolderError.downBeforeUp(at: file.place(at: down.range.lowerBound))

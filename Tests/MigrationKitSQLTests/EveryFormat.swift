@@ -85,29 +85,28 @@ final class EveryFormat {
             case .single:
                 let outline = try outline.get()
                 let format = outline.markers.first?.marker.format ?? .upOnly
-                switch format {
-                case .dbmate: return (try DbmateFormat.parts(of: outline), format)
-                case .goose: return (try GooseFormat.parts(of: outline), format)
-                default: return (try UpOnlyFormat.parts(of: outline), format)
-                }
-            case .pairUp:
-                return (try PairFormat.parts(up: outline.get(), down: nil), .pairs)
-            case .pairDown:
-                return (try PairFormat.parts(up: Self.up(), down: outline.get()), .pairs)
-            case .dieselUp:
-                return (
-                    try DieselFormat.parts(up: outline.get(), down: nil, metadata: nil), .diesel
-                )
-            case .dieselMetadata:
-                let metadata = try file.get()
-                return (
-                    try DieselFormat.parts(up: Self.up(), down: nil, metadata: metadata), .diesel
-                )
-            case .flywayUp:
-                return (try FlywayFormat.parts(up: outline.get(), down: nil), .flyway)
-            case .flywayDown:
-                return (try FlywayFormat.parts(up: Self.up(), down: outline.get()), .flyway)
+                return try Self.parts(of: format, up: outline)
+            case .pairUp: return try Self.parts(of: .pairs, up: outline.get())
+            case .pairDown: return try Self.parts(of: .pairs, down: outline.get())
+            case .dieselUp: return try Self.parts(of: .diesel, up: outline.get())
+            case .dieselMetadata: return try Self.parts(of: .diesel, metadata: file.get())
+            case .flywayUp: return try Self.parts(of: .flyway, up: outline.get())
+            case .flywayDown: return try Self.parts(of: .flyway, down: outline.get())
             }
+        }
+
+        private static func parts(
+            of format: MigrationFormat,
+            up: SQLOutline? = nil,
+            down: SQLOutline? = nil,
+            metadata: SQLFile? = nil
+        ) throws -> (MigrationParts, MigrationFormat) {
+            let parts = try format.implementation.parts(
+                up: up ?? Self.up(),
+                down: down,
+                metadata: metadata
+            )
+            return (parts, format)
         }
 
         private static func up() throws -> SQLOutline {
@@ -135,7 +134,7 @@ final class EveryFormat {
             let outline = part.outline
             // One file of these has both parts.
             let ranges =
-                [.dbmate, .goose].contains(format)
+                format.implementation.markers != nil
                 ? parts.up.ranges + (parts.down?.ranges ?? []) : part.ranges
 
             var statements = outline.statements[...]

@@ -65,7 +65,8 @@ extension MigrationAdoptionError: LocalizedError {
 
     private func owner(of columns: [String], besides tool: MigrationTool) -> MigrationTool? {
         MigrationTool.allCases.first {
-            $0 != tool && $0.versionTable == tool.versionTable && $0.hasMade(columns: Set(columns))
+            $0 != tool && $0.versionTable == tool.versionTable
+                && $0.table.hasMade(columns: Set(columns))
         }
     }
 }

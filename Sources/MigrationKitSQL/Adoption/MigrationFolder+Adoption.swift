@@ -35,21 +35,19 @@ extension MigrationFolder {
         from tool: MigrationTool,
         in db: Database
     ) throws -> MigrationAdoption {
-        guard let columns = try tool.columnsOfVersionTable(in: db) else {
+        guard let columns = try tool.table.columns(in: db) else {
             throw MigrationAdoptionError.noVersionTable(tool)
         }
-        guard tool.hasMade(columns: Set(columns)) else {
+        guard tool.table.hasMade(columns: Set(columns)) else {
             throw MigrationAdoptionError.unexpectedColumns(tool, columns: columns)
         }
-        let table = try VersionTable(of: tool, in: db)
+        let table = try tool.table.read(in: db)
         if let version = sorted(table.unfinished).first {
             throw MigrationAdoptionError.unfinishedMigration(tool, version: version)
         }
 
         let known = Set(versions)
-        // A baseline of Flyway's need not be the version of a file.
-        let named = tool == .flyway ? table.versions : table.versions + table.through
-        let unknown = named.filter { recorded in
+        let unknown = table.versions.filter { recorded in
             version(recorded).map { !known.contains($0) } ?? true
         }
         guard unknown.isEmpty else {
@@ -76,9 +74,9 @@ extension MigrationFolder {
             if let version = version($1.key) { $0[version] = $1.value }
         }
         let changed = zip(steps, versions).compactMap { step, version -> String? in
-            guard let checksum = recorded[version], !checksum.isNull || tool == .sqlx,
+            guard let checksum = recorded[version],
                 let file = scripts[step.identifier]?.scripts.up.file,
-                !RecordedChecksum.matches(checksum, file.contents, by: tool)
+                !tool.table.matches(checksum, file.contents)
             else { return nil }
             return step.identifier
         }
@@ -89,7 +87,7 @@ extension MigrationFolder {
 
     /// What to know where the tool runs the files in another order.
     private func orderNote(for tool: MigrationTool) -> String? {
-        guard tool.sortsFilesByText else { return nil }
+        guard tool.table.sortsFilesByText else { return nil }
         let files = steps.map(\.sourceFile)
         let theirs = files.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         guard let (ours, other) = zip(files, theirs).first(where: { $0 != $1 }) else { return nil }
@@ -111,10 +109,7 @@ extension MigrationFolder {
 
     /// Reads a version of a table as the names of this folder's files are read.
     private func version(_ recorded: String) -> MigrationVersion? {
-        guard format != .diesel else { return MigrationVersion(text: recorded) }
-        // Flyway's may have several numbers.
-        guard recorded.wholeMatch(of: /[0-9]+(\.[0-9]+)*/) != nil else { return nil }
-        return MigrationVersion(of: recorded, separators: ".")
+        format.implementation.version(of: recorded)
     }
 
     /// In the order of the numbers, and what is none at the end.
@@ -153,17 +148,10 @@ extension MigrationTool {
         )
         guard isThere == true else { return [] }
         return try allCases.filter { tool in
-            guard let columns = try tool.columnsOfVersionTable(in: db),
-                tool.hasMade(columns: Set(columns))
+            guard let columns = try tool.table.columns(in: db),
+                tool.table.hasMade(columns: Set(columns))
             else { return false }
-            return try !VersionTable(of: tool, in: db).isEmpty
+            return try !tool.table.read(in: db).isEmpty
         }
-    }
-
-    /// - Returns: `nil` if there is no such table. One in an attached or in the temporary database
-    ///   is none of the tool's.
-    fileprivate func columnsOfVersionTable(in db: Database) throws -> [String]? {
-        guard try db.tableExists(versionTable, in: "main") else { return nil }
-        return try db.columns(in: versionTable, in: "main").map { $0.name.lowercased() }
     }
 }

@@ -39,44 +39,18 @@ public enum MigrationTool: String, CaseIterable, Sendable {
     case flyway
 
     /// The table's default name.
-    public var versionTable: String {
-        switch self {
-        case .dbmate, .golangMigrate: "schema_migrations"
-        case .goose: "goose_db_version"
-        case .sqlx: "_sqlx_migrations"
-        case .diesel: "__diesel_schema_migrations"
-        case .refinery: "refinery_schema_history"
-        case .flyway: "flyway_schema_history"
-        }
-    }
+    public var versionTable: String { table.name }
 
-    /// The columns that distinguish the table from another tool's of the same name. The table may
-    /// have more.
-    var columns: Set<String> {
+    /// The one place that connects a tool with what is known of its table.
+    var table: ToolTable {
         switch self {
-        case .dbmate: ["version"]
-        case .goose: ["id", "version_id", "is_applied"]
-        case .golangMigrate: ["version", "dirty"]
-        case .sqlx: ["version", "success", "checksum"]
-        case .diesel: ["version", "run_on"]
-        case .refinery: ["version", "name", "checksum"]
-        case .flyway: ["installed_rank", "version", "type", "script", "checksum", "success"]
+        case .dbmate: .dbmate
+        case .goose: .goose
+        case .golangMigrate: .golangMigrate
+        case .sqlx: .sqlx
+        case .diesel: .diesel
+        case .refinery: .refinery
+        case .flyway: .flyway
         }
-    }
-
-    /// Whether the tool runs files in the order of their names as text. Diesel does so, too, and
-    /// its folders have that order here. The others compare numbers.
-    /// <https://github.com/amacneil/dbmate/blob/main/pkg/dbmate/db.go>
-    var sortsFilesByText: Bool {
-        switch self {
-        case .dbmate: true
-        case .goose, .golangMigrate, .sqlx, .diesel, .refinery, .flyway: false
-        }
-    }
-
-    /// Whether a table of such columns is this tool's.
-    func hasMade(columns: Set<String>) -> Bool {
-        // dbmate's one column is in golang-migrate's table too.
-        self.columns.isSubset(of: columns) && (self != .dbmate || !columns.contains("dirty"))
     }
 }

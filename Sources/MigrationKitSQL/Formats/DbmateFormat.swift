@@ -3,26 +3,34 @@
 /// A file may have several blocks, each of an up and a down. What applies the step are all ups in
 /// order; what takes it back are all downs, the last one first.
 /// <https://github.com/amacneil/dbmate#creating-migrations>
-enum DbmateFormat {
-    /// Reads a line comment.
-    ///
+struct DbmateFormat: FolderFormat {
+    let phrase = "has dbmate's markers"
+    let files = "0001_name.sql with the lines '-- migrate:up' and '-- migrate:down'"
+    let example = "0001_name.sql, with the lines '-- migrate:up' and '-- migrate:down' in it"
+    let markers: String? = "-- migrate:up, -- migrate:down (in lower case)"
+    let wayOutOfTransaction: String? = "begins with: -- migrate:up transaction:false"
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [("\(identifier).sql", "-- migrate:up\n\n\n-- migrate:down\n\n")]
+    }
+
     /// A misspelt `migrate:down` must not pass for a comment: the SQL that takes the step back
     /// would run as the end of the step.
-    static func read(_ comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
-        let words = words(of: comment.dropFirst(2))
-        let kind: MigrationMarker.Kind? =
+    func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
+        let words = Self.words(of: comment.dropFirst(2))
+        let part: MigrationMarker.Part? =
             switch words.first {
             case "migrate:up": .up
             case "migrate:down": .down
             default: nil
             }
-        if isAtLineStart, let first = words.first, let kind {
+        if isAtLineStart, let first = words.first, let part {
             // Words there that don't have the form `name:value` are a comment.
             let options = words.dropFirst().filter { $0.contains(":") }
             return .marker(
                 MigrationMarker(
                     format: .dbmate,
-                    kind: kind,
+                    part: part,
                     text: "-- \(first)",
                     options: options
                 )
@@ -44,15 +52,17 @@ enum DbmateFormat {
             .map { Substring($0) }
     }
 
-    static func parts(of outline: SQLOutline) throws -> MigrationParts {
+    func parts(up outline: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws
+        -> MigrationParts
+    {
         let markers = outline.markers
         try checkOptions(of: markers, in: outline.file)
-        try outline.checkBeginning()
+        try outline.checkBeginning(with: "-- migrate:up")
 
         var ups: [Range<Int>] = []
         var downs: [Range<Int>] = []
         for (index, marker) in markers.enumerated() {
-            let isSecond = index > 0 && markers[index - 1].marker.kind == marker.marker.kind
+            let isSecond = index > 0 && markers[index - 1].marker.part == marker.marker.part
             guard !isSecond else {
                 throw MigrationFolderError.duplicateMarker(
                     marker.marker.text,
@@ -63,7 +73,7 @@ enum DbmateFormat {
                 index + 1 < markers.count
                 ? markers[index + 1].range.lowerBound : outline.file.bytes.count
             let range = marker.range.upperBound..<end
-            if marker.marker.kind == .up {
+            if marker.marker.part == .up {
                 ups.append(range)
             } else {
                 downs.insert(range, at: 0)
@@ -82,8 +92,8 @@ enum DbmateFormat {
         )
     }
 
-    private static func checkOptions(of markers: [SQLOutline.Marker], in file: SQLFile) throws {
-        for marker in markers {
+    private func checkOptions(of markers: [SQLOutline.Marker], in file: SQLFile) throws {
+        for marker in markers where marker.marker.format == .dbmate {
             let known: [Substring] = ["transaction:true", "transaction:false"]
             guard let option = marker.marker.options.first(where: { !known.contains($0) }) else {
                 continue

@@ -1,16 +1,29 @@
 /// A folder `2024-01-05-120000_name` with `up.sql`, `down.sql` and perhaps `metadata.toml`.
 ///
 /// <https://docs.rs/diesel_migrations>
-enum DieselFormat {
-    /// The files of a folder in the migrations folder.
-    ///
-    /// - Returns: None if the folder is no migration: its name begins with no number, or there is
-    ///   no SQL in it.
-    /// - Throws: ``MigrationFolderError/unexpectedName(file:)`` for SQL that is neither part, and
-    ///   ``MigrationFolderError/downWithoutUp(file:)``.
-    static func names(
+struct DieselFormat: FolderFormat {
+    let phrase = "is in a folder, as in diesel"
+    let files = "A folder 0001_name with up.sql and down.sql in it"
+    let example = "0001_name/up.sql and 0001_name/down.sql"
+    let wayOutOfTransaction: String? =
+        "has a metadata.toml with the line: run_in_transaction = false"
+    let zero = "0000-00-00-000000"
+
+    func number(in identifier: String) -> String {
+        String(identifier.prefix { ("0"..."9").contains($0) || $0 == "-" })
+    }
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [
+            ("\(identifier)/up.sql", upComment(identifier)),
+            ("\(identifier)/down.sql", downComment(identifier)),
+        ]
+    }
+
+    /// A folder is a migration if its name begins with a digit and there is SQL in it.
+    func fileNames(
         inFolder folder: String,
-        contents: @autoclosure () throws -> [String]
+        contents: () throws -> [String]
     ) throws -> [MigrationFileName] {
         guard let version = version(of: folder) else { return [] }
         return try contents().sorted()
@@ -21,7 +34,7 @@ enum DieselFormat {
                 }
                 return MigrationFileName(
                     path: "\(folder)/\(name)",
-                    layout: .folder,
+                    format: .diesel,
                     role: name == "up.sql" ? .up : .down,
                     identifier: folder,
                     version: version
@@ -35,7 +48,7 @@ enum DieselFormat {
     /// <https://github.com/diesel-rs/diesel/blob/master/diesel_migrations/migrations_internals/src/lib.rs>
     ///
     /// - Returns: `nil` if the name doesn't begin with a digit.
-    static func version(of folder: some StringProtocol) -> MigrationVersion? {
+    func version(of folder: String) -> MigrationVersion? {
         let text = String(folder.prefix { $0 != "_" }.filter { $0 != "-" })
         guard let first = text.utf8.first,
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first)
@@ -43,11 +56,9 @@ enum DieselFormat {
         return MigrationVersion(text: text)
     }
 
-    static func parts(
-        up: SQLOutline,
-        down: SQLOutline?,
-        metadata: SQLFile?
-    ) throws -> MigrationParts {
+    func metadataPath(of identifier: String) -> String? { "\(identifier)/metadata.toml" }
+
+    func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts {
         MigrationParts(
             up: try .init(whole: up),
             down: try down.map { try .init(whole: $0) },
@@ -57,7 +68,7 @@ enum DieselFormat {
 
     /// Reads the one key that a `metadata.toml` may have. A line that says anything else is
     /// refused, since nothing here would follow it.
-    private static func runsInTransaction(_ metadata: SQLFile) throws -> Bool {
+    private func runsInTransaction(_ metadata: SQLFile) throws -> Bool {
         var value: Bool?
         var offset = 0
         for line in metadata.bytes.split(

@@ -3,8 +3,26 @@
 /// A version may have several numbers: `V1.2__name.sql`, `V1_2__name.sql`.
 /// <https://documentation.red-gate.com/fd/versioned-migrations-273973333.html>; refinery has the
 /// former: <https://docs.rs/refinery>.
-enum FlywayFormat {
-    static func name(_ name: String) -> MigrationFileName? {
+struct FlywayFormat: FolderFormat {
+    let phrase = "is named as in Flyway and refinery"
+    let files = "V1__name.sql, and U1__name.sql to undo it, of Flyway and refinery"
+    let example = "V1__name.sql and U1__name.sql"
+    let wayOutOfTransaction: String? = nil
+    /// Only the versions must agree.
+    let filesShareName = false
+
+    func number(in identifier: String) -> String {
+        String(identifier.dropFirst().prefix { ("0"..."9").contains($0) })
+    }
+
+    func identifier(number: String, words: String) -> String { "V\(number)__\(words)" }
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        let undo = ("U\(identifier.dropFirst()).sql", downComment(identifier))
+        return [("\(identifier).sql", upComment(identifier))] + (takesBack ? [undo] : [])
+    }
+
+    func fileName(_ name: String) -> MigrationFileName? {
         guard let first = name.utf8.first, [UInt8(ascii: "V"), UInt8(ascii: "U")].contains(first),
             let match = name.wholeMatch(
                 of: /([VU])([0-9]+(?:[._][0-9]+)*)__.+\.(?:sql|SQL)/
@@ -13,14 +31,14 @@ enum FlywayFormat {
         else { return nil }
         return MigrationFileName(
             path: name,
-            layout: .flyway,
+            format: .flyway,
             role: match.1 == "V" ? .up : .down,
             identifier: String(name.dropLast(".sql".count)),
             version: version
         )
     }
 
-    static func parts(up: SQLOutline, down: SQLOutline?) throws -> MigrationParts {
+    func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts {
         try UpOnlyFormat.checkForOtherMarkers(up)
         return MigrationParts(
             up: try .init(whole: up),

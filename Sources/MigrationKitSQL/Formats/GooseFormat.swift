@@ -2,60 +2,91 @@
 ///
 /// `StatementBegin` and `StatementEnd` are accepted. They aren't needed, since SQLite itself says
 /// where a statement ends. <https://pressly.github.io/goose/documentation/annotations>
-enum GooseFormat {
-    private static let kinds: [String: MigrationMarker.Kind] = [
-        "up": .up, "down": .down, "no transaction": .noTransaction,
-        "statementbegin": .statementBegin, "statementend": .statementEnd,
-        "envsub on": .substitution, "envsub off": .noSubstitution,
-    ]
+struct GooseFormat: FolderFormat {
+    let phrase = "has goose's markers"
+    let files = "0001_name.sql with the lines '-- +goose Up' and '-- +goose Down'"
+    let example = "0001_name.sql, with the lines '-- +goose Up' and '-- +goose Down' in it"
+    let markers: String? = "-- +goose Up, -- +goose Down, -- +goose NO TRANSACTION"
+    let wayOutOfTransaction: String? = "has the line: -- +goose NO TRANSACTION"
 
-    /// Reads a line comment. Capitals make no difference.
-    static func read(_ comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [("\(identifier).sql", "-- +goose Up\n\n\n-- +goose Down\n\n")]
+    }
+
+    /// What a marker says, in lower case.
+    private enum Kind: String {
+        case up, down
+        case noTransaction = "no transaction"
+        case statementBegin = "statementbegin"
+        case statementEnd = "statementend"
+        case substitution = "envsub on"
+        case noSubstitution = "envsub off"
+
+        init?(_ words: some Sequence<Substring>) {
+            self.init(rawValue: words.joined(separator: " ").lowercased())
+        }
+    }
+
+    /// Capitals make no difference.
+    func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
         let words = comment.dropFirst(2).split(whereSeparator: \.isWhitespace)
         guard let first = words.first, first.lowercased().hasPrefix("+goose") else {
             return .comment
         }
-        let name = words.dropFirst().joined(separator: " ")
-        guard isAtLineStart, first.lowercased() == "+goose", let kind = kinds[name.lowercased()]
+        let options = Array(words.dropFirst())
+        guard isAtLineStart, first.lowercased() == "+goose", let kind = Kind(options)
         else { return .slip }
         return .marker(
-            MigrationMarker(format: .goose, kind: kind, text: "-- +goose \(name)", options: [])
+            MigrationMarker(
+                format: .goose,
+                part: kind == .up ? .up : kind == .down ? .down : nil,
+                text: "-- +goose \(options.joined(separator: " "))",
+                options: options
+            )
         )
     }
 
-    static func parts(of outline: SQLOutline) throws -> MigrationParts {
-        try outline.checkBeginning()
-        try checkMarkers(of: outline)
+    func parts(up outline: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws
+        -> MigrationParts
+    {
+        try outline.checkBeginning(with: "-- +goose Up")
+        let markers = outline.markers.compactMap { marker in
+            Kind(marker.marker.options).map { (kind: $0, marker: marker) }
+        }
+        try check(markers, in: outline.file)
 
         // The markers around a statement end it too, if it has no semicolon. So a part is cut there.
-        let borders = outline.markers.filter {
-            [.up, .down, .statementBegin, .statementEnd].contains($0.marker.kind)
+        let borders = markers.filter {
+            [.up, .down, .statementBegin, .statementEnd].contains($0.kind)
         }
-        let ends = borders.dropFirst().map(\.range.lowerBound) + [outline.file.bytes.count]
+        let ends = borders.dropFirst().map(\.marker.range.lowerBound) + [outline.file.bytes.count]
         var ups: [Range<Int>] = []
         var downs: [Range<Int>] = []
         var isDown = false
-        for (marker, end) in zip(borders, ends) {
-            isDown = isDown || marker.marker.kind == .down
+        for ((kind, marker), end) in zip(borders, ends) {
+            isDown = isDown || kind == .down
             let range = marker.range.upperBound..<end
             if isDown { downs.append(range) } else { ups.append(range) }
         }
         return MigrationParts(
-            up: .init(outline: outline, ranges: ups, start: borders[0].range.lowerBound),
+            up: .init(outline: outline, ranges: ups, start: borders[0].marker.range.lowerBound),
             down: .init(outline: outline, ranges: downs),
-            usesTransaction: !outline.markers.contains { $0.marker.kind == .noTransaction }
+            usesTransaction: !markers.contains { $0.kind == .noTransaction }
         )
     }
 
-    private static func checkMarkers(of outline: SQLOutline) throws {
-        var seen: Set<MigrationMarker.Kind> = []
+    private func check(
+        _ markers: [(kind: Kind, marker: SQLOutline.Marker)],
+        in file: SQLFile
+    ) throws {
+        var seen: Set<Kind> = []
         var open: SQLPlace?
-        for marker in outline.markers {
-            let place = outline.file.place(at: marker.range.lowerBound)
-            switch marker.marker.kind {
+        for (kind, marker) in markers {
+            let place = file.place(at: marker.range.lowerBound)
+            switch kind {
             case .up, .down:
                 if let open { throw MigrationFolderError.unbalancedStatement(at: open) }
-                guard seen.insert(marker.marker.kind).inserted else {
+                guard seen.insert(kind).inserted else {
                     throw MigrationFolderError.duplicateMarker(marker.marker.text, at: place)
                 }
             case .statementBegin:

@@ -1,8 +1,20 @@
 /// `0001_name.up.sql` and `0001_name.down.sql`, each one part as a whole.
 ///
 /// <https://github.com/golang-migrate/migrate/blob/master/MIGRATIONS.md>; sqlx has them too.
-enum PairFormat {
-    static func name(_ name: String) -> MigrationFileName? {
+struct PairFormat: FolderFormat {
+    let phrase = "is one of a pair"
+    let files = "0001_name.up.sql and 0001_name.down.sql, of golang-migrate and sqlx"
+    let example = "0001_name.up.sql and 0001_name.down.sql"
+    let wayOutOfTransaction: String? = NoTransactionLine.phrase
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [
+            ("\(identifier).up.sql", upComment(identifier)),
+            ("\(identifier).down.sql", downComment(identifier)),
+        ]
+    }
+
+    func fileName(_ name: String) -> MigrationFileName? {
         let lowercased = name.lowercased()
         let endings: [(String, MigrationFileName.Role)] = [(".up.sql", .up), (".down.sql", .down)]
         guard let (ending, role) = endings.first(where: { lowercased.hasSuffix($0.0) }),
@@ -10,14 +22,14 @@ enum PairFormat {
         else { return nil }
         return MigrationFileName(
             path: name,
-            layout: .pair,
+            format: .pairs,
             role: role,
             identifier: String(name.dropLast(ending.count)),
             version: version
         )
     }
 
-    static func parts(up: SQLOutline, down: SQLOutline?) throws -> MigrationParts {
+    func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts {
         let outside = try [up, down].compactMap { $0 }.map(NoTransactionLine.isFirst)
         return MigrationParts(
             up: try .init(whole: up),
@@ -31,6 +43,8 @@ enum PairFormat {
 ///
 /// <https://docs.rs/sqlx/latest/sqlx/macro.migrate.html>
 enum NoTransactionLine {
+    static let phrase = "has as its first line: -- no-transaction"
+
     /// Whether it is there.
     ///
     /// - Throws: ``MigrationFolderError/misplacedNoTransaction(at:)`` if it is elsewhere, or misspelt.

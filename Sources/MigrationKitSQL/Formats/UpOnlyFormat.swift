@@ -1,9 +1,20 @@
 /// `0001_name.sql` without a marker: what applies the step. Nothing takes it back.
 ///
 /// <https://docs.rs/sqlx/latest/sqlx/macro.migrate.html>
-enum UpOnlyFormat {
-    static func parts(of outline: SQLOutline) throws -> MigrationParts {
-        try checkForOtherMarkers(outline)
+struct UpOnlyFormat: FolderFormat {
+    let phrase = "has no marker"
+    let files = "0001_name.sql without a marker, of sqlx: no rollback"
+    let example = "0001_name.sql, without a rollback"
+    let wayOutOfTransaction: String? = NoTransactionLine.phrase
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [("\(identifier).sql", upComment(identifier))]
+    }
+
+    func parts(up outline: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws
+        -> MigrationParts
+    {
+        try Self.checkForOtherMarkers(outline)
         return MigrationParts(
             up: try .init(whole: outline),
             down: nil,

@@ -50,9 +50,8 @@ struct ManualSections {
                 [".It \(Mdoc.argument(format.argument))"]
                     + Mdoc.paragraph("\(format.files).")
                     + Mdoc.paragraph(
-                        format == .flyway
-                            ? "Every migration runs in a transaction."
-                            : "One outside of a transaction \(format.wayOutOfTransaction)"
+                        format.wayOutOfTransaction.map { "One outside of a transaction \($0)" }
+                            ?? "Every migration runs in a transaction."
                     )
             }
             + [".El"]

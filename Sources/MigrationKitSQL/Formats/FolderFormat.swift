@@ -1,0 +1,167 @@
+import Foundation
+
+/// Everything about one format: its texts, how its files are recognized and read, and what a new
+/// migration looks like.
+///
+/// What a format doesn't implement is as most formats have it.
+protocol FolderFormat: Sendable {
+    // MARK: Texts
+
+    /// What the format is to a reader of a message, as the end of a sentence about a file.
+    var phrase: String { get }
+
+    /// The files of a migration, in one line of the manual.
+    var files: String { get }
+
+    /// The files of a migration, in a message that lists all formats.
+    var example: String { get }
+
+    /// How a migration says that it runs outside of a transaction; `nil` if it can't.
+    var wayOutOfTransaction: String? { get }
+
+    // MARK: Recognition
+
+    /// Reads the name of an SQL file.
+    ///
+    /// - Returns: `nil` if it is not a name of this format. Names such as `0001_name.sql` belong to
+    ///   several formats: see ``MigrationFileName/format``.
+    func fileName(_ name: String) -> MigrationFileName?
+
+    /// The files of a folder in the migrations folder.
+    ///
+    /// - Returns: None if the folder is not a migration of this format.
+    /// - Throws: ``MigrationFolderError`` for a file that doesn't belong there.
+    func fileNames(
+        inFolder folder: String,
+        contents: () throws -> [String]
+    ) throws -> [MigrationFileName]
+
+    /// Whether both files of a migration have the same name, apart from the endings.
+    var filesShareName: Bool { get }
+
+    /// Reads a line comment.
+    ///
+    /// - Parameters:
+    ///   - comment: The comment, with its two dashes.
+    ///   - isAtLineStart: Whether nothing, not even space, precedes it.
+    func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading
+
+    /// The markers, in the advice about a misspelled one; `nil` if the format has none.
+    var markers: String? { get }
+
+    // MARK: Parts
+
+    /// The path of a further file that belongs to a migration, if the format has one.
+    func metadataPath(of identifier: String) -> String?
+
+    /// Finds the parts of a migration.
+    ///
+    /// - Parameters:
+    ///   - up: The file that applies the step, or has both parts.
+    ///   - down: The file that takes it back.
+    ///   - metadata: The further file, see ``metadataPath(of:)``.
+    /// - Throws: ``MigrationFolderError`` for what is wrong in this format.
+    func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts
+
+    // MARK: Versions
+
+    /// Reads a version as `create` writes it, or as a version table has it.
+    func version(of text: String) -> MigrationVersion?
+
+    // MARK: New migrations
+
+    /// What the first migration's number comes after.
+    var zero: String { get }
+
+    /// The number at the beginning of an identifier.
+    func number(in identifier: String) -> String
+
+    /// The identifier of a new migration.
+    func identifier(number: String, words: String) -> String
+
+    /// The files of a new migration, with the paths in the folder. The first one applies it.
+    ///
+    /// - Parameters:
+    ///   - identifier: The migration's identifier.
+    ///   - takesBack: Whether the folder's migrations have a part that takes them back.
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)]
+}
+
+extension MigrationFormat {
+    /// The one place that connects a case with its implementation.
+    var implementation: any FolderFormat {
+        switch self {
+        case .dbmate: DbmateFormat()
+        case .goose: GooseFormat()
+        case .pairs: PairFormat()
+        case .upOnly: UpOnlyFormat()
+        case .diesel: DieselFormat()
+        case .flyway: FlywayFormat()
+        }
+    }
+
+    static let implementations = allCases.map(\.implementation)
+
+    /// The files of a migration, in one line.
+    package var files: String { implementation.files }
+
+    /// How a migration says that it runs outside of a transaction; `nil` if it can't.
+    package var wayOutOfTransaction: String? { implementation.wayOutOfTransaction }
+}
+
+// MARK: - What most formats have
+
+extension FolderFormat {
+    func fileName(_ name: String) -> MigrationFileName? { nil }
+
+    func fileNames(
+        inFolder folder: String,
+        contents: () throws -> [String]
+    ) throws -> [MigrationFileName] { [] }
+
+    var filesShareName: Bool { true }
+
+    func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading { .comment }
+
+    var markers: String? { nil }
+
+    func metadataPath(of identifier: String) -> String? { nil }
+
+    func version(of text: String) -> MigrationVersion? {
+        // Flyway's may have several numbers.
+        guard text.wholeMatch(of: /[0-9]+(\.[0-9]+)*/) != nil else { return nil }
+        return MigrationVersion(of: text, separators: ".")
+    }
+
+    var zero: String { "0000" }
+
+    func number(in identifier: String) -> String {
+        String(identifier.prefix { ("0"..."9").contains($0) })
+    }
+
+    func identifier(number: String, words: String) -> String { "\(number)_\(words)" }
+}
+
+// MARK: - Templates
+
+extension FolderFormat {
+    /// The text of a new file that applies a migration, in a format without markers.
+    func upComment(_ identifier: String) -> String { "-- Applies \(identifier).\n" }
+
+    /// The text of a new file that takes a migration back, in a format without markers.
+    func downComment(_ identifier: String) -> String { "-- Takes \(identifier) back.\n" }
+
+    /// Whether a file that applies a migration has nothing in it but its template. White space
+    /// around it makes no difference, nor does another name that the file was given since.
+    func isTemplate(_ file: SQLFile) -> Bool {
+        // No file has a NUL character, so it can stand for the name.
+        let template = template(for: "\0", takesBack: true)[0].text
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+            .split(separator: "\0", omittingEmptySubsequences: false)
+        let text = file.text(in: 0..<file.bytes.count)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard template.count == 2 else { return text == template[0] }
+        return text.hasPrefix(template[0]) && text.hasSuffix(template[1])
+            && !text.dropFirst(template[0].count).contains(" ")
+    }
+}
