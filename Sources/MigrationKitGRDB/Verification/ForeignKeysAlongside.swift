@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import GRDB
+import MigrationKit
 
 /// `foreign_key_check` on a connection of its own, while another one is at `quick_check`: each takes
 /// a processor for itself, most of all to decrypt pages.
@@ -15,14 +16,14 @@ final class ForeignKeysAlongside: @unchecked Sendable {
     private let end = DispatchGroup()
     private var isStopped = false
     private var outcome: VerificationOutcome?
-    private let cancellation: MigrationCancellation?
+    private let cancellation: Cancellation?
 
     /// What runs the check on the other connection.
     typealias Reading =
         @Sendable ((Database) throws -> VerificationOutcome) throws -> VerificationOutcome
 
     /// Begins.
-    init(_ cancellation: MigrationCancellation?, _ reading: @escaping Reading) {
+    init(_ cancellation: Cancellation?, _ reading: @escaping Reading) {
         self.cancellation = cancellation
         // A thread of its own: those of the global queues may all be waiting, such as for this.
         DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
@@ -36,7 +37,7 @@ final class ForeignKeysAlongside: @unchecked Sendable {
 
     /// Begins, on another connection of a pool, or one that is opened as a queue's was. Not for a
     /// database that is small, or that no second connection can be opened to.
-    convenience init?(in writer: any DatabaseWriter, _ cancellation: MigrationCancellation?) {
+    convenience init?(in writer: any DatabaseWriter, _ cancellation: Cancellation?) {
         guard let path = try? writer.largeFile() else { return nil }
         self.init(cancellation) { body in
             guard writer is DatabaseQueue else { return try writer.read(body) }

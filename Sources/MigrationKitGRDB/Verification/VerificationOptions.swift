@@ -1,9 +1,10 @@
 import GRDB
+import MigrationKit
 
 /// How a verification goes.
 public struct VerificationOptions: Sendable {
     /// Ends the verification from another thread: the running statement is interrupted.
-    public var cancellation: MigrationCancellation?
+    public var cancellation: Cancellation?
 
     /// Watches the verification.
     ///
@@ -23,7 +24,7 @@ public struct VerificationOptions: Sendable {
     ///   - cancellation: Ends the verification from another thread.
     ///   - observer: Watches the verification.
     public init(
-        cancellation: MigrationCancellation? = nil,
+        cancellation: Cancellation? = nil,
         observer: (@Sendable (VerificationEvent) -> Void)? = nil
     ) {
         self.cancellation = cancellation

@@ -3,7 +3,7 @@ import Foundation
 /// Everything about one format: its texts, how its files are recognized and read, and what a new
 /// migration looks like.
 ///
-/// What a format doesn't implement is as most formats have it.
+/// A format implements only what differs from most formats.
 protocol FolderFormat: Sendable {
     // MARK: Texts
 

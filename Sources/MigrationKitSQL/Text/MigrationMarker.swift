@@ -10,7 +10,7 @@ struct MigrationMarker: Equatable {
     let part: Part?
     /// The marker itself, such as `-- migrate:up`.
     let text: String
-    /// What the format has to know of the words behind it.
+    /// The words behind it that the format reads.
     let options: [Substring]
 
     /// Whether a comment is a marker, isn't, or looks so much like one that a slip is likelier.
