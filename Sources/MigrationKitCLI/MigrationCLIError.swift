@@ -202,6 +202,28 @@ public struct MigrationVerificationFailure: Error {
     public let hasDamagedPages: Bool
 }
 
+extension MigrationVerificationFailure: CodedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        "verification failed: \(failed.joined(separator: ", "))"
+    }
+
+    /// What programs are given of the error.
+    public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
+}
+
+extension MigrationVerificationFailure: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        let findings = "The report on standard output lists the findings."
+        guard hasDamagedPages else { return findings }
+        return """
+            \(findings)
+            Keep a copy of the file. Then restore a backup ('\(program) restore'), or recover \
+            what can be read ('\(program) salvage').
+            """
+    }
+}
+
 extension MigrationCLIError: CodedError {
     /// What programs are given of the error.
     public var code: ErrorCode {

@@ -3,6 +3,8 @@ import MigrationKitSQLCipher
 extension EncryptedDatabaseError: ToolSuggesting {
     func suggestion(program: String) -> String? {
         switch self {
+        case .noSuchFile:
+            "Check the path. Only 'migrate', 'schema-load' and 'restore' create a database."
         case .olderFormat(_, CipherSettings.current.compatibility):
             """
             The key is right, and the format is the current one. Leave out --cipher-compatibility \

@@ -17,76 +17,25 @@ struct Failure {
 
     /// - Parameter database: The database that was worked on, if one was opened.
     init(_ error: any Error, parser: any ParsableCommand.Type, database: String? = nil) {
-        self = Failure(classifying: error, parser: parser, database).naming(database)
+        self = Failure(classifying: error, parser: parser).naming(database)
     }
 
-    private init(
-        classifying error: any Error,
-        parser: any ParsableCommand.Type,
-        _ database: String?
-    ) {
+    private init(classifying error: any Error, parser: any ParsableCommand.Type) {
         switch error {
         case let error as MigrationStepFailure:
-            self.init(step: error, parser: parser, database)
-        // A check that the disk prevents says nothing of what is checked.
-        case is GRDBMigrationSchemaError
-        where database.flatMap(EncryptedDatabase.readFailure) != nil:
-            self.init(
-                "inputOutput",
-                74,
-                "the disk doesn't give the schema",
-                hint: "Check the disk and the system's log."
-            )
+            self.init(step: error, parser: parser)
         case let error as Interruption:
             self.init("interrupted", 128 + error.signal, "interrupted", hint: error.state)
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "Uncommitted changes were undone.")
-        case let error as MigrationVerificationFailure:
-            self.init(
-                "verificationFailed",
-                2,
-                "verification failed: \(error.failed.joined(separator: ", "))",
-                hint: "The report on standard output lists the findings."
-                    + (error.hasDamagedPages ? Self.wayOut(of: parser) : "")
-            )
-        case EncryptedDatabaseError.noSuchFile(let path):
-            self.init(
-                "noSuchFile",
-                66,
-                "there is no database \(path)",
-                hint:
-                    "Check the path. Only 'migrate', 'schema-load' and 'restore' create a database."
-            )
-        case MigrationFolderError.noSuchFolder(let path):
-            self.init(
-                "noSuchFolder",
-                66,
-                "there is no folder '\(path)'",
-                hint: """
-                    Give the folder of the SQL files with --migrations. 'create <name>' creates it \
-                    with a first migration.
-                    """
-            )
-        case SQLDumpError.noSuchFile(let path):
-            self.init(
-                "noSuchFile",
-                66,
-                "there is no file \(path)",
-                hint: "Check the path. 'schema-dump' writes such a file."
-            )
-        case let error as any ToolSuggesting:
-            self.init(
-                error.code.name,
-                error.code.exitStatus.rawValue,
-                error.errorDescription ?? "\(error)",
-                hint: error.suggestion(program: parser.configuration.commandName ?? "")
-            )
         case let error as any CodedError:
+            let program = parser.configuration.commandName ?? ""
+            let tool = error as? any ToolSuggesting
             self.init(
                 error.code.name,
                 error.code.exitStatus.rawValue,
                 error.errorDescription ?? "\(error)",
-                hint: error.recoverySuggestion
+                hint: tool == nil ? error.recoverySuggestion : tool?.suggestion(program: program)
             )
         case let error as DatabaseError:
             self.init(database: error)
@@ -157,22 +106,9 @@ struct Failure {
         return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
     }
 
-    /// What to do about damaged pages.
-    private static func wayOut(of parser: any ParsableCommand.Type) -> String {
-        let program = parser.configuration.commandName ?? ""
-        return """
-            \nKeep a copy of the file. Then restore a backup ('\(program) restore'), or recover \
-            what can be read ('\(program) salvage').
-            """
-    }
-
     /// A step that failed: by its own fault, or because the disk or another process got in its way.
-    private init(
-        step failure: MigrationStepFailure,
-        parser: any ParsableCommand.Type,
-        _ database: String?
-    ) {
-        let cause = Failure(classifying: failure.underlying, parser: parser, database)
+    private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
+        let cause = Failure(classifying: failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
         let kept =
             switch (failure.hadTransaction, failure.ledger, failure.committed) {
@@ -221,38 +157,31 @@ struct Failure {
     /// An error of SQLite's outside of a step.
     private init(database error: DatabaseError) {
         let message = "SQLite: \(error.messageWithoutValues)"
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(
-                "locked",
-                75,
-                "the database is locked by another process",
-                hint: "Wait until it is done, or close it, and try again."
-            )
-        case .SQLITE_FULL:
-            self.init("diskFull", 74, "the disk is full", hint: "Make room, and try again.")
-        // SQLite's locks of a write-ahead log can't be had: https://www.sqlite.org/rescode.html#protocol
-        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_CANTOPEN, .SQLITE_PROTOCOL:
-            self.init(
-                "inputOutput",
-                74,
-                message,
-                hint: "Check the disk, and the permissions of the database's folder."
-            )
-        case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_AUTH:
-            self.init(
-                "readOnly",
-                77,
-                message,
-                hint: "Check the permissions of the database and of its folder."
-            )
-        default:
-            let hint = """
-                All rows are checked, also those that were there before: once the migration is \
-                undone, 'verify' lists these.
-                """
-            self.init("databaseError", 1, message, hint: error.isOfCheck ? hint : nil)
-        }
+        let code =
+            ErrorCode(sqlite: error.resultCode.rawValue) ?? ErrorCode("databaseError", .failed)
+        let (line, hint): (String, String?) =
+            switch code.name {
+            case "locked":
+                (
+                    "the database is locked by another process",
+                    "Wait until it is done, or close it, and try again."
+                )
+            case "diskFull": ("the disk is full", "Make room, and try again.")
+            case "inputOutput":
+                (message, "Check the disk, and the permissions of the database's folder.")
+            case "readOnly":
+                (message, "Check the permissions of the database and of its folder.")
+            case _ where error.isOfCheck:
+                (
+                    message,
+                    """
+                    All rows are checked, also those that were there before: once the migration is \
+                    undone, 'verify' lists these.
+                    """
+                )
+            default: (message, nil)
+            }
+        self.init(code.name, code.exitStatus.rawValue, line, hint: hint)
     }
 
     private init(other error: any Error, parser: any ParsableCommand.Type) {

@@ -185,15 +185,10 @@ extension MigrationBackupError: CodedError {
         switch self {
         case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged:
             ErrorCode("backupFailed", .inputOutput)
-        case .cannotCopy(_, let code): Self.code(of: code)
+        case .cannotCopy(_, let code):
+            ErrorCode(sqlite: code.rawValue).flatMap { $0.exitStatus == .busy ? $0 : nil }
+                ?? ErrorCode("backupFailed", .inputOutput)
         case .cannotCreate: ErrorCode("cannotWrite", .cannotCreate)
-        }
-    }
-
-    private static func code(of code: ResultCode) -> ErrorCode {
-        switch code.primaryResultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)
-        default: ErrorCode("backupFailed", .inputOutput)
         }
     }
 }

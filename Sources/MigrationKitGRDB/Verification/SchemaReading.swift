@@ -15,17 +15,23 @@ extension GRDBMigrationVerifier {
         do {
             _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
         } catch let error as DatabaseError {
-            throw GRDBMigrationSchemaError(error) ?? error
+            throw GRDBMigrationSchemaError(error, isReadFailure: db.hasUnreadableFile) ?? error
         }
     }
 }
 
 extension GRDBMigrationSchemaError {
     /// - Returns: `nil` for an error that is about something else than the schema.
-    fileprivate init?(_ error: DatabaseError) {
+    fileprivate init?(
+        _ error: DatabaseError,
+        isReadFailure: @autoclosure () throws -> Bool
+    ) rethrows {
         switch error.resultCode {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_ERROR:
-            self.init(message: error.message ?? "\(error.resultCode)")
+            self.init(
+                message: error.message ?? "\(error.resultCode)",
+                isReadFailure: try isReadFailure()
+            )
         default: return nil
         }
     }
@@ -40,6 +46,27 @@ extension Database {
         let sql = "SAVEPOINT migrationkit; RELEASE migrationkit"
         guard sqlite3_exec(sqliteConnection, sql, nil, nil, nil) == SQLITE_OK else {
             throw DatabaseError(resultCode: lastErrorCode, message: lastErrorMessage)
+        }
+    }
+
+    /// Whether the disk doesn't give all of the file. It is read by the descriptor that SQLite has:
+    /// closing a further one would end SQLite's locks. <https://www.sqlite.org/howtocorrupt.html>
+    fileprivate var hasUnreadableFile: Bool {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        var size: sqlite3_int64 = 0
+        guard
+            sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+                == SQLITE_OK,
+            let file, let methods = file.pointee.pMethods?.pointee,
+            methods.xFileSize?(file, &size) == SQLITE_OK
+        else { return false }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        return stride(from: 0, to: size, by: buffer.count).contains { offset in
+            let count = min(sqlite3_int64(buffer.count), size - offset)
+            let code = methods.xRead?(file, buffer.baseAddress, Int32(count), offset) ?? SQLITE_OK
+            let result = ResultCode(rawValue: code)
+            return result.primaryResultCode == .SQLITE_IOERR && result != .SQLITE_IOERR_SHORT_READ
         }
     }
 
@@ -74,8 +101,7 @@ extension DatabaseWriter {
             other = try DatabaseQueue(path: path, configuration: configuration)
         } catch let error as DatabaseError where error.resultCode != .SQLITE_ERROR {
             // A host's preparation of connections may read the schema.
-            if let error = GRDBMigrationSchemaError(error) { throw error }
-            if error.isFaultOfDisk { throw error }
+            try throwIfOfSchema(error)
             return
         } catch {
             // What else a host's preparation throws says nothing about the schema.
@@ -86,9 +112,18 @@ extension DatabaseWriter {
                 _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM main.sqlite_schema")
             }
         } catch let error as DatabaseError {
-            if let error = GRDBMigrationSchemaError(error) { throw error }
-            if error.isFaultOfDisk { throw error }
+            try throwIfOfSchema(error)
         }
+    }
+
+    /// Throws an error that is about the schema, or about the disk.
+    private func throwIfOfSchema(_ error: DatabaseError) throws {
+        let schemaError = try GRDBMigrationSchemaError(
+            error,
+            isReadFailure: unsafeRead { $0.hasUnreadableFile }
+        )
+        if let schemaError { throw schemaError }
+        if error.isFaultOfDisk { throw error }
     }
 }
 

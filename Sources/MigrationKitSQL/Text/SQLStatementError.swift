@@ -78,16 +78,14 @@ extension SQLStatementError: CustomStringConvertible {
 extension SQLStatementError: CodedError {
     /// What programs are given of the error.
     public var code: ErrorCode {
-        switch resultCode.primaryResultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: ErrorCode("locked", .busy)
-        case .SQLITE_FULL: ErrorCode("diskFull", .inputOutput)
-        case .SQLITE_IOERR, .SQLITE_CORRUPT, .SQLITE_PROTOCOL:
-            ErrorCode("inputOutput", .inputOutput)
-        // Of the journal. What a step attaches itself has its name in the message.
-        case .SQLITE_CANTOPEN where sqliteMessage == "unable to open database file":
-            ErrorCode("inputOutput", .inputOutput)
-        case .SQLITE_READONLY: ErrorCode("readOnly", .noPermission)
-        default: ErrorCode("failed", .failed)
-        }
+        let code: ErrorCode? =
+            switch resultCode.primaryResultCode {
+            // What a step attaches itself has its name in the message; the journal hasn't.
+            case .SQLITE_CANTOPEN where sqliteMessage != "unable to open database file": nil
+            // The statement does what it may not.
+            case .SQLITE_AUTH, .SQLITE_PERM: nil
+            default: ErrorCode(sqlite: resultCode.rawValue)
+            }
+        return code ?? ErrorCode("failed", .failed)
     }
 }

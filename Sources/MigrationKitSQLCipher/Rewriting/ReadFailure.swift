@@ -39,15 +39,6 @@ package func explainingReadFailures<Value>(
     }
 }
 
-extension EncryptedDatabase {
-    /// Why a database's file can't be read to its end; `nil` if it can.
-    ///
-    /// SQLite calls a page damaged that the disk doesn't give.
-    package static func readFailure(of path: String) -> EncryptedDatabaseError? {
-        DatabaseFile(path).readFailure.map { EncryptedDatabaseError($0, path: path) }
-    }
-}
-
 private func mayBeReadFailure(_ error: any Error) -> Bool {
     switch error {
     case let error as DatabaseError:
