@@ -40,23 +40,18 @@ extension KeyResolver {
         value: (_ name: String) -> Secret?
     ) -> KeySource? {
         // A relative folder would be looked for wherever the process happens to run.
-        if let folder = value("CREDENTIALS_DIRECTORY")?.pathText, folder.hasPrefix("/") {
+        if let folder = value("CREDENTIALS_DIRECTORY")?.unwipableText, folder.hasPrefix("/") {
             let path = folder + "/migrationkit-password"
             var status = stat()
             if lstat(path, &status) == 0 { return .credentialsFile(path: path) }
         }
-        if let path = value("MIGRATIONKIT_PASSWORD_FILE")?.pathText { return .file(path: path) }
+        if let path = value("MIGRATIONKIT_PASSWORD_FILE")?.unwipableText {
+            return .file(path: path)
+        }
         if let password = value("MIGRATIONKIT_PASSWORD") {
             return .environment(variable: "MIGRATIONKIT_PASSWORD", value: password)
         }
         guard let promptFor, TerminalPrompt.isPossible else { return nil }
         return .prompt("Passphrase for \(promptFor): ")
-    }
-}
-
-extension Secret {
-    /// The text of a path, which is no secret.
-    fileprivate var pathText: String {
-        withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 }

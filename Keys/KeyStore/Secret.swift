@@ -1,4 +1,5 @@
 import Glibc
+import MigrationKitCommon
 
 /// Bytes that only their user may see: a passphrase, or a key.
 ///
@@ -100,6 +101,17 @@ public final class Secret: Sendable {
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
         try body(UnsafeRawBufferPointer(start: pages.base, count: count))
+    }
+
+    /// The bytes as a text, which can't be wiped: only for what is no secret, or where a caller's
+    /// interface asks for a text.
+    package var unwipableText: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+
+    /// Writes the bytes to a descriptor, past every buffer.
+    ///
+    /// - Returns: `nil`, or the errno of what went wrong.
+    package func write(to descriptor: Int32) -> Int32? {
+        withUnsafeBytes { writeAll($0, to: descriptor) }
     }
 
     /// The secret without one newline (`\n` or `\r\n`) at its end; the same one if it has none.

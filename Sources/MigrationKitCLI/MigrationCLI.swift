@@ -47,7 +47,7 @@ public enum MigrationCLI {
                 errorOutput: errorOutput,
                 canPrompt: false,
                 reveal: { secret in
-                    output(secret.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+                    output(secret.unwipableText)
                 },
                 showsProgress: false,
                 endsOnSignals: false

@@ -5,7 +5,7 @@ import KeyStore
 enum RevealedKey {
     /// What `key show --reveal --json` prints.
     static func document(of entry: KeyEntry) throws -> Secret {
-        let isText = entry.text.withUnsafeBytes(isUTF8)
+        let isText = entry.text.withUnsafeBytes { isUTF8($0) }
         // The document is made around a word that stands nowhere else in it.
         let place = UUID().uuidString
         let text = try JSON.text(
@@ -58,7 +58,7 @@ enum RevealedKey {
     }
 
     /// Judged in place.
-    private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    private static func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
         var decoder = UTF8()
         var iterator = bytes.makeIterator()
         while true {

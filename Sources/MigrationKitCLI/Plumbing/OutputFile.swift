@@ -53,10 +53,7 @@ struct OutputFile {
                 return .file(current, nil)
             }
             guard status.st_mode & S_IFMT == S_IFLNK else { return .file(current, status) }
-            var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-            guard readlink(current, &target, Int(PATH_MAX)) > 0 else { throw failure(errno) }
-            let next = target.withUnsafeBufferPointer { $0.baseAddress.map(String.init(cString:)) }
-            guard let next else { break }
+            guard let next = linkTarget(current) else { throw failure(errno) }
             current = next.hasPrefix("/") || folder.isEmpty ? next : "\(folder)/\(next)"
         }
         throw failure(ELOOP)
@@ -65,9 +62,8 @@ struct OutputFile {
     /// The descriptor that a name of `/proc/self/fd` or `/dev/fd` stands for. Its file has a place
     /// in it and perhaps no name, so it is not opened again.
     private func descriptor(_ name: String, in folder: String) -> Int32? {
-        guard let number = Int32(name), let real = realpath(folder, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real) == "/proc/\(getpid())/fd" ? number : nil
+        guard let number = Int32(name) else { return nil }
+        return realPath(folder) == "/proc/\(getpid())/fd" ? number : nil
     }
 
     private func replace(_ path: String, mode: mode_t?, with text: String) throws {
@@ -76,11 +72,10 @@ struct OutputFile {
     }
 
     private func send(_ text: String, to descriptor: Int32) throws {
-        let code = Data(text.utf8).withUnsafeBytes { writeAll($0, to: descriptor) }
-        if let code { throw failure(code) }
+        if let code = writeAll(Data(text.utf8), to: descriptor) { throw failure(code) }
     }
 
     private func failure(_ code: Int32) -> MigrationCLIError {
-        .cannotWrite(path: path, reason: String(cString: strerror(code)).lowercased())
+        .cannotWrite(path: path, reason: POSIXError(errno: code).reason)
     }
 }

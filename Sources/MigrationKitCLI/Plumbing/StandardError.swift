@@ -13,7 +13,7 @@ public enum StandardError {
 
     /// Writes a text as it is.
     static func send(_ text: String) {
-        _ = Data(text.utf8).withUnsafeBytes { writeAll($0, to: STDERR_FILENO) }
+        _ = writeAll(Data(text.utf8), to: STDERR_FILENO)
     }
 
     /// Whether it is a terminal that shows progress, a line that is replaced.

@@ -26,8 +26,8 @@ final class StandardOutput: Sendable {
     func reveal(_ secret: Secret) {
         buffer.withLock { buffer in
             buffer.empty()
-            secret.withUnsafeBytes { buffer.send($0) }
-            withUnsafeBytes(of: UInt8(ascii: "\n")) { buffer.send($0) }
+            buffer.send(secret.write)
+            buffer.send { writeAll(Data("\n".utf8), to: $0) }
         }
     }
 
@@ -52,11 +52,11 @@ final class StandardOutput: Sendable {
             fflush(nil)
             let bytes = waiting
             waiting.removeAll(keepingCapacity: true)
-            bytes.withUnsafeBytes { send($0) }
+            send { writeAll(bytes, to: $0) }
         }
 
-        mutating func send(_ bytes: UnsafeRawBufferPointer) {
-            guard failure == nil, let code = writeAll(bytes, to: STDOUT_FILENO) else { return }
+        mutating func send(_ write: (_ descriptor: Int32) -> Int32?) {
+            guard failure == nil, let code = write(STDOUT_FILENO) else { return }
             failure = StandardOutputError(errno: code)
         }
     }
@@ -73,7 +73,7 @@ struct StandardOutputError: Error, Equatable {
 
 extension StandardOutputError: LocalizedError {
     var errorDescription: String? {
-        let reason = errno == EBADF ? "it is closed" : String(cString: strerror(errno)).lowercased()
+        let reason = errno == EBADF ? "it is closed" : POSIXError(errno: errno).reason
         return "standard output can't be written: \(reason)"
     }
 

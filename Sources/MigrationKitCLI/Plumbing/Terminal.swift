@@ -10,9 +10,8 @@ enum Terminal {
     /// it: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
     static func isRich(_ descriptor: Int32) -> Bool {
         guard isatty(descriptor) == 1 else { return false }
-        let isDumb = getenv("TERM").map { strcmp($0, "dumb") == 0 } ?? false
-        let isUnwanted = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-        return !isDumb && !isUnwanted
+        return environmentVariable("TERM") != "dumb"
+            && environmentVariable("NO_COLOR")?.isEmpty ?? true
     }
 
     /// How many columns a terminal has; 80 if it doesn't report it.
@@ -24,7 +23,7 @@ enum Terminal {
 
     /// How many columns standard output has. `COLUMNS` wins, as in other tools.
     static var columns: Int {
-        let named = getenv("COLUMNS").flatMap { Int(String(cString: $0)) }
+        let named = environmentVariable("COLUMNS").flatMap(Int.init)
         return named.flatMap { $0 > 0 ? $0 : nil } ?? width(STDOUT_FILENO)
     }
 
@@ -43,7 +42,7 @@ enum Terminal {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
-        Data("\(question) [y/N] ".utf8).withUnsafeBytes { _ = writeAll($0, to: terminal) }
+        _ = writeAll(Data("\(question) [y/N] ".utf8), to: terminal)
         // A terminal gives a line at a time; one that doesn't fit is no answer.
         var line = [UInt8](repeating: 0, count: 256)
         var count = read(terminal, &line, line.count)

@@ -42,7 +42,7 @@ final class NewDatabase {
         case let code:
             throw EncryptedDatabaseError.inputOutput(
                 path: draft,
-                detail: String(cString: strerror(code)).lowercased()
+                detail: POSIXError(errno: code).reason
             )
         }
     }
@@ -133,7 +133,7 @@ final class NewDatabase {
         return .cannotCreate(
             path: path,
             reason: isMissing
-                ? "its folder does not exist" : String(cString: strerror(code)).lowercased()
+                ? "its folder does not exist" : POSIXError(errno: code).reason
         )
     }
 

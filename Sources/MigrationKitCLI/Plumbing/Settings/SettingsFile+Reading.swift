@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitCommon
 
 extension SettingsFile {
     /// More than any settings have; a device has no end.
@@ -74,7 +75,7 @@ extension SettingsFile {
         case ENOENT, ENOTDIR: .noSuchFile(path: path)
         case EISDIR: .notAFile(path: path)
         case EACCES, EPERM: .permissionDenied(path: path)
-        default: .unreadable(path: path, reason: String(cString: strerror(code)).lowercased())
+        default: .unreadable(path: path, reason: POSIXError(errno: code).reason)
         }
     }
 }
