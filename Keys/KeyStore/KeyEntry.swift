@@ -27,4 +27,15 @@ public struct KeyEntry: Sendable, Equatable {
     public var text: Secret {
         item.form == nil ? secret.droppingOneTrailingNewline() : secret
     }
+    /// The text, unless it can't be a key.
+    ///
+    /// - Throws: ``KeySourceError/empty(source:)``; ``KeySourceError/tooLarge(source:limit:)``.
+    func text(named source: KeySource) throws -> Secret {
+        let text = text
+        guard !text.isEmpty else { throw KeySourceError.empty(source: "\(source)") }
+        guard text.count <= SecretReader.limit else {
+            throw KeySourceError.tooLarge(source: "\(source)", limit: SecretReader.limit)
+        }
+        return text
+    }
 }

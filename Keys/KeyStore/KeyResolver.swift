@@ -1,6 +1,3 @@
-import CKeyStore
-import Glibc
-
 /// Gets the secret that a source names.
 ///
 /// From every source one trailing newline is dropped, an empty secret is refused, and 64 KiB are
@@ -27,27 +24,7 @@ public struct KeyResolver: Sendable {
     ///
     /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
     public func secret(from source: KeySource) throws -> Secret {
-        switch source {
-        case .password(let secret), .environment(_, let secret):
-            return try SecretReader.checked(secret, named: source)
-        case .file(let path):
-            return try SecretFile.read(path, trust: .ownerOnly, named: source)
-        case .credentialsFile(let path):
-            return try SecretFile.read(path, trust: .anyOwner, named: source)
-        case .standardInput:
-            return try read(descriptor: 0, named: source)
-        case .fileDescriptor(let number):
-            return try read(descriptor: number, named: source)
-        case .command(let command):
-            return try SecretCommand.run(command, named: source)
-        case .prompt(let text):
-            return try TerminalPrompt.read(text, named: source)
-        case .keyStore(let service, let account):
-            return try Self.text(
-                of: keyStore().entry(service: service, account: account),
-                named: source
-            )
-        }
+        try source.secret(keyStore: keyStore)
     }
 
     /// The key that the source gives.
@@ -77,7 +54,7 @@ public struct KeyResolver: Sendable {
         named source: KeySource,
         form: DatabaseKey.Form
     ) throws -> DatabaseKey {
-        try key(text(of: entry, named: source), named: source, form: entry.item.form ?? form)
+        try key(entry.text(named: source), named: source, form: entry.item.form ?? form)
     }
 
     private static func key(
@@ -90,23 +67,5 @@ public struct KeyResolver: Sendable {
         } catch let reason as DatabaseKeyError {
             throw KeySourceError.unusableKey(source: "\(source)", reason: reason)
         }
-    }
-
-    private static func text(of entry: KeyEntry, named source: KeySource) throws -> Secret {
-        let text = entry.text
-        guard !text.isEmpty else { throw KeySourceError.empty(source: "\(source)") }
-        guard text.count <= SecretReader.limit else {
-            throw KeySourceError.tooLarge(source: "\(source)", limit: SecretReader.limit)
-        }
-        return text
-    }
-
-    private func read(descriptor: Int32, named source: KeySource) throws -> Secret {
-        let flags = fcntl(descriptor, F_GETFL)
-        guard flags >= 0, flags & O_ACCMODE != O_WRONLY else {
-            throw KeySourceError.badDescriptor(descriptor)
-        }
-        guard isatty(descriptor) == 0 else { throw KeySourceError.terminal(source: "\(source)") }
-        return try SecretReader.read(descriptor, named: source)
     }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where a key comes from.
 ///
 /// Its description names the source for messages and never shows a secret.
@@ -43,6 +45,43 @@ extension KeySource: CustomStringConvertible {
             "Secret Service, service \"\(service)\", username \"\(account)\""
         case .keyStore(let service, nil): "Secret Service, service \"\(service)\""
         case .prompt: "the terminal"
+        }
+    }
+}
+
+extension KeySource {
+    /// Gets the secret.
+    ///
+    /// - Parameter keyStore: Makes the key store.
+    /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
+    func secret(keyStore: () throws -> any KeyStore) throws -> Secret {
+        switch self {
+        case .password(let secret), .environment(_, let secret):
+            try SecretReader.checked(secret, named: self)
+        case .file(let path):
+            try SecretFile.read(path, trust: .ownerOnly, named: self)
+        case .credentialsFile(let path):
+            try SecretFile.read(path, trust: .anyOwner, named: self)
+        case .standardInput:
+            try SecretReader.readOpen(STDIN_FILENO, named: self)
+        case .fileDescriptor(let number):
+            try SecretReader.readOpen(number, named: self)
+        case .command(let command):
+            try SecretCommand.run(command, named: self)
+        case .prompt(let text):
+            try TerminalPrompt.read(text, named: self)
+        case .keyStore(let service, let account):
+            try keyStore().entry(service: service, account: account).text(named: self)
+        }
+    }
+
+    /// The descriptor that the secret is read from, if this process has it open already.
+    package var descriptor: Int32? {
+        switch self {
+        case .standardInput: STDIN_FILENO
+        case .fileDescriptor(let number): number
+        case .file(let path): SecretFile.descriptorNumber(path)
+        default: nil
         }
     }
 }

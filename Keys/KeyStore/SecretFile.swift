@@ -57,7 +57,7 @@ enum SecretFile {
     ///
     /// `/dev/fd/63` is a link, which isn't followed; it leads to what this process has open
     /// already, so that is taken instead.
-    private static func descriptorNumber(_ path: String) -> Int32? {
+    static func descriptorNumber(_ path: String) -> Int32? {
         if path == "/dev/stdin" { return 0 }
         for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
             let digits = path.dropFirst(folder.count)

@@ -5,6 +5,18 @@ enum SecretReader {
     /// The most bytes that a secret may have: 64 KiB.
     static let limit = 65536
 
+    /// Reads to its end what this process has open, unless that is a terminal.
+    ///
+    /// - Throws: ``KeySourceError``.
+    static func readOpen(_ descriptor: Int32, named source: KeySource) throws -> Secret {
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, flags & O_ACCMODE != O_WRONLY else {
+            throw KeySourceError.badDescriptor(descriptor)
+        }
+        guard isatty(descriptor) == 0 else { throw KeySourceError.terminal(source: "\(source)") }
+        return try read(descriptor, named: source)
+    }
+
     /// Reads to the end, drops one newline there, and refuses what is empty or too large.
     ///
     /// - Throws: ``KeySourceError``.

@@ -223,7 +223,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   ``MigrationCLIError/collectionWithoutService``.
     func checkKeySource() throws {
         let sources = [
-            password.map { _ in "--password" }, otherKeySource?.optionName,
+            password.map { _ in "--password" },
+            otherKeySource.map { source in source.option.map { "--\($0)" } ?? "\(source)" },
             keychainService.map { _ in "--keychain-service" },
         ].compactMap { $0 }
         guard sources.count <= 1 else { throw MigrationCLIError.severalKeySources(sources) }
@@ -232,19 +233,6 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         }
         guard keychainService != nil || keychainCollection == nil else {
             throw MigrationCLIError.collectionWithoutService
-        }
-    }
-}
-
-extension KeySource {
-    /// The option that names the source; what it is called, where there is none.
-    fileprivate var optionName: String {
-        switch self {
-        case .password: "--password"
-        case .file, .standardInput: "--password-file"
-        case .fileDescriptor: "--password-fd"
-        case .command: "--password-command"
-        default: description
         }
     }
 }

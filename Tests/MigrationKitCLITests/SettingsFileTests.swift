@@ -32,22 +32,22 @@ import Testing
             allow-out-of-order = true
             """
         )
-        #expect(file.text(.dbPath) == "notes.db")
-        #expect(file.text(.migrations) == "sql")
-        #expect(file.text(.keychainService) == "com.example.Notes")
-        #expect(file.text(.keychainAccount) == "main")
-        #expect(file.text(.keychainCollection) == "login")
-        #expect(file.seconds(.keychainTimeout) == 5)
-        #expect(file.seconds(.lockTimeout) == 2.5)
+        #expect(file.value(.dbPath, as: String.self) == "notes.db")
+        #expect(file.value(.migrations, as: String.self) == "sql")
+        #expect(file.value(.keychainService, as: String.self) == "com.example.Notes")
+        #expect(file.value(.keychainAccount, as: String.self) == "main")
+        #expect(file.value(.keychainCollection, as: String.self) == "login")
+        #expect(file.value(.keychainTimeout, as: Double.self) == 5)
+        #expect(file.value(.lockTimeout, as: Double.self) == 2.5)
         // Once each; a dot in a name is the index's.
         #expect(
-            file.requiredIndexes == [
+            file.value(.requireIndex) == [
                 RequiredIndexSpec(table: "note", index: "note_title"),
                 RequiredIndexSpec(table: "note", index: "a.b"),
             ]
         )
-        #expect(file.flag(.allowOutOfOrder) == true)
-        #expect(try read("password-file = \"key\"").text(.passwordFile) == "key")
+        #expect(file.value(.allowOutOfOrder, as: Bool.self) == true)
+        #expect(try read("password-file = \"key\"").value(.passwordFile, as: String.self) == "key")
     }
 
     @Test(arguments: ["", "# nothing\n", "\n\n", "\u{FEFF}# nothing"])
@@ -66,7 +66,10 @@ import Testing
     ])
     func pathsAreSeenFromTheFilesFolder(_ file: String, _ path: String, _ resolved: String) throws {
         for key in [SettingsKey.dbPath, .migrations, .passwordFile] {
-            #expect(try read("\(key.rawValue) = \"\(path)\"", path: file).text(key) == resolved)
+            #expect(
+                try read("\(key.rawValue) = \"\(path)\"", path: file).value(key, as: String.self)
+                    == resolved
+            )
         }
     }
 
@@ -88,7 +91,7 @@ import Testing
         #expect(file.entries[.requireIndex]?.line == 3)
         #expect(file.entries[.keychainService]?.line == 6)
         #expect(file.entries[.dbPath]?.line == 8)
-        #expect(file.text(.dbPath) == "yes")
+        #expect(file.value(.dbPath, as: String.self) == "yes")
         #expect(file.entries[.lockTimeout]?.line == 9)
     }
 
@@ -209,7 +212,7 @@ import Testing
             ]
             """
         )
-        #expect(file.requiredIndexes.count == 3)
+        #expect(file.value(.requireIndex, as: [RequiredIndexSpec].self)?.count == 3)
     }
 
     @Test func commandsAreRefused() {

@@ -263,7 +263,11 @@ import Testing
         )
     }
 
-    @Test(arguments: [["--password-file", "-"], ["--password-fd", "0"]])
+    @Test(
+        arguments: [
+            ["--password-file", "-"], ["--password-fd", "0"], ["--password-file", "/dev/stdin"],
+        ]
+    )
     func standardInputGivesEitherTheDumpOrTheKey(_ key: [String]) {
         let result = ToolInProcess().run(["schema-load", "-", "--db-path", copy] + key)
         #expect(result.status == 64, "\(result)")

@@ -5,7 +5,7 @@ import MigrationKitSQLCipher
 /// A command that brings what is in a database into another file, with the same or another key.
 protocol CopyCommand: KeyedFileCommand {
     var waiting: LockTimeoutOptions { get }
-    var newKey: NewKeyOptions { get }
+    var newKey: KeyOptions<NewKey> { get }
     var encryption: EncryptionOptions { get }
 
     /// The files that options name beside the database.
@@ -55,7 +55,7 @@ extension CopyCommand {
             guard let key = try options.key() else { throw MigrationCLIError.noKey }
             return (path, options, .encrypted(key, cipher: options.cipher))
         }
-        let new = try newKey.namedSource().map { try read(newKey, from: $0, in: context) }
+        let new = try newKey.source().map { try read(newKey, from: $0, in: context) }
         var options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
         try confirm(path)
         let report = try ConversionProgress(context: context, phases: phases).watch {

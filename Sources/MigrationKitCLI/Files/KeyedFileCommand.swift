@@ -40,7 +40,7 @@ extension KeyedFileCommand {
 
     /// Gets a new key from its source.
     func read(
-        _ newKey: NewKeyOptions,
+        _ newKey: KeyOptions<NewKey>,
         from source: KeySource,
         in context: CommandContext
     ) throws -> DatabaseKey {
@@ -54,11 +54,11 @@ extension KeyedFileCommand {
 
     /// Throws if one descriptor, such as that of standard input, should give both keys: reading the
     /// first one reads to the end.
-    func checkInput(_ newKey: NewKeyOptions) throws {
+    func checkInput(_ newKey: KeyOptions<NewKey>) throws {
         // Options that contradict each other are reported where they are used.
         try Self.checkInput(
-            of: database.secret.source(passwordArgument: nil),
-            try? newKey.namedSource()
+            of: database.secret.sources.first,
+            try? newKey.source()
         )
     }
 
@@ -66,20 +66,6 @@ extension KeyedFileCommand {
         guard let number = source?.descriptor, number == other?.descriptor else { return }
         let name = number == 0 ? "Standard input" : "The descriptor \(number)"
         throw ValidationError("\(name) can give one of the two keys only.")
-    }
-}
-
-extension KeySource {
-    /// The descriptor that the key is read from.
-    fileprivate var descriptor: Int32? {
-        switch self {
-        case .standardInput, .file("/dev/stdin"): 0
-        case .fileDescriptor(let number): number
-        case .file(let path):
-            ["/dev/fd/", "/proc/self/fd/"].lazy.filter(path.hasPrefix)
-                .compactMap { Int32(path.dropFirst($0.count)) }.first
-        default: nil
-        }
     }
 }
 

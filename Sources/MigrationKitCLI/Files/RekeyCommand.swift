@@ -24,7 +24,7 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
-    @OptionGroup(title: "New key") var newKey: NewKeyOptions
+    @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 

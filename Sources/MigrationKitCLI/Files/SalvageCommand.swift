@@ -37,7 +37,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
-    @OptionGroup(title: "New key") var newKey: NewKeyOptions
+    @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

@@ -127,8 +127,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         } catch MigrationFolderError.noSuchFolder(let path)
             where path == FolderMigrations.defaultFolder
         {
-            let option = migrations.given.first { $0.option == "--migrations" }?.value
-            guard try context.text(.migrations, option: option) == nil else {
+            let isGiven = migrations.given.contains { $0.option == "--migrations" }
+            guard try !isGiven && context.setting(.migrations) == nil else {
                 throw MigrationFolderError.noSuchFolder(path: path)
             }
             return nil
@@ -137,7 +137,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     /// What stands for migrations that aren't there: the settings file's required indexes alone.
     private func noMigrations(in context: CommandContext) throws -> LoadedMigrations {
-        let required = try context.settings()?.requiredIndexes ?? []
+        let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: []).requiring(required),
             folder: nil
@@ -165,7 +165,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 try EncryptedDatabase.check(path, is: .encrypted)
             }
             let key = try options.key()
-            let required = try context.settings()?.requiredIndexes ?? []
+            let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
             var opening = EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
             opening.readsIfUnwritable = true
             var verification = DatabaseVerification(

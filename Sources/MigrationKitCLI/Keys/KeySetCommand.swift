@@ -32,14 +32,12 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
-    @OptionGroup(title: "Source") var secret: SecretOptions
+    @OptionGroup(title: "Source") var secret: KeyOptions<DatabasesKey>
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let (service, account) = try keychain.requiredItem(in: context)
-        guard secret.named.count <= 1 else {
-            throw MigrationCLIError.severalKeySources(secret.named)
-        }
+        _ = try secret.source()
         context.warn(about: secret)
         let source = try source(for: "\(service) (\(account))", in: context)
         context.keySource.note(source)
@@ -84,7 +82,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     private func source(for name: String, in context: CommandContext) throws -> KeySource {
         let source =
-            secret.source(passwordArgument: context.passwordArgument)
+            secret.sources(passwordArgument: context.passwordArgument).first
             ?? KeyResolver.implicitSource(
                 promptFor: context.canPrompt && !keychain.noPrompt ? name : nil,
                 value: context.environment.secret

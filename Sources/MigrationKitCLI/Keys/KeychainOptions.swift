@@ -40,7 +40,7 @@ struct KeychainOptions: ParsableArguments {
     var noPrompt = false
 
     func validate() throws {
-        // A day is as good as for ever, and a number that can still be counted with.
+        // Capped at 24 h to avoid overflow.
         guard keychainTimeout.map({ $0 > 0 && $0 <= 86400 }) ?? true else {
             throw ValidationError(
                 "The value for '--keychain-timeout' must be above 0 and at most 86400 seconds."
@@ -52,8 +52,7 @@ struct KeychainOptions: ParsableArguments {
 
     /// The time limit of each call.
     func timeout(in context: CommandContext) throws -> Duration {
-        let inFile = try context.settings()?.seconds(.keychainTimeout)
-        return .seconds(keychainTimeout ?? inFile ?? Self.defaultTimeout)
+        .seconds(try context.value(\.keychainTimeout, of: self) ?? Self.defaultTimeout)
     }
 
     /// The store that is asked.
@@ -73,19 +72,19 @@ struct KeychainOptions: ParsableArguments {
 
     /// The service that is named by the option, the environment, or the settings file.
     func service(in context: CommandContext) throws -> String? {
-        try context.text(.keychainService, option: keychainService)
+        try context.value(\.keychainService, of: self)
     }
 
     /// The account that is named by the option or the environment, or beside its service in the
     /// settings file.
     func account(in context: CommandContext) throws -> String? {
         try keychainAccount ?? context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
-            ?? fileBesideService(in: context)?.text(.keychainAccount)
+            ?? fileBesideService(in: context)?.value(.keychainAccount)
     }
 
     /// The collection that is named by the option, or beside its service in the settings file.
     func collection(in context: CommandContext) throws -> String? {
-        try keychainCollection ?? fileBesideService(in: context)?.text(.keychainCollection)
+        try keychainCollection ?? fileBesideService(in: context)?.value(.keychainCollection)
     }
 
     /// The settings file, where the service is its own: what it says beside is about no other's.

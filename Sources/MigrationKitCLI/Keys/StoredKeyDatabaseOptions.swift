@@ -18,7 +18,7 @@ struct StoredKeyDatabaseOptions: ParsableArguments {
     /// - Throws: ``MigrationCLIError/noDatabasePath``; ``KeyCommandError/noItemNamed(missing:)``;
     ///   `CipherSettingsError` for a value out of range.
     func storedKey(in context: CommandContext) throws -> StoredKey {
-        guard let path = try context.text(.dbPath, option: file.dbPath) else {
+        guard let path = try context.value(\.dbPath, of: file) else {
             throw MigrationCLIError.noDatabasePath
         }
         let service = try keychain.requiredService(in: context)

@@ -102,6 +102,6 @@ struct FolderMigrations: MigrationsOptions {
     /// The folder that is named by the option, the environment or the settings file.
     func path(in context: CommandContext) throws -> String {
         context.settingsSource.use(config)
-        return try context.text(.migrations, option: migrations) ?? Self.defaultFolder
+        return try context.value(\.migrations, of: self) ?? Self.defaultFolder
     }
 }

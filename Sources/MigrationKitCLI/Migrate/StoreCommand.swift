@@ -95,8 +95,8 @@ extension StoreCommand {
     ) throws -> LoadedMigrations {
         let loaded = try migrations.load(from: context.host, context: context)
         let settings = try context.settings()
-        var runner = loaded.runner.requiring(settings?.requiredIndexes ?? [])
-        if allowsOutOfOrder ?? settings?.flag(.allowOutOfOrder) ?? false {
+        var runner = loaded.runner.requiring(settings?.value(.requireIndex) ?? [])
+        if allowsOutOfOrder ?? settings?.value(.allowOutOfOrder) ?? false {
             runner = runner.allowingOutOfOrder()
         }
         return LoadedMigrations(runner: runner, folder: loaded.folder)

@@ -136,7 +136,7 @@ struct CommandContext: Sendable {
     }
 
     /// Warns about a key that was given where others can see it.
-    func warn(about options: SecretOptions) {
+    func warn(about options: KeyOptions<DatabasesKey>) {
         guard options.password != nil else { return }
         errorOutput(
             """

@@ -66,7 +66,7 @@ struct DatabaseFileOptions: ParsableArguments {
 struct KeyedDatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFileOptions
     @OptionGroup var keychain: KeychainOptions
-    @OptionGroup var secret: SecretOptions
+    @OptionGroup var secret: KeyOptions<DatabasesKey>
 
     var dbPath: String? { file.dbPath }
 
@@ -90,8 +90,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
         asksForKey: Bool = true,
         isForOpenWriter: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
-        var isHosts = false
-        if case .runner = context.host.migrations { isHosts = true }
+        let isHosts =
+            if case .runner = context.host.migrations { true } else { false }
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
         // What a host gets has a place each for the password and for the keychain, and one for all
         // the others.
@@ -105,9 +105,10 @@ struct KeyedDatabaseOptions: ParsableArguments {
 
         let environment = context.environment
         let settings = try context.settings()
-        let path = try context.text(.dbPath, option: dbPath)
+        let path = try context.value(\.dbPath, of: file)
         var service = keychain.keychainService
-        var other = secret.source(passwordArgument: context.passwordArgument)
+        let named = secret.sources(passwordArgument: context.passwordArgument)
+        var other = named.first
         if options.isEmpty, !isPlaintext {
             other = KeyResolver.implicitSource(promptFor: nil, value: environment.secret)
             let isItemNamed =
@@ -116,8 +117,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 service = environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE")
             }
             if service == nil, other == nil || isItemNamed {
-                service = settings?.text(.keychainService)
-                other = other ?? settings?.text(.passwordFile).map(KeySource.file)
+                service = settings?.value(.keychainService)
+                other = other ?? settings?.value(.passwordFile).map(KeySource.file)
             }
             if service == nil, other == nil, asksForKey, context.canPrompt, !keychain.noPrompt {
                 let isNew = createsFile && path.map { !EncryptedDatabase.hasContent($0) } ?? false
@@ -129,9 +130,9 @@ struct KeyedDatabaseOptions: ParsableArguments {
         }
         // A host of its own gets the password as it always has; ours needs no text of it.
         var password: String?
-        if isHosts, secret.password != nil, case .password(let taken) = other {
-            password = taken.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-            other = secret.sourceBesidePassword
+        if isHosts {
+            for case .password(let taken) in named { password = taken.unwipableText }
+            if password != nil { other = named.first { $0.option != "password" } }
         }
         let resolved = MigrationDatabaseOpenOptions(
             dbPath: path,

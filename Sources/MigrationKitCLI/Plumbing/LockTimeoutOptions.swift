@@ -26,7 +26,6 @@ struct LockTimeoutOptions: ParsableArguments {
 
     /// How long to wait, in seconds, by the option or the settings file.
     func lockTimeout(in context: CommandContext) throws -> Double {
-        try givenLockTimeout ?? context.settings()?.seconds(.lockTimeout)
-            ?? Self.defaultLockTimeout
+        try context.value(\.givenLockTimeout, of: self) ?? Self.defaultLockTimeout
     }
 }

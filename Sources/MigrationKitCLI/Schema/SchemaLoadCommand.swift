@@ -37,8 +37,9 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
     private var readsStandardInput: Bool { file == "-" }
 
     func validate() throws {
-        let secret = database.secret
-        if readsStandardInput, secret.passwordFile == "-" || secret.passwordFd == STDIN_FILENO {
+        if readsStandardInput,
+            database.secret.sources.contains(where: { $0.descriptor == STDIN_FILENO })
+        {
             throw ValidationError("Standard input can't give both the dump and the key.")
         }
     }

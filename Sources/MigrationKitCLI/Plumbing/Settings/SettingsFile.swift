@@ -8,6 +8,26 @@ struct SettingsFile: Equatable, Sendable {
         case seconds(Double)
         case flag(Bool)
         case indexes([RequiredIndexSpec])
+
+        /// The value of an option that is a setting, too; `nil` if it isn't given.
+        init?(option: Any?) {
+            switch option {
+            case let text as String: self = .text(text)
+            case let seconds as Double: self = .seconds(seconds)
+            case let flag as Bool: self = .flag(flag)
+            default: return nil
+            }
+        }
+
+        /// The value in the type of its option.
+        var content: Any {
+            switch self {
+            case .text(let text): text
+            case .seconds(let seconds): seconds
+            case .flag(let flag): flag
+            case .indexes(let indexes): indexes
+            }
+        }
     }
 
     /// A value with the line that it stands in.
@@ -24,20 +44,8 @@ struct SettingsFile: Equatable, Sendable {
 
     let entries: [SettingsKey: Entry]
 
-    func text(_ key: SettingsKey) -> String? {
-        if case .text(let text) = entries[key]?.value { text } else { nil }
-    }
-
-    func seconds(_ key: SettingsKey) -> Double? {
-        if case .seconds(let seconds) = entries[key]?.value { seconds } else { nil }
-    }
-
-    func flag(_ key: SettingsKey) -> Bool? {
-        if case .flag(let flag) = entries[key]?.value { flag } else { nil }
-    }
-
-    /// The indexes that the database must have.
-    var requiredIndexes: [RequiredIndexSpec] {
-        if case .indexes(let indexes) = entries[.requireIndex]?.value { indexes } else { [] }
+    /// What the file says of a setting; `nil` if that is nothing, or of another type.
+    func value<Value>(_ key: SettingsKey, as type: Value.Type = Value.self) -> Value? {
+        entries[key]?.value.content as? Value
     }
 }

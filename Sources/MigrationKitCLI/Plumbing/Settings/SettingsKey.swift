@@ -33,8 +33,8 @@ enum SettingsKey: String, CaseIterable, Sendable {
         allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
 }
 
-/// All that the tool knows of a setting. The settings file, the environment, `--show-settings` and the
-/// manual page go by this.
+/// All that the tool knows of a setting. The options, the settings file, the environment,
+/// `--show-settings` and the manual page go by this.
 struct Setting {
     enum Kind {
         case path, text, indexes, flag
@@ -48,8 +48,8 @@ struct Setting {
     var variable: (name: String, meaning: String)?
     /// What counts where nothing is given.
     var standard: SettingsFile.Value?
-    /// What the option says, where the command has it.
-    var given: (any StoreCommand) -> SettingsFile.Value? = { _ in nil }
+    /// The option that sets the same, in its group.
+    var option: AnyKeyPath?
     /// Whether a value counts: of several sources of a key only one does.
     var isUsed: (_ text: String, MigrationDatabaseOpenOptions) -> Bool = { _, _ in true }
 }
@@ -62,7 +62,7 @@ extension SettingsKey {
                 kind: .path,
                 meaning: "The database",
                 variable: ("MIGRATIONKIT_DB_PATH", "The database, if --db-path is not given."),
-                given: { $0.database.dbPath.map(SettingsFile.Value.text) }
+                option: \DatabaseFileOptions.dbPath
             )
         case .migrations:
             Setting(
@@ -73,10 +73,7 @@ extension SettingsKey {
                     "The folder of SQL files, if --migrations is not given."
                 ),
                 standard: .text(FolderMigrations.defaultFolder),
-                given: { command in
-                    (command.migrations as? FolderMigrations)?.migrations
-                        .map(SettingsFile.Value.text)
-                }
+                option: \FolderMigrations.migrations
             )
         case .keychainService:
             Setting(
@@ -86,7 +83,7 @@ extension SettingsKey {
                     "MIGRATIONKIT_KEYCHAIN_SERVICE",
                     "The service of the key in the secret store, if no option gives a key."
                 ),
-                given: { $0.database.keychain.keychainService.map(SettingsFile.Value.text) },
+                option: \KeychainOptions.keychainService,
                 isUsed: { $1.keychainService == $0 }
             )
         case .keychainAccount:
@@ -97,14 +94,14 @@ extension SettingsKey {
                     "MIGRATIONKIT_KEYCHAIN_ACCOUNT",
                     "The account of the key, if --keychain-account is not given."
                 ),
-                given: { $0.database.keychain.keychainAccount.map(SettingsFile.Value.text) },
+                option: \KeychainOptions.keychainAccount,
                 isUsed: { $1.keychainAccount == $0 }
             )
         case .keychainCollection:
             Setting(
                 kind: .text,
                 meaning: "The collection to search and store in; default: all",
-                given: { $0.database.keychain.keychainCollection.map(SettingsFile.Value.text) },
+                option: \KeychainOptions.keychainCollection,
                 isUsed: { $1.keychainCollection == $0 }
             )
         case .keychainTimeout:
@@ -112,7 +109,7 @@ extension SettingsKey {
                 kind: .seconds(allowsZero: false),
                 meaning: "How long to wait for the secret store, and for its unlocking",
                 standard: .seconds(KeychainOptions.defaultTimeout),
-                given: { $0.database.keychain.keychainTimeout.map(SettingsFile.Value.seconds) }
+                option: \KeychainOptions.keychainTimeout
             )
         case .passwordFile:
             Setting(
@@ -122,14 +119,15 @@ extension SettingsKey {
                     "MIGRATIONKIT_PASSWORD_FILE",
                     "The file with the key, readable only by its owner."
                 ),
-                given: { $0.database.secret.passwordFile.map(SettingsFile.Value.text) },
+                option: \KeyOptions<DatabasesKey>.passwordFile,
                 isUsed: { $1.keySource == ($0 == "-" ? .standardInput : .file(path: $0)) }
             )
         case .lockTimeout:
             Setting(
                 kind: .seconds(allowsZero: true),
                 meaning: "How long to wait for other processes that use the database",
-                standard: .seconds(LockTimeoutOptions.defaultLockTimeout)
+                standard: .seconds(LockTimeoutOptions.defaultLockTimeout),
+                option: \LockTimeoutOptions.givenLockTimeout
             )
         case .requireIndex:
             Setting(kind: .indexes, meaning: "Indexes that a fully migrated database must have")
@@ -137,7 +135,8 @@ extension SettingsKey {
             Setting(
                 kind: .flag,
                 meaning: "Whether pending migrations that come before applied ones are applied",
-                standard: .flag(false)
+                standard: .flag(false),
+                option: \RangeOptions.allowOutOfOrder
             )
         }
     }

@@ -19,20 +19,10 @@ extension CommandContext {
 
 /// What `status --show-settings` prints.
 private struct SettingsReport: Encodable {
-    /// Where a value comes from.
-    enum Origin: Equatable {
-        case option(String)
-        case environment(String)
-        case file(String, line: Int)
-        case workingFolder
-        case byDefault
-        case unset
-    }
-
     struct Row {
         let name: String
         var value: SettingsFile.Value?
-        var origin = Origin.unset
+        var origin = SettingsOrigin.unset
         /// Whether the value counts: a source of the key doesn't where another one is stronger.
         var isUsed = true
     }
@@ -48,16 +38,20 @@ private struct SettingsReport: Encodable {
         )
         keySource = opening.isPlaintext ? nil : opening.keySource?.description
         var rows = [Self.configRow(settings, in: context)]
+        let groups: [Any] = [
+            command.database.file, command.database.keychain, command.database.secret,
+            command.migrations,
+        ]
         for key in context.settingsKeys {
             var row = Row(name: key.rawValue)
             let setting = key.setting
-            if let value = setting.given(command) {
-                (row.value, row.origin) = (value, .option(key.option))
-            } else if let variable = key.variable, let text = context.environment.nonEmpty(variable)
-            {
-                (row.value, row.origin) = (.text(text), .environment(variable))
-            } else if let settings, let entry = settings.entries[key] {
-                (row.value, row.origin) = (entry.value, .file(settings.path, line: entry.line))
+            let given = setting.option.flatMap { option in
+                groups.lazy.compactMap { SettingsFile.Value(option: $0[keyPath: option]) }.first
+            }
+            if let given {
+                (row.value, row.origin) = (given, .option(key.option))
+            } else if let (value, origin) = try context.setting(key) {
+                (row.value, row.origin) = (value, origin)
             } else if let value = setting.standard {
                 (row.value, row.origin) = (value, .byDefault)
             }
@@ -69,7 +63,7 @@ private struct SettingsReport: Encodable {
     }
 
     private static func configRow(_ settings: SettingsFile?, in context: CommandContext) -> Row {
-        let origin: Origin =
+        let origin: SettingsOrigin =
             if settings == nil {
                 .unset
             } else if context.settingsSource.config != nil {
@@ -88,13 +82,12 @@ private struct SettingsReport: Encodable {
 
     /// What no file may hold: that it is there, and not what it is.
     private static func secretRows(
-        _ secret: SecretOptions,
+        _ secret: KeyOptions<DatabasesKey>,
         _ opening: MigrationDatabaseOpenOptions,
         in context: CommandContext
     ) -> [Row] {
         var rows: [Row] = []
-        for name in ["password-fd", "password-command", "password"]
-        where secret.named.contains("--\(name)") {
+        for name in secret.sources.compactMap(\.option) where SettingsKey(rawValue: name) == nil {
             rows.append(Row(name: name, value: .text("set"), origin: .option("--\(name)")))
         }
         let variable = "MIGRATIONKIT_PASSWORD"
@@ -139,7 +132,7 @@ extension SettingsFile.Value: CustomStringConvertible {
     }
 }
 
-extension SettingsReport.Origin: CustomStringConvertible {
+extension SettingsOrigin: CustomStringConvertible {
     var description: String {
         switch self {
         case .option(let name): name

@@ -52,10 +52,44 @@ extension CommandContext {
         }
     }
 
-    /// A setting: what the option says, or else the environment, or else the file.
+    /// What an option says, or else what the environment or the settings file says of the setting
+    /// that goes by it. (The default of an option is its group's.)
+    ///
+    /// - Parameters:
+    ///   - option: The option, as the table of settings has it.
+    ///   - options: Its group.
+    /// - Throws: ``SettingsFileError``.
+    func value<Options, Value>(
+        _ option: KeyPath<Options, Value?>,
+        of options: Options
+    ) throws -> Value? {
+        if let given = options[keyPath: option] { return given }
+        guard let key = settingsKeys.first(where: { $0.setting.option == option }) else {
+            return nil
+        }
+        return try setting(key)?.value.content as? Value
+    }
+
+    /// What the environment or the settings file says of a setting, and where.
     ///
     /// - Throws: ``SettingsFileError``.
-    func text(_ key: SettingsKey, option: String?) throws -> String? {
-        try option ?? key.variable.flatMap(environment.nonEmpty) ?? settings()?.text(key)
+    func setting(
+        _ key: SettingsKey
+    ) throws -> (value: SettingsFile.Value, origin: SettingsOrigin)? {
+        if let variable = key.variable, let text = environment.nonEmpty(variable) {
+            return (.text(text), .environment(variable))
+        }
+        guard let settings = try settings(), let entry = settings.entries[key] else { return nil }
+        return (entry.value, .file(settings.path, line: entry.line))
     }
+}
+
+/// Where the value of a setting comes from.
+enum SettingsOrigin: Equatable {
+    case option(String)
+    case environment(String)
+    case file(String, line: Int)
+    case workingFolder
+    case byDefault
+    case unset
 }

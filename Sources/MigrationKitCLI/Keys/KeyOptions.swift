@@ -1,0 +1,219 @@
+import ArgumentParser
+import KeyStore
+
+/// The options that name the source of a key: of the database's, or of a new one.
+struct KeyOptions<Role: KeyRole>: ParsableArguments {
+    @Option(
+        name: .customLong(Role.prefix + "password-file"),
+        help: ArgumentHelp(
+            "The file with the \(Role.key)\(Role.detail(", readable only by its owner (chmod 600)")); '-' is standard input.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var passwordFile: String?
+
+    @Option(
+        name: .customLong(Role.prefix + "password-fd"),
+        help: ArgumentHelp(
+            "The open descriptor that gives the \(Role.key).",
+            valueName: "number"
+        )
+    )
+    var passwordFd: Int32?
+
+    @Option(
+        name: .customLong(Role.prefix + "password-command"),
+        help: ArgumentHelp(
+            "The command that prints the \(Role.key).\(Role.detail(" It is not run by a shell."))",
+            valueName: "command"
+        )
+    )
+    var passwordCommand: String?
+
+    @OptionGroup var own: Role.OwnOptions
+
+    @Flag(
+        name: .customLong(Role.prefix + "raw-key"),
+        help: ArgumentHelp(
+            "The \(Role.key) is 64 hexadecimal digits (96 with the salt), not a passphrase."
+        )
+    )
+    var rawKey = false
+
+    /// The sources that options name.
+    var sources: [KeySource] {
+        [
+            own.source,
+            passwordFile.map { $0 == "-" ? .standardInput : .file(path: $0) },
+            passwordFd.map(KeySource.fileDescriptor),
+            passwordCommand.map(KeySource.command),
+        ].compactMap { $0 }
+    }
+
+    func validate() throws {
+        if let passwordFd, passwordFd < 0 {
+            throw ValidationError(
+                "The value for '--\(Role.prefix)password-fd' must not be negative."
+            )
+        }
+    }
+}
+
+extension KeySource {
+    /// The option that names such a source, without the prefix of a key's role; `nil` if none does.
+    var option: String? {
+        switch self {
+        case .password: "password"
+        case .file, .standardInput: "password-file"
+        case .fileDescriptor: "password-fd"
+        case .command: "password-command"
+        case .keyStore: "keychain-service"
+        case .environment, .credentialsFile, .prompt: nil
+        }
+    }
+}
+
+extension KeyOptions {
+    /// The options that name a source.
+    var named: [String] { sources.compactMap(\.option).map { "--\(Role.prefix)\($0)" } }
+
+    /// Whether an option names a source.
+    var isNamed: Bool { !sources.isEmpty }
+
+    /// The source that an option names; `nil` if none does.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``.
+    func source() throws -> KeySource? {
+        guard sources.count <= 1 else { throw MigrationCLIError.severalKeySources(named) }
+        return sources.first
+    }
+
+    /// What the key's bytes are.
+    var form: DatabaseKey.Form { rawKey ? .rawKey : .passphrase }
+}
+
+// MARK: - Roles
+
+/// What a command needs a key for.
+protocol KeyRole {
+    /// The options that the other role doesn't have.
+    associatedtype OwnOptions: KeySourceOptions
+
+    /// What the names of its options begin with.
+    static var prefix: String { get }
+
+    /// What help texts call the key.
+    static var key: String { get }
+
+    /// What the help says of the database's key alone.
+    static func detail(_ text: String) -> String
+}
+
+/// Options that name one more source.
+protocol KeySourceOptions: ParsableArguments {
+    /// The source that they name; `nil` if they name none.
+    var source: KeySource? { get }
+}
+
+/// The key that opens the database.
+enum DatabasesKey: KeyRole {
+    typealias OwnOptions = PasswordOption
+
+    static let prefix = ""
+    static let key = "key"
+    static func detail(_ text: String) -> String { text }
+}
+
+/// The key that a new file gets.
+enum NewKey: KeyRole {
+    typealias OwnOptions = NewKeychainOptions
+
+    static let prefix = "new-"
+    static let key = "new key"
+    static func detail(_ text: String) -> String { "" }
+}
+
+struct PasswordOption: KeySourceOptions {
+    @Option(
+        help: ArgumentHelp(
+            "The key itself. Other users may see it, and the shell's history keeps it: prefer another option.",
+            valueName: "passphrase"
+        )
+    )
+    var password: String?
+
+    var source: KeySource? { password.map { .password(Secret(utf8: $0)) } }
+}
+
+struct NewKeychainOptions: KeySourceOptions {
+    @Option(
+        help: ArgumentHelp(
+            "The new key's service in the desktop's secret store.",
+            valueName: "service"
+        )
+    )
+    var newKeychainService: String?
+
+    @Option(help: ArgumentHelp("The account under that service.", valueName: "account"))
+    var newKeychainAccount: String?
+
+    var source: KeySource? {
+        newKeychainService.map { .keyStore(service: $0, account: newKeychainAccount) }
+    }
+
+    func validate() throws {
+        if newKeychainAccount != nil, newKeychainService == nil {
+            throw ValidationError("--new-keychain-account needs --new-keychain-service.")
+        }
+    }
+}
+
+// MARK: - The Database's Key
+
+extension KeyOptions<DatabasesKey> {
+    /// The text of `--password`.
+    var password: String? { own.password }
+
+    /// The sources that options name.
+    ///
+    /// - Parameter passwordArgument: The value of `--password`, if it was taken out of the process's
+    ///   arguments before they became text.
+    func sources(passwordArgument: Secret?) -> [KeySource] {
+        sources.map { source in
+            guard let passwordArgument, case .password = source else { return source }
+            return .password(passwordArgument)
+        }
+    }
+}
+
+// MARK: - The New Key
+
+extension KeyOptions<NewKey> {
+    /// The source that an option names; on a terminal, a question.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``; ``MigrationCLIError/noNewKey``.
+    func source(
+        for path: String,
+        beside database: KeyedDatabaseOptions,
+        in context: CommandContext
+    ) throws -> KeySource {
+        if let source = try source() { return source }
+        guard context.canPrompt, !database.keychain.noPrompt, Terminal.canAsk else {
+            throw MigrationCLIError.noNewKey
+        }
+        return .prompt("New passphrase for \(path.printable): ")
+    }
+
+    /// Checks the options of a command that needs no new key.
+    func checkOptional(isPlaintext: Bool) throws {
+        if rawKey, !isNamed {
+            throw ValidationError("--new-raw-key needs a source of the new key.")
+        }
+        if isNamed, isPlaintext {
+            throw ValidationError(
+                "With --no-encryption the copy is not encrypted. Leave out the new key."
+            )
+        }
+    }
+}
