@@ -162,7 +162,6 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         guard !isPlaintext, let dbPath, let source = keySource,
             case .keyStore(let service, let account) = source
         else { return nil }
-        let form: DatabaseKey.Form = isRawKey ? .rawKey : .passphrase
         return StoredKey(
             path: dbPath,
             keyStore: keyStore,
@@ -171,7 +170,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             cipher: cipher,
             isReadOnly: isReadOnly,
             timeout: timeout ?? busyTimeout,
-            read: { try KeyResolver.key(of: $0, named: source, form: form) }
+            read: { [form] in try KeyResolver.key(of: $0, named: source, form: form) }
         )
     }
 
@@ -195,7 +194,6 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         try checkKeySource()
         guard !isPlaintext else { return nil }
         guard let keySource else { throw MigrationCLIError.noKey }
-        let form: DatabaseKey.Form = isRawKey ? .rawKey : .passphrase
         return isNew
             ? try resolver.newKey(from: keySource, form: form)
             : try resolver.key(from: keySource, form: form)
@@ -205,11 +203,11 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     func newKey() throws -> DatabaseKey? {
         guard let keySource, case .prompt = keySource else { return try key() }
         let store = keyStore
-        return try KeyResolver { store }.newKey(
-            from: keySource,
-            form: isRawKey ? .rawKey : .passphrase
-        )
+        return try KeyResolver { store }.newKey(from: keySource, form: form)
     }
+
+    /// What the key's bytes are.
+    private var form: DatabaseKey.Form { isRawKey ? .rawKey : .passphrase }
 
     /// Whether opening the database creates it.
     var isNew: Bool {

@@ -31,7 +31,7 @@ struct KeyOptions<Role: KeyRole>: ParsableArguments {
     )
     var passwordCommand: String?
 
-    @OptionGroup var own: Role.OwnOptions
+    @OptionGroup var own: Role
 
     @Flag(
         name: .customLong(Role.prefix + "raw-key"),
@@ -95,12 +95,9 @@ extension KeyOptions {
 
 // MARK: - Roles
 
-/// What a command needs a key for.
-protocol KeyRole {
-    /// The options that the other role doesn't have.
-    associatedtype OwnOptions: KeySourceOptions
-
-    /// What the names of its options begin with.
+/// What a command needs a key for, with the options that this key alone has.
+protocol KeyRole: ParsableArguments {
+    /// What the names of the key's options begin with.
     static var prefix: String { get }
 
     /// What help texts call the key.
@@ -108,33 +105,17 @@ protocol KeyRole {
 
     /// What the help says of the database's key alone.
     static func detail(_ text: String) -> String
-}
 
-/// Options that name one more source.
-protocol KeySourceOptions: ParsableArguments {
-    /// The source that they name; `nil` if they name none.
+    /// The source that its own options name; `nil` if they name none.
     var source: KeySource? { get }
 }
 
 /// The key that opens the database.
-enum DatabasesKey: KeyRole {
-    typealias OwnOptions = PasswordOption
-
+struct DatabasesKey: KeyRole {
     static let prefix = ""
     static let key = "key"
     static func detail(_ text: String) -> String { text }
-}
 
-/// The key that a new file gets.
-enum NewKey: KeyRole {
-    typealias OwnOptions = NewKeychainOptions
-
-    static let prefix = "new-"
-    static let key = "new key"
-    static func detail(_ text: String) -> String { "" }
-}
-
-struct PasswordOption: KeySourceOptions {
     @Option(
         help: ArgumentHelp(
             "The key itself. Other users may see it, and the shell's history keeps it: prefer another option.",
@@ -146,7 +127,12 @@ struct PasswordOption: KeySourceOptions {
     var source: KeySource? { password.map { .password(Secret(utf8: $0)) } }
 }
 
-struct NewKeychainOptions: KeySourceOptions {
+/// The key that a new file gets.
+struct NewKey: KeyRole {
+    static let prefix = "new-"
+    static let key = "new key"
+    static func detail(_ text: String) -> String { "" }
+
     @Option(
         help: ArgumentHelp(
             "The new key's service in the desktop's secret store.",
