@@ -28,8 +28,7 @@ package enum Polling {
         whileWaiting: () throws -> Void,
         _ attempt: () throws -> Value?
     ) rethrows -> Value? {
-        // A duration can't hold infinity: a century will do.
-        let deadline = ContinuousClock.now + .seconds(timeout > 0 ? min(timeout, 3e9) : 0)
+        let deadline = ContinuousClock.now + Duration(timeout: timeout)
         var pause: useconds_t = 1_000
         while true {
             if let value = try attempt() { return value }
@@ -48,4 +47,11 @@ package enum Polling {
 
     /// In microseconds.
     private static let longestPause: useconds_t = 20_000
+}
+
+extension Duration {
+    /// How long a timeout is, which may be infinite. A duration can't be: a century will do.
+    package init(timeout seconds: TimeInterval) {
+        self = .seconds(seconds > 0 ? min(seconds, 3e9) : 0)
+    }
 }

@@ -56,7 +56,7 @@ struct BackwardRun {
             verified: !steps.isEmpty
         )
         if !steps.isEmpty {
-            monitor.tell(.runFinished(report))
+            monitor.operation.report(.runFinished(report))
         }
         return report
     }
@@ -167,7 +167,7 @@ struct BackwardRun {
                         monitor.finishStep()
                     }
                     try monitor.watching(db) { try verify(db) }
-                    try monitor.checkCancellation()
+                    try monitor.operation.checkCancellation()
                     return .commit
                 }
             }
@@ -191,7 +191,7 @@ struct BackwardRun {
     }
 
     private func verify(_ db: Database) throws {
-        monitor.tell(.verifying)
+        monitor.operation.report(.verifying)
         try runner.verify(db, isComplete: false, checksForeignKeys: false)
     }
 

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import MigrationKit
+import MigrationKitCommon
 
 /// Waits for SQLite's own locks, while a run lasts, as long as for the lock between processes.
 ///
@@ -8,7 +10,7 @@ import GRDBSQLite
 /// changes more than fits its cache. A connection whose configuration says nothing of it would give
 /// up at once, and none gives up waiting because the run was cancelled.
 final class BusyWaiting {
-    private let options: MigrationOptions
+    private let operation: LongOperation<MigrationEvent>
     private let limit: Duration
     private var start = ContinuousClock.now
 
@@ -26,30 +28,30 @@ final class BusyWaiting {
         case .immediateError: ownTimeout = 0
         }
 
-        let waiting = BusyWaiting(options: options, ownTimeout: ownTimeout)
+        let operation = options.operation
+        let limit = Duration(timeout: max(ownTimeout, options.lockTimeout))
+        let waiting = BusyWaiting(operation, limit: limit)
         writer.writeWithoutTransaction { waiting.start(on: $0) }
         defer {
             // > Setting a new busy handler clears any previously set handler.
             // <https://www.sqlite.org/c3ref/busy_handler.html>
             writer.writeWithoutTransaction { db in
-                let milliseconds = Int32(ownTimeout > 0 ? min(ownTimeout, 2_000_000) * 1000 : 0)
-                _ = sqlite3_busy_timeout(db.sqliteConnection, milliseconds)
+                // As GRDB has set it when it opened the connection.
+                _ = sqlite3_busy_timeout(db.sqliteConnection, Int32(ownTimeout * 1000))
             }
             withExtendedLifetime(waiting) {}
         }
         do {
             return try body()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            try options.cancellation?.check()
+            try operation.checkCancellation()
             throw error
         }
     }
 
-    private init(options: MigrationOptions, ownTimeout: TimeInterval) {
-        self.options = options
-        // Of a timeout without an end, a century is enough.
-        let seconds = max(ownTimeout, options.lockTimeout)
-        limit = .seconds(seconds > 0 ? min(seconds, 3e9) : 0)
+    private init(_ operation: LongOperation<MigrationEvent>, limit: Duration) {
+        self.operation = operation
+        self.limit = limit
     }
 
     private func start(on db: Database) {
@@ -70,9 +72,9 @@ final class BusyWaiting {
     /// - Returns: Whether SQLite is to try again.
     private func waits(_ attempt: Int32) -> Bool {
         if attempt == 0 { start = .now }
-        guard options.cancellation?.isCancelled != true, .now - start < limit else { return false }
+        guard !operation.isCancelled, .now - start < limit else { return false }
         // A commit takes some milliseconds. Longer waits are reported.
-        if attempt == 10 { options.observer?(.waiting(holder: nil)) }
+        if attempt == 10 { operation.report(.waiting(holder: nil)) }
         usleep(attempt < 5 ? 1000 << useconds_t(attempt) : 25_000)
         return true
     }

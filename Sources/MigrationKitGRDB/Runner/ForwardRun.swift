@@ -62,7 +62,7 @@ struct ForwardRun {
             )
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
-            monitor.tell(.verifying)
+            monitor.operation.report(.verifying)
             try writer.readingWithConstraints { db in
                 try monitor.watching(db) {
                     try runner.verify(db, isComplete: pending.isEmpty, checksForeignKeys: true)
@@ -77,7 +77,7 @@ struct ForwardRun {
         let report = MigrationReport(steps: steps, pending: pending, verified: verifies)
         if !steps.isEmpty {
             runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
-            monitor.tell(.runFinished(report))
+            monitor.operation.report(.runFinished(report))
         }
         return report
     }
@@ -157,7 +157,7 @@ struct ForwardRun {
                 guard fruitlessPlans < 100 else {
                     throw MigrationKitError.unusableTable(MigrationLedger.table)
                 }
-                try monitor.checkCancellation()
+                try monitor.operation.checkCancellation()
                 continue
             } catch {
                 monitor.failStep(error) { try writer.writeWithoutTransaction(MigrationLedger.read) }
@@ -200,7 +200,7 @@ struct ForwardRun {
                 let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
-                        monitor.tell(.verifying)
+                        monitor.operation.report(.verifying)
                         try runner.verify(
                             db,
                             isComplete: plan.completes,
@@ -245,7 +245,7 @@ struct ForwardRun {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
                 try ForeignKeyCheck.run(after: step, in: db)
-                monitor.tell(.verifying)
+                monitor.operation.report(.verifying)
                 try runner.verify(db, isComplete: completes, checksForeignKeys: false)
             }
             try db.inTransaction(.immediate) {
@@ -318,7 +318,7 @@ struct ForwardRun {
     }
 
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
-        monitor.tell(.verifying)
+        monitor.operation.report(.verifying)
         try monitor.watching(db) {
             try runner.verify(
                 db,
@@ -326,7 +326,7 @@ struct ForwardRun {
                 checksForeignKeys: plan.pending.isEmpty
             )
         }
-        try monitor.checkCancellation()
+        try monitor.operation.checkCancellation()
     }
 }
 

@@ -60,7 +60,7 @@ extension GRDBMigrationRunner {
                         checksForeignKeys: true
                     )
                 }
-                try monitor.checkCancellation()
+                try monitor.operation.checkCancellation()
                 return .commit
             }
         }

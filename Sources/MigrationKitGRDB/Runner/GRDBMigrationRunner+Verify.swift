@@ -129,7 +129,7 @@ extension GRDBMigrationRunner {
             guard !isSound else {
                 return VerificationOutcome(note: Self.constraintsNote(of: writer))
             }
-            foreignKeys = ForeignKeysAlongside(in: writer, monitor.options.cancellation)
+            foreignKeys = ForeignKeysAlongside(in: writer, monitor.operation.cancellation)
             return try monitor.reading(writer, withConstraints: true) { db in
                 try GRDBMigrationVerifier.verifyStructure(in: db)
                 return VerificationOutcome(note: Self.constraintsNote(of: writer))
@@ -138,7 +138,7 @@ extension GRDBMigrationRunner {
         try monitor.check("foreign_key_check") {
             guard !isSound else { return VerificationOutcome() }
             // By the file's name there may be another one by now.
-            if let outcome = try foreignKeys?.result({ monitor.continues() }),
+            if let foreignKeys, let outcome = try monitor.result(of: foreignKeys),
                 try writer.unsafeRead({ $0.hasFile })
             {
                 return outcome
@@ -162,12 +162,12 @@ extension GRDBMigrationRunner {
         _ writer: any DatabaseWriter,
         _ monitor: VerificationMonitor
     ) throws -> Bool {
-        let cancellation = monitor.options.cancellation
+        let cancellation = monitor.operation.cancellation
         do {
             guard let path = try writer.largeFile() else { return false }
             let configuration = writer.configuration.forReadingAlongside
             let opensReader =
-                monitor.options.opensReader
+                monitor.opensReader
                 ?? { try DatabaseQueue(path: $0, configuration: configuration) }
             return try writer.read { db in
                 guard try db.isAllInFile(path) else { return false }
@@ -180,7 +180,7 @@ extension GRDBMigrationRunner {
                         try GRDBMigrationVerifier.verifyStructure(in: other)
                     }
                 }
-                let outcome = try foreignKeys.result { monitor.continues() }
+                let outcome = try monitor.result(of: foreignKeys)
                 return outcome?.count == 0 && db.hasFile
             }
         } catch {

@@ -26,15 +26,10 @@ enum MigrationLock {
         guard let path, !path.isEmpty else { return try body() }
 
         let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
-        var isWaiting = false
         do {
-            return try lock.withLock(
-                timeout: options.lockTimeout,
-                whileWaiting: { holder in
-                    try options.cancellation?.check()
-                    if !isWaiting { options.observer?(.waiting(holder: holder)) }
-                    isWaiting = true
-                },
+            return try options.operation.holding(
+                lock,
+                reporting: { .waiting(holder: $0) },
                 body
             )
         } catch FileLock.Failure.held(let holder) {

@@ -58,5 +58,9 @@ public struct MigrationOptions: Sendable {
     }
 }
 
+extension MigrationOptions: OperationOptions {
+    package var timeout: TimeInterval { lockTimeout }
+}
+
 /// Ends a run from another thread.
 public typealias MigrationCancellation = Cancellation

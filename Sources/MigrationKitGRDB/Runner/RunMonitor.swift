@@ -1,60 +1,48 @@
-import Foundation
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 
-/// Follows one run: which steps it has done, how long each took, whether it is to end.
+/// Follows one run: which steps it has done, and how long each took.
 ///
 /// GRDB's migrator reports nothing between two steps. That the next one begins, or that the
 /// migrator returns, is how one knows that the step before is committed.
-///
-/// - Note: `@unchecked` because the state is guarded by `lock`; the migrator's closures are
-///   `@Sendable`, although it calls them one after the other.
-final class RunMonitor: @unchecked Sendable {
+final class RunMonitor: Sendable {
+    private struct State {
+        var count = 0
+        var running: Running?
+        var finished: [MigrationReport.Step] = []
+    }
+
     private struct Running {
         let identifier: String
         let start: ContinuousClock.Instant
         let changesBefore: Int
         var changes = 0
         var seconds = 0.0
-        var lastSign: ContinuousClock.Instant
     }
 
-    let direction: MigrationEvent.Direction
-    private let options: MigrationOptions
-    private let lock = NSLock()
-    private var count = 0
-    private var running: Running?
-    private var finished: [MigrationReport.Step] = []
-
-    /// Only the thread of the database uses it.
-    private var ticks = 0
+    let operation: LongOperation<MigrationEvent>
+    private let direction: MigrationEvent.Direction
+    private let state = Locked(State())
 
     init(direction: MigrationEvent.Direction, options: MigrationOptions) {
         self.direction = direction
-        self.options = options
-    }
-
-    func tell(_ event: MigrationEvent) {
-        options.observer?(event)
-    }
-
-    func checkCancellation() throws {
-        try options.cancellation?.check()
+        operation = options.operation
     }
 
     /// The steps that the run has done so far, in order.
     var steps: [MigrationReport.Step] {
-        lock.withLock { finished }
+        state.withLock { $0.finished }
     }
 
     /// The run has this many steps to do, as far as is known now.
     func expect(_ remaining: Int) {
-        let isFirst = lock.withLock {
-            defer { count = finished.count + remaining }
-            return count == 0
+        let isFirst = state.withLock { state in
+            defer { state.count = state.finished.count + remaining }
+            return state.count == 0
         }
         if isFirst, remaining > 0 {
-            tell(.runStarted(direction: direction, count: remaining))
+            operation.report(.runStarted(direction: direction, count: remaining))
         }
     }
 
@@ -71,47 +59,52 @@ final class RunMonitor: @unchecked Sendable {
         ledgerRows: Int = 0,
         _ work: () throws -> Void
     ) throws -> Double {
-        try checkCancellation()
+        try operation.checkCancellation()
         let start = ContinuousClock.now
-        let index = lock.withLock {
-            running = Running(
+        let changesBefore = db.totalChangesCount
+        let (index, count) = state.withLock { state in
+            state.running = Running(
                 identifier: identifier,
                 start: start,
-                changesBefore: db.totalChangesCount,
-                lastSign: start
+                changesBefore: changesBefore
             )
-            return finished.count + 1
+            return (state.finished.count + 1, state.count)
         }
-        tell(.stepStarted(identifier: identifier, direction: direction, index: index, count: count))
+        operation.report(
+            .stepStarted(
+                identifier: identifier,
+                direction: direction,
+                index: index,
+                count: count
+            )
+        )
         try watching(db, work)
-        let changesAfter = db.totalChangesCount
+        let changes = db.totalChangesCount - changesBefore - ledgerRows
         // The journal has this time as well, and is written before the commit.
         let seconds = (.now - start) / .seconds(1)
-        lock.withLock {
-            guard var running else { return }
-            running.changes = changesAfter - running.changesBefore - ledgerRows
-            running.seconds = seconds
-            self.running = running
+        state.withLock { state in
+            state.running?.changes = changes
+            state.running?.seconds = seconds
         }
-        try checkCancellation()
+        try operation.checkCancellation()
         return seconds
     }
 
     /// The running step, if there is one, is committed.
     func finishStep() {
-        let step: MigrationReport.Step? = lock.withLock {
-            guard let running else { return nil }
+        let step: MigrationReport.Step? = state.withLock { state in
+            guard let running = state.running else { return nil }
             let step = MigrationReport.Step(
                 identifier: running.identifier,
                 seconds: running.seconds,
                 rowsChanged: running.changes
             )
-            finished.append(step)
-            self.running = nil
+            state.finished.append(step)
+            state.running = nil
             return step
         }
         if let step {
-            tell(.stepFinished(step, direction: direction))
+            operation.report(.stepFinished(step, direction: direction))
         }
     }
 
@@ -121,16 +114,18 @@ final class RunMonitor: @unchecked Sendable {
     ///   - error: Why.
     ///   - readLedger: Reads the applied steps, outside of a transaction.
     func failStep(_ error: any Error, _ readLedger: () throws -> Set<String>) {
-        let identifier = lock.withLock {
-            defer { running = nil }
-            return running?.identifier
+        let identifier = state.withLock { state in
+            defer { state.running = nil }
+            return state.running?.identifier
         }
         guard let identifier else { return }
         let isDone = isDone(identifier, error, readLedger)
         if isDone == false {
-            tell(.stepFailed(identifier: identifier, direction: direction))
+            operation.report(.stepFailed(identifier: identifier, direction: direction))
         } else {
-            tell(.stepFailedLate(identifier: identifier, direction: direction, isDone: isDone))
+            operation.report(
+                .stepFailedLate(identifier: identifier, direction: direction, isDone: isDone)
+            )
         }
     }
 
@@ -140,27 +135,28 @@ final class RunMonitor: @unchecked Sendable {
     ///   - error: Why.
     ///   - readLedger: Reads the applied steps, outside of a transaction.
     func failRun(_ error: any Error, _ readLedger: () throws -> Set<String>) {
-        let within = lock.withLock {
-            defer { running = nil }
-            return running?.identifier
+        let (within, hasBegun, identifiers) = state.withLock { state in
+            defer {
+                state.running = nil
+                state.finished = []
+            }
+            return (state.running?.identifier, state.count != 0, state.finished.map(\.identifier))
         }
         // Nothing is committed before the last step is done.
-        if let within { tell(.stepFailed(identifier: within, direction: direction)) }
-        let (hasBegun, identifiers) = lock.withLock {
-            defer { finished = [] }
-            return (count != 0, finished.map(\.identifier))
-        }
+        if let within { operation.report(.stepFailed(identifier: within, direction: direction)) }
         // If nothing had begun, there was nothing to undo.
         guard hasBegun else { return }
         // Only behind its last step can the transaction have been committed.
         if within == nil, let last = identifiers.last {
             let isDone = isDone(last, error, readLedger)
             if isDone != false {
-                tell(.stepFailedLate(identifier: last, direction: direction, isDone: isDone))
+                operation.report(
+                    .stepFailedLate(identifier: last, direction: direction, isDone: isDone)
+                )
                 return
             }
         }
-        tell(.rolledBack(identifiers: identifiers))
+        operation.report(.rolledBack(identifiers: identifiers))
     }
 
     /// Reads the schema once more when the steps are committed.
@@ -171,7 +167,7 @@ final class RunMonitor: @unchecked Sendable {
             try writer.readSchemaAnew()
         } catch let error as DatabaseError {
             if let last = steps.last {
-                tell(
+                operation.report(
                     .stepFailedLate(
                         identifier: last.identifier,
                         direction: direction,
@@ -206,47 +202,26 @@ final class RunMonitor: @unchecked Sendable {
     /// Runs a block that gives signs of life, and can be interrupted, at every statement and in the
     /// middle of a long one.
     func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
-        guard options.observer != nil || options.cancellation != nil else { return try block() }
-        do {
-            return try db.withProgressHandler(
-                every: 1_000,
-                atStatements: true,
-                { tick(db) },
-                block
-            )
-        } catch {
-            // What the interrupted statement throws says nothing about why it was.
-            try checkCancellation()
-            throw error
-        }
+        try operation.watching(
+            db,
+            every: 1_000,
+            atStatements: true,
+            reporting: { signs(db.totalChangesCount) },
+            block
+        )
     }
 
-    /// A statement begins, or a long one has made a thousand steps. The clock and the cancellation
-    /// are looked at now and then, so that short statements cost nothing more.
-    private func tick(_ db: Database) -> Bool {
-        ticks &+= 1
-        return ticks % 16 != 0 || continues(db)
-    }
-
-    private func continues(_ db: Database) -> Bool {
-        let signs: [MigrationEvent] = lock.withLock {
-            guard var running else { return [] }
-            let now = ContinuousClock.now
-            guard now - running.lastSign > .milliseconds(100) else { return [] }
-            running.lastSign = now
-            self.running = running
-            return [
-                .stepContinues(
-                    identifier: running.identifier,
-                    seconds: (now - running.start) / .seconds(1)
-                ),
-                .stepAdvanced(
-                    identifier: running.identifier,
-                    rowsChanged: db.totalChangesCount - running.changesBefore
-                ),
-            ]
-        }
-        signs.forEach(tell)
-        return options.cancellation?.isCancelled != true
+    private func signs(_ changes: Int) -> [MigrationEvent] {
+        guard let running = state.withLock({ $0.running }) else { return [] }
+        return [
+            .stepContinues(
+                identifier: running.identifier,
+                seconds: (.now - running.start) / .seconds(1)
+            ),
+            .stepAdvanced(
+                identifier: running.identifier,
+                rowsChanged: changes - running.changesBefore
+            ),
+        ]
     }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import GRDB
 import MigrationKit
 
@@ -10,11 +9,9 @@ import MigrationKit
 /// function that only the caller's connection has, is left to the check on the caller's connection,
 /// which then finds it out itself.
 final class ForeignKeysAlongside: @unchecked Sendable {
-    // `@unchecked`: `isStopped` is used under the lock; `outcome` is written before `end` is left,
-    // and read after that was waited for.
-    private let lock = NSLock()
+    // `@unchecked`: `outcome` is written before `end` is left, and read after that was waited for.
     private let end = DispatchGroup()
-    private var isStopped = false
+    private let stopping = Cancellation()
     private var outcome: VerificationOutcome?
     private let cancellation: Cancellation?
 
@@ -59,11 +56,11 @@ final class ForeignKeysAlongside: @unchecked Sendable {
 
     /// Ends it, and returns once its connection is free.
     func stop() {
-        lock.withLock { isStopped = true }
+        stopping.cancel()
         end.wait()
     }
 
     private var continues: Bool {
-        lock.withLock { !isStopped } && cancellation?.isCancelled != true
+        !stopping.isCancelled && cancellation?.isCancelled != true
     }
 }

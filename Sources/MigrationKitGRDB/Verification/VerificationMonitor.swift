@@ -1,18 +1,21 @@
-import Foundation
 import GRDB
+import MigrationKit
 
-/// Follows one verification: runs its checks, times them, reports them, and ends when asked to.
+/// Follows one verification: runs its checks, times them and reports them.
 package final class VerificationMonitor {
     /// The checks that are done, in order.
     package private(set) var checks: [VerificationCheck] = []
 
-    package var options: VerificationOptions
+    /// ``VerificationOptions/opensReader``.
+    package var opensReader: (@Sendable (_ path: String) throws -> DatabaseQueue)?
+
+    let operation: LongOperation<VerificationEvent>
     private var name = ""
     private var start = ContinuousClock.now
-    private var lastSign = ContinuousClock.now
 
     package init(_ options: VerificationOptions) {
-        self.options = options
+        operation = options.operation
+        opensReader = options.opensReader
     }
 
     /// Runs a check, and turns what it throws into its outcome.
@@ -24,10 +27,10 @@ package final class VerificationMonitor {
         _ name: String,
         _ body: () throws -> VerificationOutcome
     ) throws -> VerificationCheck {
-        try options.cancellation?.check()
+        try operation.checkCancellation()
         self.name = name
-        (start, lastSign) = (.now, .now)
-        options.observer?(.checkStarted(name: name))
+        start = .now
+        operation.report(.checkStarted(name: name))
         let outcome: VerificationOutcome
         do {
             outcome = try body()
@@ -58,7 +61,7 @@ package final class VerificationMonitor {
             seconds: (.now - start) / .seconds(1)
         )
         checks.append(check)
-        options.observer?(.checkFinished(check))
+        operation.report(.checkFinished(check))
         return check
     }
 
@@ -89,27 +92,16 @@ package final class VerificationMonitor {
 
     /// Runs SQL that gives signs of life, and can be interrupted, in the middle of a statement.
     package func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
-        guard options.observer != nil || options.cancellation != nil else { return try body() }
-        do {
-            return try db.withProgressHandler(every: 20_000, continues, body)
-        } catch {
-            // What the interrupted statement throws says nothing about why it was.
-            try options.cancellation?.check()
-            throw error
-        }
+        try operation.watching(db, every: 20_000, reporting: { signs }, body)
     }
 
-    /// Gives a sign of life, if it is time for one.
-    ///
-    /// - Returns: Whether the check is to go on.
-    @discardableResult
-    func continues() -> Bool {
-        let now = ContinuousClock.now
-        if now - lastSign > .milliseconds(100) {
-            lastSign = now
-            options.observer?(.checkContinues(name: name, seconds: (now - start) / .seconds(1)))
-        }
-        return options.cancellation?.isCancelled != true
+    /// Waits for the check of foreign keys on another connection.
+    func result(of foreignKeys: ForeignKeysAlongside) throws -> VerificationOutcome? {
+        try foreignKeys.result { _ = operation.continues { signs } }
+    }
+
+    private var signs: [VerificationEvent] {
+        [.checkContinues(name: name, seconds: (.now - start) / .seconds(1))]
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -30,6 +31,11 @@ public struct VerificationOptions: Sendable {
         self.cancellation = cancellation
         self.observer = observer
     }
+}
+
+extension VerificationOptions: OperationOptions {
+    /// A verification waits as long as its connection does.
+    package var timeout: TimeInterval { 0 }
 }
 
 /// What a verification reports while it goes on.

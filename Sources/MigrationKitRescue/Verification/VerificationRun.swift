@@ -46,7 +46,7 @@ struct VerificationRun {
             } else {
                 try checkPages(of: writer, keepsLog: !log.ok)
             }
-            monitor.options.opensReader = try EncryptedDatabase.quietReaders(of: writer)
+            monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
             let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
             try runner.runChecks(
                 in: writer,

@@ -1,6 +1,7 @@
 import MigrationKitCommon
 import Foundation
 import GRDB
+import MigrationKit
 import MigrationKitGRDB
 
 /// Follows one conversion: reports its progress, waits for other processes, and ends it when asked
@@ -10,15 +11,16 @@ package final class ConversionMonitor: Sendable {
         var phase = ConversionEvent.Phase.copying
         var total = 0
         var done = 0
-        var lastSign = ContinuousClock.now
+        var seconds: [ConversionEvent.Phase: Double] = [:]
         let start = ContinuousClock.now
+
+        var event: ConversionEvent {
+            .progress(phase, bytesDone: min(done, total), bytesTotal: total)
+        }
     }
 
-    private let timeout: TimeInterval
-    private let cancellation: ConversionCancellation?
-    private let observer: (@Sendable (ConversionEvent) -> Void)?
+    private let operation: LongOperation<ConversionEvent>
     private let state = Locked(State())
-    private let phases = Locked<[ConversionEvent.Phase: Double]>([:])
 
     /// - Parameter timeout: How long to wait for others, in seconds.
     package init(
@@ -26,34 +28,34 @@ package final class ConversionMonitor: Sendable {
         cancellation: ConversionCancellation?,
         observer: (@Sendable (ConversionEvent) -> Void)?
     ) {
-        self.timeout = timeout
-        self.cancellation = cancellation
-        self.observer = observer
+        operation = LongOperation(timeout: timeout, cancellation: cancellation, observer: observer)
     }
 
     package func checkCancellation() throws {
-        try cancellation?.check()
+        try operation.checkCancellation()
     }
 
     // MARK: - Progress
 
     /// Reports the beginning of a phase.
     package func begin(_ phase: ConversionEvent.Phase, total: Int) {
-        state.withLock { $0 = State(phase: phase, total: total) }
-        observer?(.progress(phase, bytesDone: 0, bytesTotal: total))
+        state.withLock { $0 = State(phase: phase, total: total, seconds: $0.seconds) }
+        operation.report(.progress(phase, bytesDone: 0, bytesTotal: total))
     }
 
     /// Reports the end of the phase.
     package func finish() {
-        let state = state.withLock { $0 }
-        phases.withLock { $0[state.phase] = (.now - state.start) / .seconds(1) }
-        observer?(
-            .progress(state.phase, bytesDone: state.total, bytesTotal: state.total)
+        operation.report(
+            state.withLock { state in
+                state.seconds[state.phase] = (.now - state.start) / .seconds(1)
+                state.done = state.total
+                return state.event
+            }
         )
     }
 
     /// How long the phases took that are done.
-    package var phaseSeconds: [ConversionEvent.Phase: Double] { phases.withLock { $0 } }
+    package var phaseSeconds: [ConversionEvent.Phase: Double] { state.withLock { $0.seconds } }
 
     /// The phase has come that much further.
     package func advance(by count: Int) {
@@ -62,13 +64,14 @@ package final class ConversionMonitor: Sendable {
 
     /// The phase has come that far, between two calls of SQLite.
     func reach(_ done: Int) throws {
-        guard continues({ done }) else { throw CancellationError() }
+        state.withLock { $0.done = done }
+        try step(by: 0)
     }
 
     /// The phase has come that much further, in work that SQLite doesn't do.
     package func step(by count: Int) throws {
         advance(by: count)
-        guard continues(nil) else { throw CancellationError() }
+        guard operation.continues(reporting: { [progress()] }) else { throw CancellationError() }
     }
 
     /// Runs SQL that reports its progress and can be interrupted in the middle of a statement.
@@ -80,26 +83,19 @@ package final class ConversionMonitor: Sendable {
         _ body: () throws -> Value
     ) throws -> Value {
         try checkCancellation()
-        do {
-            return try db.withProgressHandler(every: 5_000, { continues(measure) }, body)
-        } catch {
-            // What the interrupted statement throws says nothing about why it was.
-            try checkCancellation()
-            throw error
-        }
+        return try operation.watching(
+            db,
+            every: 5_000,
+            reporting: { [progress(measure)] },
+            body
+        )
     }
 
-    private func continues(_ measure: (() -> Int)?) -> Bool {
-        let event: ConversionEvent? = state.withLock { state in
-            let now = ContinuousClock.now
-            guard now - state.lastSign > .milliseconds(100) else { return nil }
-            state.lastSign = now
+    private func progress(_ measure: (() -> Int)? = nil) -> ConversionEvent {
+        state.withLock { state in
             if let measure { state.done = measure() }
-            let done = min(state.done, state.total)
-            return .progress(state.phase, bytesDone: done, bytesTotal: state.total)
+            return state.event
         }
-        if let event { observer?(event) }
-        return cancellation?.isCancelled != true
     }
 
     // MARK: - Waiting for Others
@@ -114,17 +110,7 @@ package final class ConversionMonitor: Sendable {
         for others: () throws -> [OpenProcess],
         _ attempt: () throws -> Value?
     ) throws -> Value? {
-        var told: [OpenProcess]?
-        func tell() throws {
-            let processes = try others()
-            guard told != processes else { return }
-            observer?(.waiting(for: processes))
-            told = processes
-        }
-        return try Polling.value(within: timeout, whileWaiting: tell) {
-            try checkCancellation()
-            return try attempt()
-        }
+        try operation.waiting(for: others, reporting: { .waiting(for: $0) }, attempt)
     }
 
     /// Locks a file once no other process has it open, with or without a lock.
@@ -168,24 +154,15 @@ package final class ConversionMonitor: Sendable {
     ) throws -> Value {
         let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
         do {
-            return try lock.withLock(timeout: timeout, whileWaiting: waits, body)
+            return try operation.holding(
+                lock,
+                reporting: { .waiting(for: $0.map { [OpenProcess($0)] } ?? []) },
+                body
+            )
         } catch FileLock.Failure.held(let holder) {
             throw DatabaseConversionError.busy(path: file.path, processIdentifier: holder)
         } catch FileLock.Failure.refused(let code) {
             throw DatabaseConversionError.cannotLock(path: lock.path, code: code)
-        }
-    }
-
-    /// Reports the wait for a process that migrates or converts the same database.
-    private func waits(for process: Int32?) throws {
-        try checkCancellation()
-        let isNew = state.withLock { state in
-            guard ContinuousClock.now - state.lastSign > .milliseconds(100) else { return false }
-            state.lastSign = .now
-            return true
-        }
-        if isNew {
-            observer?(.waiting(for: process.map { [OpenProcess($0)] } ?? []))
         }
     }
 }

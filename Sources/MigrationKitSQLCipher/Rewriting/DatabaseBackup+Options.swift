@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MigrationKit
 
 extension DatabaseBackup {
     /// How a backup is made or restored, or a database salvaged.
@@ -58,3 +59,5 @@ extension DatabaseBackup {
         }
     }
 }
+
+extension DatabaseBackup.Options: OperationOptions {}

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MigrationKit
 
 extension DatabaseConversion {
     /// How a conversion goes.
@@ -55,3 +56,5 @@ extension DatabaseConversion {
         }
     }
 }
+
+extension DatabaseConversion.Options: OperationOptions {}
