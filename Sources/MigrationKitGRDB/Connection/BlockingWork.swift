@@ -1,4 +1,5 @@
 import Dispatch
+import MigrationKit
 
 /// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
 ///
@@ -23,4 +24,21 @@ package func blocking<Value: Sendable>(
     } onCancel: {
         cancel()
     }
+}
+
+/// Runs a long call on a thread of its own, and cancels it if the task is cancelled.
+///
+/// - Parameters:
+///   - call: The call with its options. If they have no cancellation, it gets one.
+///   - options: Where the options are.
+///   - work: Makes the call, which may block.
+package func blocking<Call: Sendable, Options: OperationOptions, Value: Sendable>(
+    _ call: Call,
+    _ options: WritableKeyPath<Call, Options>,
+    _ work: @escaping @Sendable (Call) throws -> Value
+) async throws -> Value {
+    var call = call
+    let cancellation = call[keyPath: options].cancellation ?? Cancellation()
+    call[keyPath: options].cancellation = cancellation
+    return try await blocking(cancellingBy: cancellation.cancel) { [call] in try work(call) }
 }

@@ -21,7 +21,7 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) { try migrate(in: writer, options: $0) }
+        try await blocking(options, \.self) { try migrate(in: writer, options: $0) }
     }
 
     /// The asynchronous form of ``migrate(in:upTo:options:)``.
@@ -38,7 +38,7 @@ extension GRDBMigrationRunner {
         upTo targetIdentifier: String,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try migrate(in: writer, upTo: targetIdentifier, options: $0)
         }
     }
@@ -57,7 +57,7 @@ extension GRDBMigrationRunner {
         steps count: Int,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) { try migrate(in: writer, steps: count, options: $0) }
+        try await blocking(options, \.self) { try migrate(in: writer, steps: count, options: $0) }
     }
 
     /// The asynchronous form of ``rollbackMigrations(in:downTo:options:)``.
@@ -74,7 +74,7 @@ extension GRDBMigrationRunner {
         downTo targetIdentifier: String,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try rollbackMigrations(in: writer, downTo: targetIdentifier, options: $0)
         }
     }
@@ -93,7 +93,7 @@ extension GRDBMigrationRunner {
         steps count: Int = 1,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try rollbackMigrations(in: writer, steps: count, options: $0)
         }
     }
@@ -112,7 +112,7 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationReport {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try rollbackMigration(identifier: identifier, in: writer, options: $0)
         }
     }
@@ -132,7 +132,7 @@ extension GRDBMigrationRunner {
         steps count: Int? = nil,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> MigrationPreview {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try dryRun(in: writer, upTo: targetIdentifier, steps: count, options: $0)
         }
     }
@@ -151,7 +151,7 @@ extension GRDBMigrationRunner {
         upTo identifier: String,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> [String] {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try baseline(in: writer, upTo: identifier, options: $0)
         }
     }
@@ -170,7 +170,9 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions(),
         choosing choose: @escaping @Sendable (Database) throws -> [String]
     ) async throws -> [String] {
-        try await blocking(options) { try baseline(in: writer, options: $0, choosing: choose) }
+        try await blocking(options, \.self) {
+            try baseline(in: writer, options: $0, choosing: choose)
+        }
     }
 
     /// The asynchronous form of ``redoMigrations(in:steps:options:)``.
@@ -187,7 +189,9 @@ extension GRDBMigrationRunner {
         steps count: Int = 1,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> (undone: MigrationReport, redone: MigrationReport) {
-        try await blocking(options) { try redoMigrations(in: writer, steps: count, options: $0) }
+        try await blocking(options, \.self) {
+            try redoMigrations(in: writer, steps: count, options: $0)
+        }
     }
 
     /// The asynchronous form of ``repairMigrations(_:in:options:)``.
@@ -204,7 +208,7 @@ extension GRDBMigrationRunner {
         in writer: any DatabaseWriter,
         options: MigrationOptions = MigrationOptions()
     ) async throws -> [String] {
-        try await blocking(options) {
+        try await blocking(options, \.self) {
             try repairMigrations(identifiers, in: writer, options: $0)
         }
     }
@@ -214,7 +218,7 @@ extension GRDBMigrationRunner {
     /// - Parameter writer: The database. The runner's own checks only read it.
     /// - Throws: What the blocking form throws.
     public func asyncRunPostMigrationChecks(in writer: any DatabaseWriter) async throws {
-        try await blocking(MigrationOptions()) {
+        try await blocking(MigrationOptions(), \.self) {
             try runPostMigrationChecks(in: writer, options: $0)
         }
     }
@@ -234,31 +238,13 @@ extension GRDBMigrationRunner {
         isFull: Bool = false,
         options: VerificationOptions = VerificationOptions()
     ) async throws -> [VerificationCheck] {
-        let running = MigrationOptions(cancellation: options.cancellation)
-        return try await blocking(running) { running in
-            var options = options
-            options.cancellation = running.cancellation
-            return try verificationChecks(
+        try await blocking(options, \.self) {
+            try verificationChecks(
                 in: writer,
                 additionalIndexes: additionalIndexes,
                 isFull: isFull,
-                options: options
+                options: $0
             )
-        }
-    }
-
-    // MARK: -
-
-    /// Runs work on a thread of its own, with a cancellation in its options.
-    func blocking<Value: Sendable>(
-        _ options: MigrationOptions,
-        _ work: @escaping @Sendable (MigrationOptions) throws -> Value
-    ) async throws -> Value {
-        var options = options
-        let cancellation = options.cancellation ?? MigrationCancellation()
-        options.cancellation = cancellation
-        return try await MigrationKitGRDB.blocking(cancellingBy: cancellation.cancel) { [options] in
-            try work(options)
         }
     }
 }

@@ -183,7 +183,7 @@ extension GRDBMigrationRunner {
         _ query: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
-        return try await MigrationKitGRDB.blocking(query)
+        return try await blocking(query)
     }
 }
 

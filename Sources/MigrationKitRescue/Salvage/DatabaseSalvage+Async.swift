@@ -9,11 +9,6 @@ extension DatabaseSalvage {
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> SalvageReport {
-        var salvage = self
-        let cancellation = options.cancellation ?? ConversionCancellation()
-        salvage.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [salvage] in
-            try salvage.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

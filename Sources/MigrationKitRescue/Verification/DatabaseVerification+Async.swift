@@ -7,11 +7,6 @@ extension DatabaseVerification {
     /// - Returns: The outcome of every check that could be made, in order.
     /// - Throws: What the blocking form throws.
     public func asyncRun() async throws -> [VerificationCheck] {
-        var verification = self
-        let cancellation = options.cancellation ?? MigrationCancellation()
-        verification.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [verification] in
-            try verification.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

@@ -9,11 +9,6 @@ extension KeyRotation {
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> KeyRotationReport {
-        var rotation = self
-        let cancellation = options.cancellation ?? ConversionCancellation()
-        rotation.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [rotation] in
-            try rotation.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

@@ -78,11 +78,6 @@ public struct DatabaseBackup: Sendable {
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> BackupReport {
-        var backup = self
-        let cancellation = options.cancellation ?? ConversionCancellation()
-        backup.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [backup] in
-            try backup.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

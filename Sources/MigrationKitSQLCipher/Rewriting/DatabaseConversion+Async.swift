@@ -8,11 +8,6 @@ extension DatabaseConversion {
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> ConversionReport {
-        var conversion = self
-        let cancellation = options.cancellation ?? ConversionCancellation()
-        conversion.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [conversion] in
-            try conversion.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

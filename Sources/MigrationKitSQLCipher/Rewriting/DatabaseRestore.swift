@@ -83,11 +83,6 @@ public struct DatabaseRestore: Sendable {
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> RestoreReport {
-        var restore = self
-        let cancellation = options.cancellation ?? ConversionCancellation()
-        restore.options.cancellation = cancellation
-        return try await blocking(cancellingBy: cancellation.cancel) { [restore] in
-            try restore.run()
-        }
+        try await blocking(self, \.options) { try $0.run() }
     }
 }
