@@ -48,15 +48,13 @@ extension ConversionCommand {
         note: ConversionNote? = nil,
         _ make: (DatabaseConversion.Options) -> DatabaseConversion
     ) throws {
-        var options = DatabaseConversion.Options(
+        let options = DatabaseConversion.Options(
             outputPath: conversion.output,
             keptOriginalPath: conversion.keepOriginal,
             timeout: try waiting.lockTimeout(in: context)
         )
-        let report = try ConversionProgress(context: context).watch { watched in
-            watched(&options)
-            return try make(options).run()
-        }
+        let display = ProgressDisplay(ConversionProgress(), in: context)
+        let report = try display.watch(options) { try make($0).run() }
         let notes = [
             note, .narrowedMode(from: report.formerMode, path: path),
             .otherNames(report.otherNameCount),

@@ -56,14 +56,11 @@ extension CopyCommand {
             return (path, options, .encrypted(key, cipher: options.cipher))
         }
         let new = try newKey.source().map { try read(newKey, from: $0, in: context) }
-        var options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
+        let options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
         try confirm(path)
-        let report = try ConversionProgress(context: context, phases: phases).watch {
-            cancellation,
-            observer in
-            options.cancellation = cancellation
-            options.observer = observer
-            return try database.explainingFormerKey(
+        let display = ProgressDisplay(ConversionProgress(phases: phases), in: context)
+        let report = try display.watch(options) { options in
+            try database.explainingFormerKey(
                 of: keyedFile.path,
                 remedy: { remedy(for: path, with: $0) },
                 { try copy(path, form, new, options) }

@@ -1,48 +1,36 @@
-import MigrationKitCommon
 import MigrationKitGRDB
 
-/// Prints each check as soon as it is done, shows on a terminal which one is running, and ends the
-/// verification by Ctrl-C.
-final class VerificationProgress: Sendable {
-    private let done = Locked<[VerificationCheck]>([])
-    private let context: CommandContext
-    private let lines: Lines
-    private let cancellation = MigrationCancellation()
+/// Which check is running. Each check is printed as soon as it is done.
+struct VerificationProgress: OperationProgress {
+    static let endedState = "The checks up to then have changed nothing."
+    static let endedAtOnceState = "Nothing is lost by it."
 
     /// What is printed for people.
     enum Lines {
         case none, withoutTimes, withTimes
     }
 
+    /// The checks that are done, also if the verification ends with an error.
+    private(set) var checks: [VerificationCheck] = []
+    private(set) var line: String?
+
+    private let context: CommandContext
+    private let lines: Lines
+
     init(context: CommandContext, lines: Lines) {
         self.context = context
         self.lines = lines
     }
 
-    /// The checks that are done, also where the verification ends with an error.
-    var checks: [VerificationCheck] { done.withLock { $0 } }
-
-    /// Runs a verification.
-    func watch(_ run: (VerificationOptions) throws -> [VerificationCheck]) throws {
-        try context.endingOnSignals(
-            by: cancellation.cancel,
-            leaving: "The checks up to then have changed nothing.",
-            atOnce: "Nothing is lost by it."
-        ) {
-            _ = try run(
-                VerificationOptions(cancellation: cancellation, observer: { [self] in note($0) })
-            )
-        }
-    }
-
-    private func note(_ event: VerificationEvent) {
+    mutating func note(_ event: VerificationEvent) {
         switch event {
         case .checkStarted(let name):
-            context.showProgress("checking: \(name)")
+            line = "checking: \(name)"
         case .checkContinues(let name, let seconds):
-            context.showProgress("checking: \(name), \(duration(seconds))")
+            line = "checking: \(name), \(duration(seconds))"
         case .checkFinished(let check):
-            done.withLock { $0.append(check) }
+            line = nil
+            checks.append(check)
             context.showProgress(nil)
             if lines != .none { context.output(check.text(hasTime: lines == .withTimes)) }
         }

@@ -61,15 +61,16 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
-        let progress = VerificationProgress(
-            context: context,
-            lines: json ? .none : full ? .withTimes : .withoutTimes
+        let lines: VerificationProgress.Lines = json ? .none : full ? .withTimes : .withoutTimes
+        let display = ProgressDisplay(
+            VerificationProgress(context: context, lines: lines),
+            in: context
         )
         var others: [OtherToolDocument]?
         do {
             if full {
                 let verification = try fullVerification(in: context)
-                try progress.watch { options in
+                _ = try display.watch(verification.options) { options in
                     var verification = verification
                     verification.options = options
                     return try verification.run()
@@ -83,32 +84,30 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 )
                 // What is wrong with the database, the checks say.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
-                let opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
-                try progress.watch { options in
-                    var options = options
-                    options.opensReader = opensReader
-                    let checks = try opened.runner.verificationChecks(
+                var options = VerificationOptions()
+                options.opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
+                try display.watch(options) { options in
+                    _ = try opened.runner.verificationChecks(
                         in: opened.writer,
                         additionalIndexes: requiredIndexes,
                         options: options
                     )
-                    guard loaded == nil else { return checks }
-                    let monitor = VerificationMonitor(options)
-                    try monitor.skip("ledger", because: Self.ledgerNote)
-                    return checks + monitor.checks
+                    guard loaded == nil else { return }
+                    try VerificationMonitor(options).skip("ledger", because: Self.ledgerNote)
                 }
             }
         } catch {
             // What is wrong with a file that no key opens stands in the checks up to there.
-            if json, progress.checks.contains(where: { !$0.ok }) {
-                try context.printJSON(VerificationDocument(progress.checks))
+            if json, display.progress.checks.contains(where: { !$0.ok }) {
+                try context.printJSON(VerificationDocument(display.progress.checks))
             }
             throw error
         }
 
-        let failed = progress.checks.filter { !$0.ok }
+        let checks = display.progress.checks
+        let failed = checks.filter { !$0.ok }
         if json {
-            try context.printJSON(VerificationDocument(progress.checks, otherTools: others))
+            try context.printJSON(VerificationDocument(checks, otherTools: others))
         } else if failed.isEmpty {
             context.output("The database is sound.")
         }

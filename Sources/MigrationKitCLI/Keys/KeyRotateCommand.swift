@@ -56,13 +56,13 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let stored = try database.storedKey(in: context)
-        var options = try DatabaseConversion.Options(
+        let options = try DatabaseConversion.Options(
             keptOriginalPath: keepOriginal,
             timeout: waiting.lockTimeout(in: context)
         )
-        let report = try ConversionProgress(context: context).watch { watched in
-            watched(&options)
-            return try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
+        let display = ProgressDisplay(ConversionProgress(), in: context)
+        let report = try display.watch(options) { options in
+            try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
         }
         let notes = [
             foreignItemNote(report),

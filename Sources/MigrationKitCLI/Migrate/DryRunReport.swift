@@ -12,10 +12,11 @@ extension CommandContext {
         on store: OpenStore,
         recording adoption: MigrationAdoption? = nil,
         otherTools: [OtherToolDocument]? = nil,
+        options: MigrationOptions,
         json: Bool,
-        _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationPreview
+        _ run: (MigrationOptions) throws -> MigrationPreview
     ) throws {
-        let preview = try RunProgress(context: self, store: store).watch(run)
+        let preview = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
                 DryRunDocument(

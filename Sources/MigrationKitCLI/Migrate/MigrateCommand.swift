@@ -142,14 +142,15 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             on: store,
             recorded: adopted,
             notes: adoption?.notes,
+            options: options,
             json: json
-        ) { watched in
+        ) { options in
             if let target {
-                try runner.migrate(in: writer, upTo: target, options: watched(options))
+                try runner.migrate(in: writer, upTo: target, options: options)
             } else if let steps = range.steps {
-                try runner.migrate(in: writer, steps: steps, options: watched(options))
+                try runner.migrate(in: writer, steps: steps, options: options)
             } else {
-                try runner.migrate(in: writer, options: watched(options))
+                try runner.migrate(in: writer, options: options)
             }
         }
     }
@@ -185,14 +186,15 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
             on: store,
             recording: adoption,
             otherTools: others,
+            options: options,
             json: json
-        ) { watched in
+        ) { options in
             guard let adoption else {
                 return try store.runner.dryRun(
                     in: store.writer,
                     upTo: target,
                     steps: range.steps,
-                    options: watched(options)
+                    options: options
                 )
             }
             return try store.runner.dryRun(
@@ -200,7 +202,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
                 recording: adoption.identifiers,
                 upTo: target,
                 steps: range.steps,
-                options: watched(options)
+                options: options
             )
         }
     }

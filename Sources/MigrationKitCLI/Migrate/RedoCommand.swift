@@ -35,12 +35,8 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         try store.checkIsAdopted()
         let options = try run.options(in: context)
-        try context.reportRedo(on: store, json: json) { watched in
-            try store.runner.redoMigrations(
-                in: store.writer,
-                steps: steps,
-                options: watched(options)
-            )
+        try context.reportRedo(on: store, options: options, json: json) { options in
+            try store.runner.redoMigrations(in: store.writer, steps: steps, options: options)
         }
     }
 }

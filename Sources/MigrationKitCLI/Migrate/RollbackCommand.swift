@@ -62,8 +62,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         try store.checkIsAdopted()
         let options = try run.options(in: context)
-        try context.report(.rolledBack, on: store, json: json) { watched in
-            let options = watched(options)
+        try context.report(.rolledBack, on: store, options: options, json: json) { options in
             if let target {
                 return try store.runner.rollbackMigrations(
                     in: store.writer,

@@ -17,10 +17,11 @@ extension CommandContext {
         on store: OpenStore,
         recorded: [String]? = nil,
         notes: [String]? = nil,
+        options: MigrationOptions,
         json: Bool,
-        _ run: (_ watched: (MigrationOptions) -> MigrationOptions) throws -> MigrationReport
+        _ run: (MigrationOptions) throws -> MigrationReport
     ) throws {
-        let report = try RunProgress(context: self, store: store).watch(run)
+        let report = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
                 RunDocument(
@@ -41,12 +42,11 @@ extension CommandContext {
     /// Rolls migrations back and applies them again, and reports both.
     func reportRedo(
         on store: OpenStore,
+        options: MigrationOptions,
         json: Bool,
-        _ run: (
-            _ watched: (MigrationOptions) -> MigrationOptions
-        ) throws -> (undone: MigrationReport, redone: MigrationReport)
+        _ run: (MigrationOptions) throws -> (undone: MigrationReport, redone: MigrationReport)
     ) throws {
-        let (undone, redone) = try RunProgress(context: self, store: store).watch(run)
+        let (undone, redone) = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
                 RunDocument(

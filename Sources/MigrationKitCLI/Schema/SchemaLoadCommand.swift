@@ -62,11 +62,11 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
             }
         )
         guard let place else { return }
-        let recorded = try RunProgress(context: context, store: store).watch { watched in
+        let recorded = try store.watch(MigrationOptions(), in: context) { options in
             try place.checkIsThere()
             let recorded = try store.runner.load(
                 in: store.writer,
-                options: watched(MigrationOptions()),
+                options: options,
                 dump: dump.run(in:)
             )
             try place.publish(store.writer)
