@@ -39,7 +39,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 KeyCommand<Migrations>.self,
                 CompletionsCommand<Migrations>.self,
                 ManualCommand<Migrations>.self,
-            ] + Migrations.ownCommands
+            ] + (Migrations.areFiles ? [CreateCommand.self] : [])
         )
     }
 }

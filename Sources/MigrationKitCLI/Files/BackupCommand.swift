@@ -39,7 +39,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
     var files: [(option: String, path: String?)] { [("--output", output)] }
 
     func run(in context: CommandContext) throws {
-        let (path, _, report) = try copy(in: context) { path, form, newKey, options in
+        let (path, _, report) = try makeCopy(in: context) { path, form, newKey, options in
             try DatabaseBackup(
                 path,
                 to: output,

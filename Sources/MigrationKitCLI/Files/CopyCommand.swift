@@ -39,7 +39,7 @@ extension CopyCommand {
     ///   - copy: Gets the database that is named, the form and the new key of what is copied, and
     ///     the options.
     /// - Returns: The database that is named with its options, and what was done.
-    func copy<Report>(
+    func makeCopy<Report>(
         in context: CommandContext,
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],
         confirm: (_ path: String) throws -> Void = { _ in },

@@ -68,8 +68,3 @@ extension KeyedFileCommand {
         throw ValidationError("\(name) can give one of the two keys only.")
     }
 }
-
-/// Throws if an option that names a file names none.
-func checkNotEmpty(_ path: String?, _ option: String) throws {
-    if path?.isEmpty == true { throw ValidationError("The path of \(option) is empty.") }
-}

@@ -55,7 +55,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (from, .encrypted) }
 
     func run(in context: CommandContext) throws {
-        let (path, options, report) = try copy(
+        let (path, options, report) = try makeCopy(
             in: context,
             phases: [.copying, .verifying],
             confirm: { try confirm($0, in: context) }

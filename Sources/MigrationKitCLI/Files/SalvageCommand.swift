@@ -47,7 +47,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (nil, .file) }
 
     func run(in context: CommandContext) throws {
-        let (path, _, report) = try copy(
+        let (path, _, report) = try makeCopy(
             in: context,
             phases: [.reading, .copying, .verifying]
         ) { path, form, newKey, options in

@@ -157,24 +157,3 @@ extension MigrationReport {
         return "\(verified ? "Verified. " : "")\(state); \(rest)."
     }
 }
-
-/// A time for people: milliseconds below a second.
-func duration(_ seconds: Double) -> String {
-    if seconds < 1 {
-        return "\(Int((seconds * 1000).rounded())) ms"
-    }
-    let tenths = Int((seconds * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10) s"
-}
-
-extension String {
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: Swift.max(0, width - count))
-    }
-
-    func trimmingTrailingSpaces() -> String {
-        var text = self[...]
-        while text.last == " " { text.removeLast() }
-        return String(text)
-    }
-}

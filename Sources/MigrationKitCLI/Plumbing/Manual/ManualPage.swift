@@ -3,11 +3,15 @@ import MigrationKitCommon
 /// The manual page, made from the commands' own definitions.
 struct ManualPage {
     private let program: CommandInfo
+    private let date: String
     private let sections: ManualSections
 
-    /// - Parameter program: The root of all commands.
-    init(of program: CommandInfo) {
+    /// - Parameters:
+    ///   - program: The root of all commands.
+    ///   - date: The day of the release, as it stands in the page.
+    init(of program: CommandInfo, date: String) {
         self.program = program
+        self.date = date
         sections = ManualSections(
             program: program.commandName,
             hasFolder: program.leaves.contains { $0.commandName == "create" }
@@ -20,7 +24,7 @@ struct ManualPage {
         let abstract = program.abstract ?? ""
         let lines =
             [
-                ".Dd \(MigrationCLI.releaseDate)",
+                ".Dd \(date)",
                 ".Dt \(name.uppercased()) 1",
                 ".Os",
                 ".Sh NAME",

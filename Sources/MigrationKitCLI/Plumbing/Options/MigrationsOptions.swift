@@ -12,8 +12,8 @@ protocol MigrationsOptions: ParsableArguments {
     /// What the program is, in one line.
     static var abstract: String { get }
 
-    /// The commands that only migrations from here have.
-    static var ownCommands: [any ParsableCommand.Type] { get }
+    /// Whether they are files in a folder, to which new ones can be added.
+    static var areFiles: Bool { get }
 
     /// The settings file that is named.
     var config: String? { get }
@@ -48,7 +48,7 @@ struct HostMigrations: MigrationsOptions {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
     }
     static let abstract = "Migrates this program's database."
-    static var ownCommands: [any ParsableCommand.Type] { [] }
+    static let areFiles = false
 
     @Option(help: .settingsFile)
     var config: String?
@@ -70,7 +70,7 @@ struct FolderMigrations: MigrationsOptions {
     static let defaultFolder = "migrations"
     static let abstract =
         "Migrates encrypted SQLite databases. A database is never left half migrated."
-    static var ownCommands: [any ParsableCommand.Type] { [CreateCommand.self] }
+    static let areFiles = true
 
     @Option(
         help: ArgumentHelp(

@@ -170,3 +170,8 @@ extension KeySource {
         if case .credentialsFile = self { true } else { false }
     }
 }
+
+/// Throws if an option that names a file names none.
+func checkNotEmpty(_ path: String?, _ option: String) throws {
+    if path?.isEmpty == true { throw ValidationError("The path of \(option) is empty.") }
+}

@@ -42,3 +42,15 @@ extension tm {
         )
     }
 }
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - count))
+    }
+
+    func trimmingTrailingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}

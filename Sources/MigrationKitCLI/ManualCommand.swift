@@ -15,7 +15,8 @@ struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
     func run(in context: CommandContext) throws {
         let description = RootCommand<Migrations>._dumpHelp()
         let tool = try JSONDecoder().decode(Tool.self, from: Data(description.utf8))
-        context.output(String(ManualPage(of: tool.command).text.dropLast()))
+        let page = ManualPage(of: tool.command, date: MigrationCLI.releaseDate)
+        context.output(String(page.text.dropLast()))
     }
 
     private struct Tool: Decodable {
