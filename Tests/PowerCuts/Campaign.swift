@@ -278,7 +278,7 @@ package struct Campaign {
                 reason = "the next run fails: \(result.stderr)"
             } else {
                 let names = try FileManager.default.contentsOfDirectory(atPath: place.disk)
-                let drafts = ["-converting-", "-loading-", "-writing"]
+                let drafts = ["-converting-", "-writing-"]
                 let left = names.filter { name in drafts.contains { name.contains($0) } }
                 reason = left.isEmpty ? nil : "the next run leaves \(left)"
             }

@@ -235,10 +235,9 @@ package struct Judge {
         let removed = unnamed.filter { name in
             scenario.watched.contains { watched in
                 watched.isNew
-                    && [
-                        ".\(watched.name)-converting-", "\(watched.name)-loading-",
-                        "\(watched.name)-writing-", ".\(watched.name)-writing",
-                    ].contains { name.hasPrefix($0) }
+                    && ["converting", "writing"].contains {
+                        name.hasPrefix(".\(watched.name)-\($0)-")
+                    }
             }
         }
         guard unnamed.count == removed.count else {

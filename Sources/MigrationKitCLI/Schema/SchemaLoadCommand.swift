@@ -49,27 +49,27 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
             readsStandardInput
             ? try SQLDump(descriptor: STDIN_FILENO, name: "standard input")
             : try SQLDump(path: file)
-        var place: NewDatabase?
-        defer { place?.discard() }
+        var new: NewDatabase?
+        defer { new?.discard() }
         let store = try openStore(
             in: context,
             createsFile: true,
             relocate: { path in
                 guard let path else { throw MigrationCLIError.noDatabasePath }
-                let new = try NewDatabase(at: path)
-                place = new
-                return new.draft
+                let made = try Self.refusingFile(at: path) { try NewDatabase(at: path) }
+                new = made
+                return made.path
             }
         )
-        guard let place else { return }
+        guard let new, let path = store.path else { return }
         let recorded = try store.watch(MigrationOptions(), in: context) { options in
-            try place.checkIsThere()
+            guard try new.isMade else { throw SchemaCommandError.opensAnotherFile }
             let recorded = try store.runner.load(
                 in: store.writer,
                 options: options,
                 dump: dump.run(in:)
             )
-            try place.publish(store.writer)
+            try Self.refusingFile(at: path) { try new.publish(store.writer) }
             return recorded
         }
         let pending = Array(store.runner.migrationIdentifiers[recorded.count...])
@@ -87,5 +87,16 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         context.output("Loaded \(dump.path.printable), and verified the result.")
         context.output(recorded.baselineSummary)
         context.output(PendingMigrations(pending, folder: store.folder).summary)
+    }
+
+    private static func refusingFile<Value>(
+        at path: String,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch DatabaseConversionError.exists {
+            throw SchemaCommandError.databaseExists(path: path)
+        }
     }
 }

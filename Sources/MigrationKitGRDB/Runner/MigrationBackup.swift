@@ -38,37 +38,29 @@ public enum MigrationBackup {
     /// Neither the file nor one that SQLite would take for its journal may be there.
     private static func checkIsFree(_ path: String) throws {
         var status = stat()
-        for suffix in [""] + TemporaryFiles.journalSuffixes
+        for suffix in [""] + NewFiles.journalSuffixes
         where lstat(path + suffix, &status) == 0 {
             throw MigrationBackupError.cannotCreate(path: path + suffix, code: EEXIST)
         }
     }
 
     private static func make(_ path: String, of source: any DatabaseReader) throws {
-        // The lock is held: nobody uses those of a killed run.
-        let files = TemporaryFiles(beside: path, for: path)
+        let files = NewFiles(for: path)
         files.removeLeftovers()
-        let (temporary, code) = files.make()
-        guard code == 0 else { throw MigrationBackupError.cannotCreate(path: path, code: code) }
-        defer { files.remove(temporary) }
         do {
-            try fill(temporary, from: source)
-            try check(temporary, of: path, as: source)
-            try synchronize(temporary, for: path)
+            let new = try files.make()
+            defer { new.remove() }
+            try fill(new.path, from: source)
+            try check(new.path, of: path, as: source)
+            try new.finish(mode: 0o600)
+            // The folder is not left to the migration's first commit: if there is a write-ahead log
+            // already, that reaches the disk before the folder does.
+            try new.place(at: path)
         } catch let error as DatabaseError {
             throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
-        }
-        let placed = FreeName.give(path, to: temporary)
-        guard placed == 0 else {
-            throw MigrationBackupError.cannotCreate(path: path, code: placed)
-        }
-        do {
-            // Not left to the migration's first commit: if there is a write-ahead log already, that
-            // reaches the disk before the folder does.
-            try synchronize(files.folder, for: path)
-        } catch {
-            unlink(path)
-            throw error
+        } catch let error as NewFileError {
+            if error.isPlaced { unlink(path) }
+            throw MigrationBackupError.cannotCreate(path: path, code: error.code)
         }
     }
 
@@ -124,18 +116,6 @@ public enum MigrationBackup {
         configuration.targetQueue = nil
         configuration.writeTargetQueue = nil
         return configuration
-    }
-
-    /// Has the copy, or its name in the folder, reach the disk.
-    private static func synchronize(_ name: String, for path: String) throws {
-        let descriptor = open(name, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw MigrationBackupError.cannotCreate(path: path, code: errno)
-        }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            throw MigrationBackupError.cannotCreate(path: path, code: errno)
-        }
     }
 }
 

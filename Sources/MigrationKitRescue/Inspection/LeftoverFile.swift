@@ -19,12 +19,10 @@ public struct LeftoverFile: Equatable, Sendable {
     ///
     /// - Throws: `EncryptedDatabaseError` if the disk doesn't give the names.
     static func all(beside file: DatabaseFile) throws -> [LeftoverFile] {
-        let path = file.resolvedPath
-        let folder = ConversionFolder(of: path, for: path)
-        let names = try folder.leftovers().sorted()
-        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
-        guard !names.isEmpty, !lock.isHeld else { return [] }
-        return names.compactMap { LeftoverFile("\(folder.path)/\($0)") }
+        let paths = try file.leftovers()
+        let lock = FileLock(beside: file.resolvedPath, suffix: FileLock.migrationSuffix)
+        guard !paths.isEmpty, !lock.isHeld else { return [] }
+        return paths.compactMap(LeftoverFile.init)
     }
 
     private init?(_ path: String) {

@@ -10,7 +10,7 @@ struct SalvageRun {
     private let monitor: ConversionMonitor
     private let file: DatabaseFile
     private let output: DatabaseFile
-    private let start = ContinuousClock.now
+    private let rewrite: Rewrite
 
     init(_ salvage: DatabaseSalvage) throws {
         self.salvage = salvage
@@ -18,29 +18,22 @@ struct SalvageRun {
         file = try DatabaseFile(salvage.path).resolved()
         guard try file.size() != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
         try file.checkAccess(forWriting: false)
-        output = try ConversionFolder.freePlace(salvage.outputPath)
+        output = try DatabaseFile.freePlace(salvage.outputPath)
+        // SQLite reads nothing but the new file.
+        rewrite = try Rewrite(of: output, to: output, monitor: monitor)
     }
 
     func run() throws -> SalvageReport {
-        do {
-            // Where nothing can be written beside the file, nobody migrates it either.
-            guard try file.isFolderWritable else {
-                return try monitor.underMigrationLock(of: output, bringBack)
-            }
-            return try monitor.underMigrationLock(of: file) {
-                try monitor.underMigrationLock(of: output, bringBack)
-            }
-        } catch let error as DatabaseError {
-            throw EncryptedDatabaseError(error, path: output.path) ?? error
-        }
+        // Where nothing can be written beside the file, nobody migrates it either.
+        guard try file.isFolderWritable else { return try rewrite.underLocks(bringBack) }
+        return try monitor.underMigrationLock(of: file) { try rewrite.underLocks(bringBack) }
     }
 
     // MARK: -
 
     private func bringBack() throws -> SalvageReport {
-        // Named after the output, whose lock is held: nobody uses those of a killed run.
-        let folder = ConversionFolder(of: output.absolutePath, for: output.absolutePath)
-        folder.removeLeftovers()
+        let new = try rewrite.begin()
+        defer { new.remove() }
         let identity = try file.identityNotOpenHere()
         // A program that has it open might be writing to it.
         try monitor.waitUntilUnused(file, identity)
@@ -59,28 +52,26 @@ struct SalvageRun {
         let (pages, journal) = try readPages(bytes, key.form)
         let content = try SalvageContent(pages, monitor: monitor)
 
-        let temporary = try folder.makeFile()
-        defer { folder.remove(temporary) }
         let copy = SalvageCopy(
-            path: temporary,
+            path: new.path,
             form: target(key),
             options: salvage.options,
             monitor: monitor
         )
         let (filling, unsound) = try explainingReadFailures(
-            of: temporary,
+            of: new.path,
             for: output,
             from: output,
             suspecting: { $0 is DatabaseSalvageError }
         ) {
             try fill(copy, key.form.pageSize, content)
         }
-        try folder.finish(temporary, mode: 0o600, owner: identity)
+        try new.finish(mode: 0o600, owner: (user: identity.owner, group: identity.group))
         try monitor.checkCancellation()
         guard try file.stamp == stamp else {
             throw DatabaseConversionError.changedMeanwhile(path: file.path)
         }
-        try folder.place(temporary, at: output.absolutePath)
+        try new.place(at: output.absolutePath)
         return SalvageReport(
             path: file.path,
             outputPath: output.path,
@@ -95,7 +86,7 @@ struct SalvageRun {
             tables: filling.tables(),
             lostAndFound: filling.lostAndFound,
             unmade: filling.unmade + unsound,
-            seconds: (.now - start) / .seconds(1)
+            seconds: rewrite.seconds
         )
     }
 

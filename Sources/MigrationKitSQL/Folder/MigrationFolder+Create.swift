@@ -123,8 +123,11 @@ extension MigrationFolder {
                     at: url.deletingLastPathComponent(),
                     withIntermediateDirectories: true
                 )
-                let code = WholeFile.write(file.text.utf8, to: url.path, replaces: false)
-                guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+                do {
+                    try NewFile.write(file.text.utf8, to: url.path, replaces: false)
+                } catch let error as NewFileError {
+                    throw POSIXError(errno: error.code)
+                }
                 written.append(url)
             } catch {
                 // One of a pair alone would be in the way of the next try.

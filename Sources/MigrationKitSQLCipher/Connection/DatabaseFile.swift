@@ -5,7 +5,7 @@ import Glibc
 
 /// A database's file as the operating system sees it. It is never opened here, except to create it.
 package struct DatabaseFile {
-    package static let journalSuffixes = TemporaryFiles.journalSuffixes
+    package static let journalSuffixes = NewFiles.journalSuffixes
 
     /// The path as the caller gave it, for messages.
     package let path: String
@@ -227,7 +227,7 @@ package struct DatabaseFile {
 
     private static func creationReason(_ code: Int32) -> String {
         switch code {
-        case ENOENT: "its folder does not exist"
+        case ENOENT, ENOTDIR: "its folder does not exist"
         case EEXIST: "it is a link to a file that does not exist"
         default: reason(code)
         }

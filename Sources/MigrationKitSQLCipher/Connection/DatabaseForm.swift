@@ -40,4 +40,13 @@ public struct DatabaseForm: Equatable, Sendable {
     package var cipher: CipherSettings {
         if case .encrypted(_, let cipher) = content { cipher } else { .current }
     }
+
+    /// The form with another key.
+    ///
+    /// - Parameter path: The database, for the message.
+    package func with(_ key: DatabaseKey?, of path: String) throws -> DatabaseForm {
+        guard let key else { return self }
+        guard isEncrypted else { throw EncryptedDatabaseError.plaintext(path: path) }
+        return .encrypted(key, cipher: cipher)
+    }
 }

@@ -99,36 +99,40 @@ public struct KeyRotation: Sendable {
     ///   new file is in place and its folder can't be synchronized: both keys are kept then.
     @discardableResult
     public func run() throws -> KeyRotationReport {
-        let run = try ConversionRun(path, options: options)
-        return try run.underLock { try rotate(with: run) }
+        let rewrite = try DatabaseConversion.rewrite(path, options: options)
+        return try rewrite.underLocks { try rotate(by: rewrite) }
     }
 
-    private func rotate(with run: ConversionRun) throws -> KeyRotationReport {
-        let stored = stored.following(run.file)
+    private func rotate(by rewrite: Rewrite) throws -> KeyRotationReport {
+        let stored = stored.following(rewrite.file)
         let entry = try stored.settledItem()
         guard let account = entry.item.account else {
             throw KeyRotationError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
         if keepsOldKey { try stored.checkKeepable(old, account: account) }
-        let pending = PendingKey(account: account, path: run.file.path)
+        let pending = PendingKey(account: account, path: rewrite.file.path)
         var made: DatabaseKey?
         do {
-            let report = try run.convert {
-                let key = try stored.makeKey(
-                    pending,
-                    label: entry.item.label,
-                    discardsOld: !keepsOldKey
-                )
-                made = key
-                return .rekey(path, from: old, to: key, cipher: stored.cipher, options: options)
-            }
-            guard let made else {
-                throw KeyRotationError.keyNotKept(service: stored.service, account: account)
-            }
+            // First the file: while it has its hidden name, the pending key is no database's.
+            let file = try rewrite.begin()
+            defer { file.remove() }
+            let new = try stored.makeKey(
+                pending,
+                label: entry.item.label,
+                discardsOld: !keepsOldKey
+            )
+            made = new
+            let report = try DatabaseConversion.rekey(
+                path,
+                from: old,
+                to: new,
+                cipher: stored.cipher,
+                options: options
+            ).write(file, by: rewrite)
             let (kept, other, item) = try stored.promote(
                 pending,
-                new: made,
+                new: new,
                 old: old,
                 keepsOld: keepsOldKey
             )
@@ -140,13 +144,14 @@ public struct KeyRotation: Sendable {
                 otherKeptItem: other
             )
         } catch {
+            let error = rewrite.explained(error)
             guard let made else { throw error }
             // If it is unknown, the next opening finds out.
             if (try? stored.opens(old)) == true {
                 try? stored.delete(pending)
             } else if (try? stored.opens(made)) == true {
                 throw KeyRotationError.unfinished(
-                    path: run.file.path,
+                    path: rewrite.file.path,
                     service: stored.service,
                     account: account,
                     reason: (error as? any LocalizedError)?.errorDescription ?? "\(error)"

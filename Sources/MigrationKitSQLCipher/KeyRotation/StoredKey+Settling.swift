@@ -76,11 +76,10 @@ extension StoredKey {
             if try opens(key) { return try undo(pending, new: new, label: entry.item.label) }
         }
         guard try opens(new) else { throw neitherOpens(pending) }
-        let folder = ConversionFolder(of: file.resolvedPath, for: file.resolvedPath)
         // The old key is let go of only when the new file's name has reached the disk.
-        try folder.synchronize()
+        do { try file.newFiles.synchronize() } catch { throw error.explained }
         try promote(pending, new: new)
-        folder.removeLeftovers()
+        file.newFiles.removeLeftovers()
     }
 
     /// Takes back a rotation that has not replaced the file.
@@ -88,9 +87,8 @@ extension StoredKey {
     /// As long as its temporary file is there, the new key is no file's. Otherwise it may be that
     /// of a file that was moved away, with a backup in its place: then the key is kept.
     private func undo(_ pending: PendingKey, new: DatabaseKey, label: String) throws {
-        let folder = ConversionFolder(of: file.resolvedPath, for: file.resolvedPath)
-        if try folder.leftovers().isEmpty { try keep(new, account: pending.account, label: label) }
-        folder.removeLeftovers()
+        if try file.leftovers().isEmpty { try keep(new, account: pending.account, label: label) }
+        file.newFiles.removeLeftovers()
         try delete(pending)
     }
 

@@ -46,16 +46,9 @@ extension DatabaseBackup {
             ConversionMonitor(timeout: timeout, cancellation: cancellation, observer: observer)
         }
 
-        package func opening(_ form: DatabaseForm, isExclusive: Bool) -> EncryptedDatabase.Options {
-            var opening = EncryptedDatabase.Options(
-                cipher: form.cipher,
-                // What is waited for is waited for outside, where it can be cancelled.
-                busyTimeout: 0.1,
-                functions: functions,
-                collations: collations
-            )
-            opening.isExclusive = isExclusive
-            return opening
+        /// How the files are opened.
+        func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
+            .rewriting(form, functions: functions, collations: collations)
         }
     }
 }

@@ -68,7 +68,28 @@ public struct DatabaseBackup: Sendable {
     ///   ``DatabaseConversionError/notSynced(path:code:)``.
     @discardableResult
     public func run() throws -> BackupReport {
-        try BackupRun(self).run()
+        let target = try form.with(newKey, of: path)
+        let file = try DatabaseFile(path).resolved()
+        let output = try DatabaseFile.freePlace(outputPath)
+        let rewrite = try Rewrite(of: file, to: output, monitor: options.monitor)
+        return try rewrite.underLocks {
+            let new = try rewrite.begin()
+            defer { new.remove() }
+            let (content, byteCount) = try rewrite.write(
+                new,
+                as: target,
+                options.opening(target),
+                from: SnapshotSource(file, form: form, options: options, monitor: rewrite.monitor),
+                at: .free
+            )
+            return BackupReport(
+                path: output.path,
+                byteCount: byteCount,
+                isCompared: content.isCompared,
+                findings: content.findings,
+                seconds: rewrite.seconds
+            )
+        }
     }
 
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task

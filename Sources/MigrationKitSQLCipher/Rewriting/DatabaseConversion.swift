@@ -173,7 +173,11 @@ public struct DatabaseConversion: Sendable {
     ///   new file is in place.
     @discardableResult
     public func run() throws -> ConversionReport {
-        let run = try ConversionRun(path, options: options)
-        return try run.underLock { try run.convert { self } }
+        let rewrite = try Self.rewrite(path, options: options)
+        return try rewrite.underLocks {
+            let new = try rewrite.begin()
+            defer { new.remove() }
+            return try write(new, by: rewrite)
+        }
     }
 }

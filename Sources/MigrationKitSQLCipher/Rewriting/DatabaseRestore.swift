@@ -73,7 +73,60 @@ public struct DatabaseRestore: Sendable {
     ///   ``DatabaseConversionError/notSynced(path:code:)`` that is in place.
     @discardableResult
     public func run() throws -> RestoreReport {
-        try RestoreRun(self).run()
+        let target = try form.with(newKey, of: backupPath)
+        let backup = try DatabaseFile(backupPath).resolved()
+        let place = try place(besides: backup)
+        let original = try keptOriginalPath.map {
+            try DatabaseFile.freePlace($0, forOriginalOf: place)
+        }
+        let rewrite = try Rewrite(
+            of: backup,
+            to: place,
+            keepingAs: original,
+            monitor: options.monitor
+        )
+        return try rewrite.underLocks {
+            let new = try rewrite.begin()
+            defer { new.remove() }
+            // Proves the key before the place is locked.
+            let source = try RestingSource(backup, form: form, monitor: rewrite.monitor)
+            let replaced =
+                try place.size() == nil
+                ? nil : LockedPlace(place, isKept: original != nil, monitor: rewrite.monitor)
+            let (content, byteCount) = try rewrite.write(
+                new,
+                as: target,
+                options.opening(target),
+                from: source,
+                at: replaced.map { .locked($0) } ?? .abandoned
+            )
+            return RestoreReport(
+                path: place.path,
+                hasReplaced: replaced != nil,
+                originalPath: replaced == nil ? nil : original?.path,
+                byteCount: byteCount,
+                otherNameCount: replaced?.identity.otherNameCount ?? 0,
+                formerMode: replaced?.identity.permissions,
+                findings: content.findings,
+                seconds: rewrite.seconds
+            )
+        }
+    }
+
+    /// Where the database goes, its links resolved if there is one.
+    private func place(besides backup: DatabaseFile) throws -> DatabaseFile {
+        let named = DatabaseFile(path)
+        try named.checkLink()
+        guard try named.size() != nil else {
+            try named.checkIsFree()
+            return named
+        }
+        let file = try named.resolved()
+        let identity = try FileIdentity.of(file.absolutePath)
+        guard let identity, try FileIdentity.of(backup.absolutePath)?.isSameFile(as: identity) != true
+        else { throw DatabaseConversionError.sameFile(path: file.path) }
+        try file.checkIsReplaceable()
+        return file
     }
 
     /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task

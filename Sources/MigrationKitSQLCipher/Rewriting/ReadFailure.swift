@@ -44,7 +44,7 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
     case let error as DatabaseError:
         [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM, .SQLITE_IOERR]
             .contains(error.resultCode)
-    case ConversionCopy.PageFailure.source, ConversionCopy.PageFailure.file: true
+    case DatabaseCopy.PageFailure.source, DatabaseCopy.PageFailure.file: true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
         EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
         EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,

@@ -1,4 +1,5 @@
 import CSQLCipher
+import MigrationKitCommon
 import MigrationKitPages
 import Foundation
 import KeyStore
@@ -57,7 +58,7 @@ final class UnusedPages {
             let name = table.replacingOccurrences(of: "'", with: "''")
             let check = "PRAGMA main.quick_check('\(name)')"
             guard let findings = Self.texts(check, on: connection),
-                findings.allSatisfy({ $0 == "ok" || !ConversionCopy.isDamage($0) })
+                findings.allSatisfy({ $0 == "ok" || !DatabaseCopy.isDamage($0) })
             else { return false }
         }
         // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next one.
@@ -96,7 +97,7 @@ final class UnusedPages {
             ) {
                 missing = (Int(match.2) ?? 0) - (Int(match.1) ?? 0)
             } else if line != "ok", line != "*** in database main ***",
-                ConversionCopy.isDamage(String(line))
+                DatabaseCopy.isDamage(String(line))
             {
                 return false
             }
@@ -131,7 +132,7 @@ final class UnusedPages {
     }
 }
 
-extension ConversionCopy {
+extension DatabaseCopy {
     /// Fills the file; once more without the pages that nothing is lost with, if a page that can't be
     /// authenticated keeps it from being filled.
     ///
@@ -148,7 +149,7 @@ extension ConversionCopy {
             guard let unused = try UnusedPages(of: file, form) else {
                 throw PageFailure.source(code)
             }
-            guard truncate(path, 0) == 0 else { throw ConversionFolder.cannotWrite(path, errno) }
+            guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
             return try fill(unused)
         }
     }

@@ -164,6 +164,6 @@ import Testing
         #expect(result.status == 0, "\(result)")
         let schema = "SELECT count(*) FROM sqlite_schema WHERE name = 't';"
         #expect(try SQLCipherShell.run(output, key: "x'\(tool.password)'", schema) == "1")
-        #expect(try !tool.folder.names.contains { $0.contains("-loading-") })
+        #expect(try !tool.folder.names.contains { $0.contains("-writing-") })
     }
 }

@@ -189,9 +189,10 @@ import Testing
             try #require(ContinuousClock.now < deadline)
             usleep(1000)
         }
-        let drafts = try tool.folder.names.filter { $0.hasPrefix("store.db-loading-") }
+        let drafts = try tool.folder.names.filter { $0.hasPrefix(".store.db-writing-") }
+        #expect(!drafts.isEmpty)
         // Of another name, and of a file that only looks like one.
-        let others = ["other.db-loading-1a", "store.db-loading-1a.txt", "store.db-loading-"]
+        let others = [".other.db-writing-1a", ".store.db-writing-1a.txt", ".store.db-writing-"]
         for other in others { try tool.folder.write(other, []) }
 
         // As long as it lives, nobody takes its files away.

@@ -66,8 +66,8 @@ __attribute__((constructor)) static void prepare(void) {
 
 // Random digits of drafts become "*": the next run has others.
 static void normalize(char *name) {
-    static const char *const infixes[] = {"-converting-", "-loading-", "-writing-"};
-    for (size_t index = 0; index < 3; index++) {
+    static const char *const infixes[] = {"-converting-", "-writing-"};
+    for (size_t index = 0; index < 2; index++) {
         char *found = strstr(name, infixes[index]);
         if (!found) continue;
         char *digits = found + strlen(infixes[index]);

@@ -156,8 +156,8 @@ struct ManualSections {
             """
         ),
         (
-            "DATABASE-loading-*",
-            "An unfinished file of schema-load that was killed. You may remove it."
+            ".DATABASE-writing-*",
+            "An unfinished file of schema-load that was killed. The next run removes it."
         ),
     ]
 }

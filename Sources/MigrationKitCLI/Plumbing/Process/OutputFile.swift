@@ -67,8 +67,11 @@ struct OutputFile {
     }
 
     private func replace(_ path: String, mode: mode_t?, with text: String) throws {
-        let code = WholeFile.write(text.utf8, to: path, mode: mode, replaces: true)
-        guard code == 0 else { throw failure(code) }
+        do {
+            try NewFile.write(text.utf8, to: path, mode: mode, replaces: true)
+        } catch let error as NewFileError {
+            throw failure(error.code)
+        }
     }
 
     private func send(_ text: String, to descriptor: Int32) throws {

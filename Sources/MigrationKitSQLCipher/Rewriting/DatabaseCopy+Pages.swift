@@ -3,7 +3,7 @@ import MigrationKitPages
 import Foundation
 import GRDB
 
-extension ConversionCopy {
+extension DatabaseCopy {
     /// How a copy of pages fails.
     enum PageFailure: Error {
         /// The source can't be read.
@@ -24,6 +24,8 @@ extension ConversionCopy {
         // A salt of its own, also with the key of the source: the key that authenticates pages is
         // derived over it, so that those of one file are no good in the other.
         let key = try form.key?.derived(salt: randomSalt(), cipher: form.cipher)
+        var options = options
+        options.isExclusive = true
         let setup = ConnectionSetup(key: key, options: options)
         let queue = try DatabaseQueue(path: path, configuration: setup.configuration)
         try queue.inDatabase { db in
@@ -87,7 +89,7 @@ extension ConversionCopy {
     /// - Throws: ``DatabaseConversionError/copyDiffers(path:difference:)``;
     ///   ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
     func checkPages(against source: DatabaseQueue?, of path: String) throws -> [String] {
-        let copy = try open()
+        let copy = try open(isExclusive: true)
         let size = FileManager.default.size(of: self.path)
         if let source {
             _ = try compare(copy, with: source, total: 2 * size, of: path)

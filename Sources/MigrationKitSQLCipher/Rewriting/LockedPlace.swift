@@ -1,7 +1,7 @@
 import MigrationKitPages
 
-/// The file that a backup takes the place of, whatever is in it. It is locked, and not read.
-final class OccupiedPlace: HeldDatabase {
+/// The file that a restored backup replaces, whatever is in it. It is locked, and not read.
+final class LockedPlace: LockedFile {
     let file: DatabaseFile
     let identity: FileIdentity
     let monitor: ConversionMonitor

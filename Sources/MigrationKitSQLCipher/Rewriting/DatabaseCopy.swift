@@ -6,7 +6,7 @@ import KeyStore
 import MigrationKitGRDB
 
 /// The new file, while it is made and looked through. It has a temporary name.
-struct ConversionCopy {
+struct DatabaseCopy {
     let path: String
     let form: DatabaseForm
     let options: EncryptedDatabase.Options
@@ -17,7 +17,7 @@ struct ConversionCopy {
     static let cacheSize = 32 * 1024
 
     /// Copies everything from a database into the file, which is empty.
-    func fill(from source: ConversionSource) throws {
+    func fill(from source: LockedSource) throws {
         let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
         // Written row by row, pages are filled better than they were: two thirds are what SQLite
         // leaves of a page that it splits.
@@ -41,7 +41,7 @@ struct ConversionCopy {
             } catch {
                 // The file goes in any case.
                 try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
-                throw source.explain(error)
+                throw error
             }
         }
         monitor.finish()
@@ -145,7 +145,7 @@ struct ConversionCopy {
     /// Compares the file with the source, and looks whether it is sound.
     ///
     /// - Returns: What is in both.
-    func check(against source: ConversionSource) throws -> ContentDigest {
+    func check(against source: LockedSource) throws -> ContentDigest {
         let copy = try open()
         let size = FileManager.default.size(of: path)
         let reader = try source.reader()
@@ -173,8 +173,12 @@ struct ConversionCopy {
     }
 
     /// With the key as it was given, so that this is what is known to open the file.
-    func open() throws -> DatabaseQueue {
-        try Opening(path: path, key: form.key, options: options).run {
+    ///
+    /// - Parameter isExclusive: Whether this is the only connection to the file.
+    func open(isExclusive: Bool = false) throws -> DatabaseQueue {
+        var options = options
+        options.isExclusive = isExclusive
+        return try Opening(path: path, key: form.key, options: options).run {
             try DatabaseQueue(path: $0, configuration: $1)
         }
     }
@@ -218,7 +222,7 @@ struct ConversionCopy {
 
     /// Reads the structure and the rows with one connection, and with another one the foreign keys.
     /// That SQLCipher can read every page is for itself to say.
-    private func checkSoundness(of copy: DatabaseQueue, _ source: ConversionSource) throws {
+    private func checkSoundness(of copy: DatabaseQueue, _ source: LockedSource) throws {
         let opensReader = try EncryptedDatabase.quietReaders(of: copy)
         let readers = try Self.checks.map { _ in try opensReader?(path) ?? open() }
         let outcomes = atOnce(
@@ -235,7 +239,7 @@ struct ConversionCopy {
     }
 
     /// A source that breaks its own rules has a copy that does, which is not the copy's fault.
-    private func judge(_ check: String, _ finding: [String], _ source: ConversionSource) throws {
+    private func judge(_ check: String, _ finding: [String], _ source: LockedSource) throws {
         guard !finding.isEmpty, try finding != findings(check, in: source.queue) else { return }
         throw DatabaseConversionError.copyIsDamaged(
             path: source.file.path,

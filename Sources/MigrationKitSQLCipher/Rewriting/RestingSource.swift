@@ -5,10 +5,13 @@ import GRDB
 
 /// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
 /// beside it, wherever it lies.
-final class RestingDatabase {
+final class RestingSource: PageSource {
     let file: DatabaseFile
-    let byteCount: Int
+    let form: DatabaseForm
+    var owner: FileIdentity? { nil }
 
+    private let byteCount: Int
+    private let monitor: ConversionMonitor
     private let connection: CipherConnection
     private let stamp: [Int]
     /// Keeps out those who would write to it by a rollback journal, where there are locks at all.
@@ -20,6 +23,8 @@ final class RestingDatabase {
     /// - Throws: ``EncryptedDatabaseError``.
     init(_ file: DatabaseFile, form: DatabaseForm, monitor: ConversionMonitor) throws {
         self.file = file
+        self.form = form
+        self.monitor = monitor
         switch try file.size() {
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0: throw EncryptedDatabaseError.empty(path: file.path)
@@ -47,23 +52,28 @@ final class RestingDatabase {
         byteCount = pageCount * (connection.number("PRAGMA page_size") ?? 0)
     }
 
-    /// Copies all of it into a new file.
-    ///
-    /// - Parameter unused: What is left out, if nothing else was read so far.
     /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``, or what the copying throws.
-    func fill(_ copy: ConversionCopy, without unused: UnusedPages?) throws {
+    func fill(_ copy: DatabaseCopy, without unused: UnusedPages?) throws -> DatabaseQueue? {
+        // Once a page has failed, its connection is of no use any more.
+        let source =
+            try unused == nil ? self : RestingSource(file, form: form, monitor: monitor)
         do {
-            try connection.withHandle { handle in
-                if let unused, try !unused.leaveOut(on: handle) {
-                    throw ConversionCopy.PageFailure.source(.corrupt)
-                }
-                try copy.fillPages(from: handle, byteCount: byteCount)
-            }
-        } catch let error as ConversionCopy.PageFailure {
-            try checkUnchanged()
+            try source.fillPages(of: copy, without: unused)
+        } catch let error as DatabaseCopy.PageFailure {
+            try source.checkUnchanged()
             throw error
         }
-        try checkUnchanged()
+        try source.checkUnchanged()
+        return nil
+    }
+
+    private func fillPages(of copy: DatabaseCopy, without unused: UnusedPages?) throws {
+        try connection.withHandle { handle in
+            if let unused, try !unused.leaveOut(on: handle) {
+                throw DatabaseCopy.PageFailure.source(.corrupt)
+            }
+            try copy.fillPages(from: handle, byteCount: byteCount)
+        }
     }
 
     private func checkUnchanged() throws {

@@ -1,10 +1,9 @@
-import CSQLCipher
+import MigrationKitCommon
 import MigrationKitPages
 import Foundation
 
-/// A database that another file is to take the place of. As long as it is held, nobody else reads or
-/// writes it.
-protocol HeldDatabase {
+/// A file that a new one replaces. As long as it is locked, nobody else reads or writes it.
+protocol LockedFile {
     var file: DatabaseFile { get }
     var identity: FileIdentity { get }
     var monitor: ConversionMonitor { get }
@@ -25,7 +24,7 @@ protocol HeldDatabase {
 /// Another process has changed the file while it wasn't locked, to let that process go on.
 struct ChangedWhileWaiting: Error {}
 
-extension HeldDatabase {
+extension LockedFile {
     /// Waits until no other process has the file open: one that has it so without a lock would go
     /// on writing to a file that has no name any more.
     ///
@@ -43,35 +42,15 @@ extension HeldDatabase {
         guard try file.stampOfFile == stamp else { throw ChangedWhileWaiting() }
     }
 
-    /// Does something that ends in a replacement, and does it again if another process has changed the
-    /// file before that.
-    ///
-    /// - Parameter body: Gets whether it is called again.
-    /// - Throws: What `body` throws; ``DatabaseConversionError/changedMeanwhile(path:)`` if it is
-    ///   changed again and again.
-    func repeatingIfChanged<Value>(_ body: (_ isRepeated: Bool) throws -> Value) throws -> Value {
-        for attempt in 1...3 {
-            do {
-                return try body(attempt > 1)
-            } catch is ChangedWhileWaiting {}
-        }
-        throw DatabaseConversionError.changedMeanwhile(path: file.path)
-    }
-
     /// Puts a new file in the place of the database, and ends this. A process that ends anywhere in
     /// here leaves one or the other at the path, each without a journal.
     ///
+    /// - Parameters:
+    ///   - new: The new file, finished, in the same folder.
+    ///   - original: Where the old file goes, which must be free; `nil` for nowhere.
     /// - Throws: ``ChangedWhileWaiting`` if others had to be waited for and have changed the file. It
     ///   stays in its place and locked.
-    /// - Parameters:
-    ///   - temporary: The new file, finished.
-    ///   - folder: The folder that both are in.
-    ///   - original: Where the old file goes, which must be free; `nil` for nowhere.
-    func replace(
-        by temporary: String,
-        in folder: ConversionFolder,
-        keepingAs original: DatabaseFile?
-    ) throws {
+    func replace(by new: NewFile, keepingAs original: DatabaseFile?) throws {
         if let original { try keep(as: original) }
         let losesItsName: Bool
         do {
@@ -83,19 +62,15 @@ extension HeldDatabase {
             losesItsName = current.linkCount == 1
             // A cancellation from here on comes after the replacement.
             try monitor.checkCancellation()
-            try removeJournals(in: folder)
-            guard rename(temporary, file.absolutePath) == 0 else {
-                throw ConversionFolder.cannotWrite(file.path, errno)
-            }
+            try removeJournals()
+            try new.replace(file.absolutePath)
+        } catch let error as NewFileError where error.isPlaced {
+            // The old file may come back: it isn't made unreadable.
+            try? close()
+            throw error
         } catch {
             if let original { unlink(original.absolutePath) }
             throw error
-        }
-        let code = folder.synchronizationCode()
-        guard code == 0 else {
-            // The old file may come back: it isn't made unreadable.
-            try? close()
-            throw DatabaseConversionError.notSynced(path: file.path, code: code)
         }
         if losesItsName { retire() }
         try close()
@@ -103,22 +78,23 @@ extension HeldDatabase {
 
     /// Copies the file as it is to a place that is free. What fails leaves nothing there.
     private func keep(as original: DatabaseFile) throws {
-        let folder = try ConversionFolder(ofOriginal: original, of: file)
-        let bytes = try folder.makeFile()
-        defer { folder.remove(bytes) }
-        try copyBytes(to: bytes)
-        try folder.finish(bytes, mode: identity.mode & 0o7777, owner: identity)
+        let copy = try original.newFiles(forOriginalOf: file).make()
+        defer { copy.remove() }
+        try copy.write { try copyBytes(to: $0, of: copy.path) }
+        try copy.finish(
+            mode: identity.mode & 0o7777,
+            owner: (user: identity.owner, group: identity.group)
+        )
         do {
             // In the database's own folder the name reaches the disk when the journals are removed,
             // which comes before the database is replaced.
-            try folder.place(
-                bytes,
+            try copy.place(
                 at: original.absolutePath,
-                synchronizes: try !original.isBeside(file)
+                synchronizes: try original.hasOwnLock(asOriginalOf: file)
             )
-        } catch DatabaseConversionError.notSynced(let path, let code) {
+        } catch let error as NewFileError where error.isPlaced {
             unlink(original.absolutePath)
-            throw ConversionFolder.cannotWrite(path, code)
+            throw NewFileError(error.path, error.code)
         }
     }
 
@@ -128,45 +104,32 @@ extension HeldDatabase {
     ///
     /// The folder is synchronized even if there was nothing to remove: the commit of another program
     /// may have removed a journal just before, and SQLite doesn't synchronize the folder after that.
-    private func removeJournals(in folder: ConversionFolder) throws {
+    private func removeJournals() throws {
         try emptyJournals()
         for suffix in DatabaseFile.journalSuffixes {
             let journal = file.absolutePath + suffix
             guard unlink(journal) == 0 || errno == ENOENT else {
-                throw ConversionFolder.cannotWrite(journal, errno)
+                throw NewFileError(journal, errno)
             }
         }
-        try folder.synchronize()
+        try NewFiles(for: file.absolutePath).synchronize()
     }
 
-    private func copyBytes(to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw ConversionFolder.cannotWrite(path, errno) }
-        // Of the copy, that is: the file itself has no descriptors but SQLite's.
-        defer { Glibc.close(descriptor) }
+    /// Read by SQLite's own descriptor: closing another one would drop its locks.
+    private func copyBytes(to descriptor: Int32, of path: String) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }
         try withConnection { connection in
             let source = try MainFile(of: connection)
             let byteCount = try source.size()
-            var offset = 0
-            while offset < byteCount {
+            for offset in stride(from: 0, to: byteCount, by: buffer.count) {
                 try monitor.checkCancellation()
                 let count = min(buffer.count, byteCount - offset)
                 let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
                 try source.read(into: part, at: offset)
-                var written = 0
-                while written < count {
-                    let more = write(
-                        descriptor,
-                        part.baseAddress.map { $0 + written },
-                        count - written
-                    )
-                    if more < 0, errno == EINTR { continue }
-                    guard more > 0 else { throw ConversionFolder.cannotWrite(path, errno) }
-                    written += more
+                if let code = writeAll(UnsafeRawBufferPointer(part), to: descriptor) {
+                    throw NewFileError(path, code)
                 }
-                offset += count
             }
         }
     }

@@ -8,7 +8,7 @@ import MigrationKitGRDB
 /// SQLite's exclusive locking mode takes the lock with the first transaction and keeps it after the
 /// last. On a write-ahead log it is refused as long as anybody else is connected at all.
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
-final class ConversionSource: HeldDatabase {
+final class LockedSource: LockedFile, RewriteSource {
     let file: DatabaseFile
     private(set) var queue: DatabaseQueue
     let identity: FileIdentity
@@ -30,6 +30,8 @@ final class ConversionSource: HeldDatabase {
     ) throws {
         self.file = file
         self.form = form
+        var options = options
+        options.isExclusive = true
         self.options = options
         self.monitor = monitor
         identity = try file.identityNotOpenHere()
@@ -92,11 +94,19 @@ final class ConversionSource: HeldDatabase {
         return try EncryptedDatabase.quietReaders(of: queue)?(file.absolutePath) ?? queue
     }
 
-    /// Whether a statement failed because pages are damaged.
-    ///
-    /// SQLite has no code of its own for these: a page that SQLCipher can't authenticate is "SQL logic
-    /// error" as well.
-    func explain(_ error: any Error) -> any Error {
+    // MARK: - Copying
+
+    var owner: FileIdentity? { identity }
+    var mode: mode_t { identity.mode & 0o600 }
+
+    func fill(_ copy: DatabaseCopy) throws -> ContentDigest {
+        try copy.fill(from: self)
+        return try copy.check(against: self)
+    }
+
+    /// SQLite has no code of its own for damaged pages: one that SQLCipher can't authenticate is "SQL
+    /// logic error" as well.
+    func explained(_ error: any Error) -> any Error {
         guard let code = (error as? DatabaseError)?.resultCode,
             [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
             let inspection = try? FileInspection(file, cipher: form.cipher),
@@ -105,7 +115,7 @@ final class ConversionSource: HeldDatabase {
         return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
     }
 
-    // MARK: -
+    // MARK: - Locking
 
     /// - Returns: `nil` if others are in the way. No lock is held then: one that waits while it
     ///   holds a lock for reading keeps the others from ever finishing.

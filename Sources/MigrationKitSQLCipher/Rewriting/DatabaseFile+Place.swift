@@ -1,0 +1,136 @@
+import MigrationKitCommon
+import MigrationKitPages
+import Foundation
+import Glibc
+
+extension DatabaseFile {
+    /// A path at which nothing is, nor beside it, for a new file.
+    ///
+    /// A new file must not have a name that SQLite uses beside a database: SQLite would take it for
+    /// that database's journal, and remove it. <https://www.sqlite.org/tempfiles.html>
+    ///
+    /// - Parameter database: The database to keep a copy of; `nil` for another new file.
+    package static func freePlace(
+        _ path: String,
+        forOriginalOf database: DatabaseFile? = nil
+    ) throws -> DatabaseFile {
+        let file = DatabaseFile(path)
+        do {
+            let name = URL(fileURLWithPath: path).lastPathComponent
+            for suffix in journalSuffixes + [FileLock.migrationSuffix]
+            where name.hasSuffix(suffix) && name != suffix {
+                throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
+            }
+            try file.checkNameLength()
+            try file.checkIsFree()
+            // It may be all that is left of a database; and SQLite would take it for the new one's.
+            for suffix in journalSuffixes where try isThere(file.absolutePath + suffix) {
+                throw DatabaseConversionError.exists(path: path + suffix)
+            }
+            return file
+        } catch DatabaseConversionError.exists(let found) {
+            // A run may have put it there that was killed before it was done.
+            try file.removeUnusedLeftovers(forOriginalOf: database ?? file)
+            throw DatabaseConversionError.exists(path: found)
+        }
+    }
+
+    /// Throws if something is at the path, whatever may be beside it, or nothing can be created there.
+    func checkIsFree() throws {
+        guard isNamed else { throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT) }
+        guard try !Self.isThere(absolutePath) else {
+            throw DatabaseConversionError.exists(path: path)
+        }
+        let folder = URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path
+        guard faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw DatabaseConversionError.cannotWrite(path: path, code: errno)
+        }
+    }
+
+    /// Throws if the file can't be replaced by another.
+    func checkIsReplaceable() throws {
+        try checkAccess(forWriting: true)
+        guard let owner = try FileIdentity.of(absolutePath)?.owner else { return }
+        guard geteuid() == 0 || owner == geteuid() else {
+            throw DatabaseConversionError.otherOwner(path: path, owner: owner)
+        }
+    }
+
+    /// Throws if the file system has no room for the longest name of those that come up beside a
+    /// database: that of the journal of the new file, as long as that is written.
+    func checkNameLength() throws {
+        let url = URL(fileURLWithPath: absolutePath)
+        let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
+        let limit = (most > 0 ? most : Int(NAME_MAX)) - NewFiles.addedNameCount
+        guard url.lastPathComponent.utf8.count <= limit else {
+            throw DatabaseConversionError.nameTooLong(path: path, limit: limit)
+        }
+    }
+
+    /// Whether anything is at a path, be it a link that leads nowhere.
+    private static func isThere(_ path: String) throws -> Bool {
+        var status = stat()
+        guard lstat(path, &status) != 0 else { return true }
+        return try Found<Never>(failing: "lstat", on: path, errno).get() != nil
+    }
+
+    // MARK: - New Files
+
+    /// The files that are made for this one, under its lock.
+    var newFiles: NewFiles { NewFiles(for: resolvedPath) }
+
+    /// Whether a copy of a database that is kept here has a lock of its own. Beside the database it
+    /// is made under that one's lock.
+    func hasOwnLock(asOriginalOf database: DatabaseFile) throws -> Bool {
+        try !isBeside(database)
+    }
+
+    /// The files that a copy of the database is made as. In another folder a database may be that has
+    /// the same name, and is being converted: there the copy's own name is taken.
+    func newFiles(forOriginalOf database: DatabaseFile) throws -> NewFiles {
+        let name = try hasOwnLock(asOriginalOf: database) ? self : database
+        return NewFiles(for: name.absolutePath, beside: absolutePath)
+    }
+
+    /// The absolute paths of the files of runs that were killed.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if the disk doesn't give them.
+    package func leftovers() throws(EncryptedDatabaseError) -> [String] {
+        do {
+            return try newFiles.leftovers().sorted().map { "\(newFiles.folder)/\($0)" }
+        } catch {
+            throw .unreadable(newFiles.folder, "list", error.code.rawValue)
+        }
+    }
+
+    /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
+    private func removeUnusedLeftovers(forOriginalOf database: DatabaseFile) throws {
+        let files = try newFiles(forOriginalOf: database)
+        let name = try hasOwnLock(asOriginalOf: database) ? self : database
+        guard (try? files.leftovers())?.isEmpty == false,
+            let held = try? FileLock(
+                beside: name.absolutePath,
+                suffix: FileLock.migrationSuffix
+            ).hold()
+        else { return }
+        files.removeLeftovers()
+        held.release()
+    }
+}
+
+extension NewFileError {
+    /// The error for those who called for the new file.
+    package var explained: any Error {
+        switch code {
+        case _ where isPlaced: DatabaseConversionError.notSynced(path: path, code: code)
+        case EEXIST: DatabaseConversionError.exists(path: path)
+        case ENOSPC, EDQUOT: EncryptedDatabaseError.diskFull(path: path)
+        case EIO:
+            EncryptedDatabaseError.inputOutput(
+                path: path,
+                detail: String(cString: strerror(code)).lowercased()
+            )
+        default: DatabaseConversionError.cannotWrite(path: path, code: code)
+        }
+    }
+}

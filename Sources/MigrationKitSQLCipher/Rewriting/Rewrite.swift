@@ -1,0 +1,193 @@
+import MigrationKitCommon
+import MigrationKitPages
+import Foundation
+import GRDB
+
+/// Writes a database file anew: a source is copied into a new file, the copy is checked, and then it
+/// gets its place. Conversions, backups and restores are all one of these.
+///
+/// The new file has a hidden name until it is whole and on the disk. Whatever ends the process, there
+/// is the old file at the place or the new one.
+package struct Rewrite {
+    /// What is read.
+    let file: DatabaseFile
+    /// What that was before its lock was free.
+    private let identity: FileIdentity?
+    /// Where the new file goes.
+    let place: DatabaseFile
+    /// Where the file that is replaced is kept.
+    let original: DatabaseFile?
+    let monitor: ConversionMonitor
+    /// Those under whose locks files are made, replaced and removed.
+    private let locked: [DatabaseFile]
+    private let start = ContinuousClock.now
+
+    /// - Parameters:
+    ///   - file: What is read, its links resolved.
+    ///   - isLocked: Whether that is locked as well as the place.
+    ///   - place: Where the new file goes, its links resolved.
+    ///   - original: Where the file that is replaced is kept.
+    package init(
+        of file: DatabaseFile,
+        isLocked: Bool = false,
+        to place: DatabaseFile,
+        keepingAs original: DatabaseFile? = nil,
+        monitor: ConversionMonitor
+    ) throws {
+        self.file = file
+        self.place = place
+        self.original = original
+        self.monitor = monitor
+        identity = try FileIdentity.of(file.absolutePath)
+        var locked = isLocked && file.absolutePath != place.absolutePath ? [file, place] : [place]
+        if let original, try original.hasOwnLock(asOriginalOf: place) { locked.append(original) }
+        self.locked = locked
+    }
+
+    /// How long it has taken so far, in seconds, the waiting for others included.
+    package var seconds: Double { (.now - start) / .seconds(1) }
+
+    /// Runs `body` under the locks under which databases are migrated, too.
+    ///
+    /// - Throws: ``DatabaseConversionError``, ``EncryptedDatabaseError``, or what `body` throws.
+    package func underLocks<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            for file in locked { try file.checkNameLength() }
+            return try underLocks(of: locked[...], body)
+        } catch {
+            throw explained(error)
+        }
+    }
+
+    private func underLocks<Value>(
+        of files: ArraySlice<DatabaseFile>,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        guard let file = files.first else { return try body() }
+        return try monitor.underMigrationLock(of: file) {
+            try underLocks(of: files.dropFirst(), body)
+        }
+    }
+
+    /// Makes the new file, empty. The caller holds the locks, and removes the file.
+    ///
+    /// What killed runs left is removed first, before anything that may fail.
+    package func begin() throws -> NewFile {
+        for file in locked { NewFiles(for: file.absolutePath).removeLeftovers() }
+        return try NewFiles(for: place.absolutePath).make()
+    }
+
+    // MARK: - Source, Copy, Check, Publish
+
+    /// How the new file gets its place.
+    enum Destination {
+        /// Nothing is there, nor beside it.
+        case free
+        /// Nothing is there. What a file left beside it that was deleted is removed.
+        case abandoned
+        /// The file that is there is replaced.
+        case locked(any LockedFile)
+    }
+
+    /// Fills the new file, checks it, and gives it its place.
+    ///
+    /// - Parameters:
+    ///   - form: How the new file is encrypted.
+    ///   - options: How it is opened.
+    /// - Returns: What is known of its content, and its size.
+    func write<Source: RewriteSource>(
+        _ new: NewFile,
+        as form: DatabaseForm,
+        _ options: EncryptedDatabase.Options,
+        from source: Source,
+        at destination: Destination
+    ) throws -> (content: Source.Content, byteCount: Int) {
+        let copy = DatabaseCopy(path: new.path, form: form, options: options, monitor: monitor)
+        var made: (content: Source.Content, byteCount: Int)?
+        // If other programs change the file that is replaced, it is copied again, unless it is read
+        // by nobody.
+        for _ in 1...3 {
+            if made == nil || source is any LockedFile {
+                if made != nil { try new.clear() }
+                made = try fill(new, copy, from: source, at: destination)
+            }
+            do {
+                try monitor.checkCancellation()
+                try publish(new, at: destination)
+                try source.close()
+                if let made { return made }
+            } catch is ChangedWhileWaiting {}
+        }
+        throw DatabaseConversionError.changedMeanwhile(path: place.path)
+    }
+
+    private func fill<Source: RewriteSource>(
+        _ new: NewFile,
+        _ copy: DatabaseCopy,
+        from source: Source,
+        at destination: Destination
+    ) throws -> (content: Source.Content, byteCount: Int) {
+        let content: Source.Content
+        do {
+            content = try explainingReadFailures(of: new.path, for: place, from: source.file) {
+                try source.fill(copy)
+            }
+        } catch {
+            throw try source.explained(error)
+        }
+        var owner = source.owner
+        if case .locked(let file) = destination { owner = file.identity }
+        try new.finish(mode: source.mode, owner: owner.map { ($0.owner, $0.group) })
+        return (content, FileManager.default.size(of: new.path))
+    }
+
+    private func publish(_ new: NewFile, at destination: Destination) throws {
+        switch destination {
+        case .locked(let file):
+            try file.replace(by: new, keepingAs: original)
+        case .abandoned where try place.hasJournal:
+            // Under SQLite's lock on the name: another program may be making its database there.
+            let reserved = try LockedPlace(reserving: place, monitor: monitor)
+            defer { reserved.free() }
+            do {
+                try reserved.replace(by: new, keepingAs: nil)
+            } catch is ChangedWhileWaiting {
+                throw DatabaseConversionError.exists(path: place.path)
+            }
+        case .free, .abandoned:
+            try new.place(at: place.absolutePath)
+        }
+    }
+
+    // MARK: - Errors
+
+    /// The one place where errors of what is below become public ones.
+    package func explained(_ error: any Error) -> any Error {
+        switch error {
+        case let error as NewFileError:
+            error.explained
+        case DatabaseCopy.PageFailure.file(let code):
+            EncryptedDatabaseError(code, path: place.path)
+        case let code as CipherCode:
+            EncryptedDatabaseError(code, path: locked[0].path)
+        case let error as DatabaseError:
+            EncryptedDatabaseError(
+                error,
+                path: (error.resultCode == .SQLITE_FULL ? place : file).path
+            ) ?? error
+        case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path:
+            // The key was read before the lock was free. The process that held it has rewritten the
+            // database.
+            DatabaseConversionError.replacedMeanwhile(path: path)
+        default:
+            error
+        }
+    }
+
+    private var isReplaced: Bool {
+        guard let identity, let current = try? FileIdentity.of(file.absolutePath) else {
+            return false
+        }
+        return !current.isSameFile(as: identity)
+    }
+}
