@@ -73,27 +73,20 @@ package final class NewFile {
     /// - Parameter synchronizes: Whether the name is on the disk when this returns.
     /// - Throws: ``NewFileError``, with `EEXIST` if something is there.
     package func place(at name: String, synchronizes: Bool = true) throws(NewFileError) {
-        try move(to: name, synchronizes: synchronizes, by: give)
+        guard synchronizes else { return try move(to: name, by: give) }
+        try files.synchronize(name) { () throws(NewFileError) in try move(to: name, by: give) }
     }
 
     /// Gives the file the name of another one, which it replaces.
     package func replace(_ name: String) throws(NewFileError) {
-        try move(to: name, synchronizes: true) { rename(path, $0) == 0 ? nil : errno }
+        try files.synchronize(name) { () throws(NewFileError) in
+            try move(to: name) { rename(path, $0) == 0 ? nil : errno }
+        }
     }
 
-    private func move(
-        to name: String,
-        synchronizes: Bool,
-        by give: (String) -> Int32?
-    ) throws(NewFileError) {
-        // Opened before, in case it can't be.
-        let folder = try files.openFolder()
-        defer { if let folder { close(folder) } }
+    private func move(to name: String, by give: (String) -> Int32?) throws(NewFileError) {
         if let code = give(name) { throw NewFileError(name, code) }
         remove()
-        if synchronizes, let code = files.synchronize(folder) {
-            throw NewFileError(name, code, isPlaced: true)
-        }
     }
 
     /// Unlike rename(2), link(2) replaces nothing. Where the file system has no links, such as FAT and

@@ -135,25 +135,25 @@ package struct NewFiles: Sendable {
     // MARK: - The Folder
 
     /// Has the names in the folder reach the disk. Until then a power cut brings back what was there.
-    package func synchronize() throws(NewFileError) {
-        let descriptor = try openFolder()
-        defer { if let descriptor { close(descriptor) } }
-        if let code = synchronize(descriptor) { throw NewFileError(folder, code) }
-    }
-
-    /// - Returns: `nil` if the folder need not be synchronized.
-    func openFolder() throws(NewFileError) -> Int32? {
+    ///
+    /// - Parameters:
+    ///   - name: The file that `move` gives a name in the folder.
+    ///   - move: Changes the folder, which is opened before, in case it can't be.
+    package func synchronize(
+        _ name: String? = nil,
+        after move: () throws(NewFileError) -> Void = {}
+    ) throws(NewFileError) {
+        let isLenient = ownership == .writing
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor >= 0 { return descriptor }
         // A folder may be written and not read.
-        guard ownership == .writing, errno == EACCES else { throw NewFileError(folder, errno) }
-        return nil
-    }
-
-    /// - Returns: `nil`, or the errno.
-    func synchronize(_ descriptor: Int32?) -> Int32? {
-        guard let descriptor, fsync(descriptor) != 0 else { return nil }
+        guard descriptor >= 0 || isLenient && errno == EACCES else {
+            throw NewFileError(folder, errno)
+        }
+        defer { if descriptor >= 0 { close(descriptor) } }
+        try move()
         // Some file systems can't synchronize a folder, and say so by EINVAL.
-        return ownership == .writing && errno == EINVAL ? nil : errno
+        guard descriptor < 0 || fsync(descriptor) == 0 || isLenient && errno == EINVAL else {
+            throw NewFileError(name ?? folder, errno, isPlaced: name != nil)
+        }
     }
 }

@@ -20,7 +20,7 @@ public struct LeftoverFile: Equatable, Sendable {
     /// - Throws: `EncryptedDatabaseError` if the disk doesn't give the names.
     static func all(beside file: DatabaseFile) throws -> [LeftoverFile] {
         let paths = try file.leftovers()
-        let lock = FileLock(beside: file.resolvedPath, suffix: FileLock.migrationSuffix)
+        let lock = DatabaseFile(file.resolvedPath).migrationLock
         guard !paths.isEmpty, !lock.isHeld else { return [] }
         return paths.compactMap(LeftoverFile.init)
     }

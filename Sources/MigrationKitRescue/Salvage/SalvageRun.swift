@@ -14,13 +14,13 @@ struct SalvageRun {
 
     init(_ salvage: DatabaseSalvage) throws {
         self.salvage = salvage
-        monitor = salvage.options.monitor
         file = try DatabaseFile(salvage.path).resolved()
         guard try file.size() != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
         try file.checkAccess(forWriting: false)
         output = try DatabaseFile.freePlace(salvage.outputPath)
         // SQLite reads nothing but the new file.
-        rewrite = try Rewrite(of: output, to: output, monitor: monitor)
+        rewrite = try Rewrite(of: output, to: output, options: salvage.options)
+        monitor = rewrite.monitor
     }
 
     func run() throws -> SalvageReport {

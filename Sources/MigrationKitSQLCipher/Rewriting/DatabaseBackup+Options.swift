@@ -48,7 +48,13 @@ extension DatabaseBackup {
 
         /// How the files are opened.
         func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
-            .rewriting(form, functions: functions, collations: collations)
+            EncryptedDatabase.Options(
+                cipher: form.cipher,
+                // What is waited for is waited for outside, where it can be cancelled.
+                busyTimeout: 0.1,
+                functions: functions,
+                collations: collations
+            )
         }
     }
 }

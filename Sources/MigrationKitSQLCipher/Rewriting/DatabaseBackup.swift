@@ -71,14 +71,13 @@ public struct DatabaseBackup: Sendable {
         let target = try form.with(newKey, of: path)
         let file = try DatabaseFile(path).resolved()
         let output = try DatabaseFile.freePlace(outputPath)
-        let rewrite = try Rewrite(of: file, to: output, monitor: options.monitor)
+        let rewrite = try Rewrite(of: file, to: output, options: options)
         return try rewrite.underLocks {
             let new = try rewrite.begin()
             defer { new.remove() }
             let (content, byteCount) = try rewrite.write(
                 new,
                 as: target,
-                options.opening(target),
                 from: SnapshotSource(file, form: form, options: options, monitor: rewrite.monitor),
                 at: .free
             )

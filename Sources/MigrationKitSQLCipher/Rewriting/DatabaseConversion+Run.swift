@@ -1,6 +1,5 @@
 import MigrationKitCommon
 import MigrationKitPages
-import GRDB
 
 extension DatabaseConversion {
     /// What rewrites a database by these options.
@@ -17,7 +16,7 @@ extension DatabaseConversion {
             isLocked: true,
             to: output ?? file,
             keepingAs: original,
-            monitor: options.monitor
+            options: options.shared
         )
         try output == nil ? file.checkIsReplaceable() : file.checkAccess(forWriting: true)
         return rewrite
@@ -33,7 +32,6 @@ extension DatabaseConversion {
         let (content, byteCount) = try rewrite.write(
             new,
             as: target,
-            options.opening(target),
             from: source,
             at: isReplaced ? .locked(source) : .free
         )
@@ -52,60 +50,40 @@ extension DatabaseConversion {
     }
 
     private func openSource(by rewrite: Rewrite) throws -> LockedSource {
-        let file = rewrite.file
         do {
-            return try openSource(file, source, rewrite.monitor)
+            return try openSource(source, by: rewrite)
         } catch EncryptedDatabaseError.encrypted where !source.isEncrypted {
-            throw DatabaseConversionError.notPlaintext(path: file.path)
+            throw DatabaseConversionError.notPlaintext(path: rewrite.file.path)
         } catch EncryptedDatabaseError.olderFormat(let path, let version) {
             guard isUpgrade, let key = source.key else {
                 throw EncryptedDatabaseError.olderFormat(path: path, cipherCompatibility: version)
             }
-            let older = try DatabaseForm.encrypted(key, cipher: .sqlCipher(version))
-            return try openSource(file, older, rewrite.monitor)
+            return try openSource(.encrypted(key, cipher: .sqlCipher(version)), by: rewrite)
         }
     }
 
-    private func openSource(
-        _ file: DatabaseFile,
-        _ form: DatabaseForm,
-        _ monitor: ConversionMonitor
-    ) throws -> LockedSource {
+    private func openSource(_ form: DatabaseForm, by rewrite: Rewrite) throws -> LockedSource {
         let source = try LockedSource(
-            file,
+            rewrite.file,
             form: form,
-            options: options.opening(form),
-            monitor: monitor
+            options: rewrite.options.opening(form),
+            monitor: rewrite.monitor
         )
         guard isUpgrade, form == target else { return source }
         try source.close()
-        throw DatabaseConversionError.alreadyCurrent(path: file.path)
+        throw DatabaseConversionError.alreadyCurrent(path: rewrite.file.path)
     }
 }
 
 extension DatabaseConversion.Options {
-    var monitor: ConversionMonitor {
-        ConversionMonitor(timeout: timeout, cancellation: cancellation, observer: observer)
-    }
-
-    fileprivate func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
-        .rewriting(form, functions: functions, collations: collations)
-    }
-}
-
-extension EncryptedDatabase.Options {
-    /// How the source and the copy of a rewriting are opened.
-    static func rewriting(
-        _ form: DatabaseForm,
-        functions: [DatabaseFunction],
-        collations: [DatabaseCollation]
-    ) -> EncryptedDatabase.Options {
-        EncryptedDatabase.Options(
-            cipher: form.cipher,
-            // What is waited for is waited for outside, where it can be cancelled.
-            busyTimeout: 0.1,
+    /// What all rewritings have in common.
+    fileprivate var shared: DatabaseBackup.Options {
+        DatabaseBackup.Options(
+            timeout: timeout,
             functions: functions,
-            collations: collations
+            collations: collations,
+            cancellation: cancellation,
+            observer: observer
         )
     }
 }

@@ -79,17 +79,15 @@ extension DatabaseFile {
     /// The files that are made for this one, under its lock.
     var newFiles: NewFiles { NewFiles(for: resolvedPath) }
 
-    /// Whether a copy of a database that is kept here has a lock of its own. Beside the database it
-    /// is made under that one's lock.
-    func hasOwnLock(asOriginalOf database: DatabaseFile) throws -> Bool {
-        try !isBeside(database)
+    /// Whose lock a copy of a database is made under that is kept here. In another folder a database
+    /// may be that has the same name, and is being converted: there the copy's own lock is taken.
+    func locked(asOriginalOf database: DatabaseFile) throws -> DatabaseFile {
+        try isBeside(database) ? database : self
     }
 
-    /// The files that a copy of the database is made as. In another folder a database may be that has
-    /// the same name, and is being converted: there the copy's own name is taken.
+    /// The files that a copy of a database is made as that is kept here.
     func newFiles(forOriginalOf database: DatabaseFile) throws -> NewFiles {
-        let name = try hasOwnLock(asOriginalOf: database) ? self : database
-        return NewFiles(for: name.absolutePath, beside: absolutePath)
+        try NewFiles(for: locked(asOriginalOf: database).absolutePath, beside: absolutePath)
     }
 
     /// The absolute paths of the files of runs that were killed.
@@ -106,15 +104,17 @@ extension DatabaseFile {
     /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
     private func removeUnusedLeftovers(forOriginalOf database: DatabaseFile) throws {
         let files = try newFiles(forOriginalOf: database)
-        let name = try hasOwnLock(asOriginalOf: database) ? self : database
-        guard (try? files.leftovers())?.isEmpty == false,
-            let held = try? FileLock(
-                beside: name.absolutePath,
-                suffix: FileLock.migrationSuffix
-            ).hold()
-        else { return }
+        let lock = try locked(asOriginalOf: database).migrationLock
+        guard (try? files.leftovers())?.isEmpty == false, let held = try? lock.hold() else {
+            return
+        }
         files.removeLeftovers()
         held.release()
+    }
+
+    /// The lock under which the file is migrated and written anew.
+    package var migrationLock: FileLock {
+        FileLock(beside: absolutePath, suffix: FileLock.migrationSuffix)
     }
 }
 

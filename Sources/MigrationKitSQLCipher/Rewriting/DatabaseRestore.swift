@@ -83,7 +83,7 @@ public struct DatabaseRestore: Sendable {
             of: backup,
             to: place,
             keepingAs: original,
-            monitor: options.monitor
+            options: options
         )
         return try rewrite.underLocks {
             let new = try rewrite.begin()
@@ -96,7 +96,6 @@ public struct DatabaseRestore: Sendable {
             let (content, byteCount) = try rewrite.write(
                 new,
                 as: target,
-                options.opening(target),
                 from: source,
                 at: replaced.map { .locked($0) } ?? .abandoned
             )
@@ -122,9 +121,11 @@ public struct DatabaseRestore: Sendable {
             return named
         }
         let file = try named.resolved()
-        let identity = try FileIdentity.of(file.absolutePath)
-        guard let identity, try FileIdentity.of(backup.absolutePath)?.isSameFile(as: identity) != true
-        else { throw DatabaseConversionError.sameFile(path: file.path) }
+        if let identity = try FileIdentity.of(file.absolutePath),
+            try FileIdentity.of(backup.absolutePath)?.isSameFile(as: identity) == true
+        {
+            throw DatabaseConversionError.sameFile(path: file.path)
+        }
         try file.checkIsReplaceable()
         return file
     }

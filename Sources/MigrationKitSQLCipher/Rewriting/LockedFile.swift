@@ -90,7 +90,7 @@ extension LockedFile {
             // which comes before the database is replaced.
             try copy.place(
                 at: original.absolutePath,
-                synchronizes: try original.hasOwnLock(asOriginalOf: file)
+                synchronizes: try !original.isBeside(file)
             )
         } catch let error as NewFileError where error.isPlaced {
             unlink(original.absolutePath)

@@ -17,7 +17,8 @@ package struct Rewrite {
     let place: DatabaseFile
     /// Where the file that is replaced is kept.
     let original: DatabaseFile?
-    let monitor: ConversionMonitor
+    package let monitor: ConversionMonitor
+    let options: DatabaseBackup.Options
     /// Those under whose locks files are made, replaced and removed.
     private let locked: [DatabaseFile]
     private let start = ContinuousClock.now
@@ -32,15 +33,16 @@ package struct Rewrite {
         isLocked: Bool = false,
         to place: DatabaseFile,
         keepingAs original: DatabaseFile? = nil,
-        monitor: ConversionMonitor
+        options: DatabaseBackup.Options
     ) throws {
         self.file = file
         self.place = place
         self.original = original
-        self.monitor = monitor
+        self.options = options
+        monitor = options.monitor
         identity = try FileIdentity.of(file.absolutePath)
         var locked = isLocked && file.absolutePath != place.absolutePath ? [file, place] : [place]
-        if let original, try original.hasOwnLock(asOriginalOf: place) { locked.append(original) }
+        if let original, try !original.isBeside(place) { locked.append(original) }
         self.locked = locked
     }
 
@@ -91,21 +93,22 @@ package struct Rewrite {
 
     /// Fills the new file, checks it, and gives it its place.
     ///
-    /// - Parameters:
-    ///   - form: How the new file is encrypted.
-    ///   - options: How it is opened.
+    /// - Parameter form: How the new file is encrypted.
     /// - Returns: What is known of its content, and its size.
     func write<Source: RewriteSource>(
         _ new: NewFile,
         as form: DatabaseForm,
-        _ options: EncryptedDatabase.Options,
         from source: Source,
         at destination: Destination
     ) throws -> (content: Source.Content, byteCount: Int) {
-        let copy = DatabaseCopy(path: new.path, form: form, options: options, monitor: monitor)
+        let copy = DatabaseCopy(
+            path: new.path,
+            form: form,
+            options: options.opening(form),
+            monitor: monitor
+        )
         var made: (content: Source.Content, byteCount: Int)?
-        // If other programs change the file that is replaced, it is copied again, unless it is read
-        // by nobody.
+        // A source that is replaced itself is copied again if other programs have changed it.
         for _ in 1...3 {
             if made == nil || source is any LockedFile {
                 if made != nil { try new.clear() }
