@@ -75,7 +75,7 @@ func act(_ name: String, _ place: Place) throws {
         try database.close()
     case "rotate-settle":
         guard rename(place.disk + Scenario.draft, place.database) == 0 else {
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            throw DatabaseConversionError.cannotWrite(path: place.database, code: errno)
         }
         try store.open().close()
     default:
