@@ -131,8 +131,7 @@ extension NewFile {
         let file = try files.make(mode: nil)
         defer { file.remove() }
         try file.write { descriptor in
-            let code = Array(bytes).withUnsafeBytes { writeAll($0, to: descriptor) }
-            if let code { throw NewFileError(path, code) }
+            if let code = writeAll(Array(bytes), to: descriptor) { throw NewFileError(path, code) }
         }
         try file.finish(mode: mode)
         try replaces ? file.replace(path) : file.place(at: path)

@@ -4,7 +4,27 @@ import Foundation
 ///
 /// - Returns: `nil`, or the errno of what went wrong.
 package func writeAll(_ bytes: some ContiguousBytes, to descriptor: Int32) -> Int32? {
-    bytes.withUnsafeBytes { writeAll($0, to: descriptor) }
+    bytes.withUnsafeBytes {
+        var rest = $0
+        while !rest.isEmpty {
+            let count = write(descriptor, rest.baseAddress, rest.count)
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                continue
+            }
+            switch errno {
+            case EINTR:
+                continue
+            case EAGAIN:
+                // Somebody who shares the descriptor doesn't want to wait; a result has to.
+                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&room, 1, -1)
+            case let code:
+                return code
+            }
+        }
+        return nil
+    }
 }
 
 /// Where a symbolic link points.

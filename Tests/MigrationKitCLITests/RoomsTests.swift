@@ -6,14 +6,11 @@ import Testing
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The rooms whose folders still form circles.
-    private static let withCircles: Set = ["Sources/MigrationKitSQLCipher"]
-
     static let rooms: [String] = ["Sources", "Keys"].flatMap { parent in
         let path = root.appending(path: parent).path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.filter { !$0.hasPrefix("C") }.sorted().map { "\(parent)/\($0)" }
-    }.filter { !withCircles.contains($0) }
+    }
 
     @Test(arguments: rooms)
     func foldersOfARoomFormNoCircle(_ room: String) throws {

@@ -113,3 +113,31 @@ extension EncryptedDatabase {
         return lost
     }
 }
+
+extension DatabaseFile {
+    /// Whether a journal beside the file holds something that belongs to it: a finished change in a
+    /// log, or what undoes an unfinished one.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if one is there that can't be read.
+    var holdsCommits: Bool {
+        get throws {
+            let log = try UntouchedFile.find(resolvedPath + "-wal").get().flatMap(
+                WriteAheadLog.init
+            )
+            return try hasHotJournal || (log?.committedFrameCount ?? 0) > 0
+        }
+    }
+
+    /// Whether a change of the file was begun and never finished.
+    ///
+    /// The journal of a finished change is removed, cut, or has its beginning overwritten.
+    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if there is a journal that can't be read.
+    package var hasHotJournal: Bool {
+        get throws {
+            let journal = try UntouchedFile.find(resolvedPath + "-journal").get()
+            return try journal?.read(at: 0, count: 8) == Recovery.journalMagic
+        }
+    }
+}

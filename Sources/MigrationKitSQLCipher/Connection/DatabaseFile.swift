@@ -31,21 +31,6 @@ package struct DatabaseFile {
         return own.isSameFile(as: others)
     }
 
-    /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
-    /// a connection of one's own that does nothing just now.
-    ///
-    /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
-    ///   ``DatabaseConversionError/openHere(path:)``.
-    package func identityNotOpenHere() throws -> FileIdentity {
-        guard let identity = try FileIdentity.of(absolutePath) else {
-            throw EncryptedDatabaseError.noSuchFile(path: path)
-        }
-        guard try identity.ownDescriptorCount == 0 else {
-            throw DatabaseConversionError.openHere(path: path)
-        }
-        return identity
-    }
-
     /// Whether the path can be a file's at all.
     package var isNamed: Bool { !path.isEmpty && !path.utf8.contains(0) }
 

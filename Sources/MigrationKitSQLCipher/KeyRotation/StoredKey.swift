@@ -20,7 +20,7 @@ package struct StoredKey: Sendable {
     package let timeout: TimeInterval
     package let read: @Sendable (KeyEntry) throws -> DatabaseKey
     /// Ends the first look-up, which may ask a person, and the wait for a rotation.
-    package var cancellation: ConversionCancellation?
+    package var cancellation: Cancellation?
 
     /// - Parameters:
     ///   - path: The database.
@@ -278,5 +278,15 @@ extension EncryptedDatabaseError {
 extension KeyStoreError {
     var isNotFound: Bool {
         if case .itemNotFound = self { true } else { false }
+    }
+}
+
+extension KeyStore {
+    /// The same key store; if it can, it ends its look-ups when `cancellation` asks for it.
+    func endingLookUps(by cancellation: Cancellation?) -> any KeyStore {
+        guard let cancellation, let interruptible = self as? any InterruptibleKeyStore else {
+            return self
+        }
+        return interruptible.endingLookUps { cancellation.isCancelled }
     }
 }

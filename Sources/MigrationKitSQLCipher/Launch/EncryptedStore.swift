@@ -191,7 +191,7 @@ public struct EncryptedStore: Sendable {
     private func launching<Value: Sendable>(
         _ work: @escaping @Sendable (StoreLaunch) throws -> Value
     ) async throws -> Value {
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         return try await blocking(cancellingBy: cancellation.cancel) {
             try cancellation.check()
             return try work(StoreLaunch(self, cancellation: cancellation))

@@ -11,11 +11,11 @@ import KeyStore
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
-    private let cancellation: ConversionCancellation?
+    private let cancellation: Cancellation?
 
     /// - Parameter cancellation: Ends the launch where it waits for others, and before it makes
     ///   something.
-    init(_ store: EncryptedStore, cancellation: ConversionCancellation? = nil) {
+    init(_ store: EncryptedStore, cancellation: Cancellation? = nil) {
         self.store = store
         self.cancellation = cancellation
         file = DatabaseFile(store.path)
@@ -143,15 +143,5 @@ struct StoreLaunch {
 
     private var keyMissing: EncryptedStoreError {
         .keyMissing(path: store.path, service: store.service, account: store.account)
-    }
-}
-
-extension KeyStore {
-    /// The same key store; if it can, it ends its look-ups when `cancellation` asks for it.
-    func endingLookUps(by cancellation: ConversionCancellation?) -> any KeyStore {
-        guard let cancellation, let interruptible = self as? any InterruptibleKeyStore else {
-            return self
-        }
-        return interruptible.endingLookUps { cancellation.isCancelled }
     }
 }

@@ -25,7 +25,7 @@ package final class ConversionMonitor: Sendable {
     /// - Parameter timeout: How long to wait for others, in seconds.
     package init(
         timeout: TimeInterval,
-        cancellation: ConversionCancellation?,
+        cancellation: Cancellation?,
         observer: (@Sendable (ConversionEvent) -> Void)?
     ) {
         operation = LongOperation(timeout: timeout, cancellation: cancellation, observer: observer)

@@ -15,7 +15,7 @@ extension DatabaseBackup {
         public var collations: [DatabaseCollation]
 
         /// Ends it from another thread.
-        public var cancellation: ConversionCancellation?
+        public var cancellation: Cancellation?
 
         /// Watches it. It is called on the thread that copies, and must not use the database.
         public var observer: (@Sendable (ConversionEvent) -> Void)?
@@ -32,7 +32,7 @@ extension DatabaseBackup {
             timeout: TimeInterval = 5,
             functions: [DatabaseFunction] = [],
             collations: [DatabaseCollation] = [],
-            cancellation: ConversionCancellation? = nil,
+            cancellation: Cancellation? = nil,
             observer: (@Sendable (ConversionEvent) -> Void)? = nil
         ) {
             self.timeout = timeout

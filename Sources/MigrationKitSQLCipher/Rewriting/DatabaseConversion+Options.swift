@@ -21,7 +21,7 @@ extension DatabaseConversion {
         public var collations: [DatabaseCollation]
 
         /// Ends the conversion from another thread.
-        public var cancellation: ConversionCancellation?
+        public var cancellation: Cancellation?
 
         /// Watches the conversion. It is called on the thread that converts, and must not use the
         /// database.
@@ -43,7 +43,7 @@ extension DatabaseConversion {
             timeout: TimeInterval = 5,
             functions: [DatabaseFunction] = [],
             collations: [DatabaseCollation] = [],
-            cancellation: ConversionCancellation? = nil,
+            cancellation: Cancellation? = nil,
             observer: (@Sendable (ConversionEvent) -> Void)? = nil
         ) {
             self.outputPath = outputPath

@@ -70,7 +70,7 @@ extension DatabaseConversion {
             monitor: rewrite.monitor
         )
         guard isUpgrade, form == target else { return source }
-        try source.close()
+        try source.unlock()
         throw DatabaseConversionError.alreadyCurrent(path: rewrite.file.path)
     }
 }

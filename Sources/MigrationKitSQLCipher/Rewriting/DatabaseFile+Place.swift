@@ -4,6 +4,21 @@ import Foundation
 import Glibc
 
 extension DatabaseFile {
+    /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
+    /// a connection of one's own that does nothing just now.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
+    ///   ``DatabaseConversionError/openHere(path:)``.
+    package func identityNotOpenHere() throws -> FileIdentity {
+        guard let identity = try FileIdentity.of(absolutePath) else {
+            throw EncryptedDatabaseError.noSuchFile(path: path)
+        }
+        guard try identity.ownDescriptorCount == 0 else {
+            throw DatabaseConversionError.openHere(path: path)
+        }
+        return identity
+    }
+
     /// A path at which nothing is, nor beside it, for a new file.
     ///
     /// A new file must not have a name that SQLite uses beside a database: SQLite would take it for

@@ -18,7 +18,7 @@ protocol LockedFile {
     func emptyJournals() throws
 
     /// Ends it, and frees the lock.
-    func close() throws
+    func unlock() throws
 }
 
 /// Another process has changed the file while it wasn't locked, to let that process go on.
@@ -66,14 +66,14 @@ extension LockedFile {
             try new.replace(file.absolutePath)
         } catch let error as NewFileError where error.isPlaced {
             // The old file may come back: it isn't made unreadable.
-            try? close()
+            try? unlock()
             throw error
         } catch {
             if let original { unlink(original.absolutePath) }
             throw error
         }
         if losesItsName { retire() }
-        try close()
+        try unlock()
     }
 
     /// Copies the file as it is to a place that is free. What fails leaves nothing there.

@@ -51,7 +51,7 @@ final class LockedPlace: LockedFile {
 
     /// Gives a path back that was reserved, unless there is something by now.
     func free() {
-        close()
+        unlock()
         Self.free(file)
     }
 
@@ -68,21 +68,21 @@ final class LockedPlace: LockedFile {
     }
 
     func holdAgain() throws {
-        close()
+        unlock()
         try hold(settlesJournals: !hidesCommits)
     }
 
     func emptyJournals() throws {
         // They were emptied when the file was locked, and since then nobody could write.
         guard hidesCommits else { return }
-        close()
+        unlock()
         try hold(settlesJournals: true)
         guard try FileIdentity.of(file.absolutePath).map(identity.isSameFile) == true else {
             throw DatabaseConversionError.replacedMeanwhile(path: file.path)
         }
     }
 
-    func close() {
+    func unlock() {
         held = nil
     }
 
@@ -110,33 +110,5 @@ final class LockedPlace: LockedFile {
             throw EncryptedDatabaseError.needsRecovery(path: file.path)
         }
         return held
-    }
-}
-
-extension DatabaseFile {
-    /// Whether a journal beside the file holds something that belongs to it: a finished change in a
-    /// log, or what undoes an unfinished one.
-    ///
-    /// - Throws: ``EncryptedDatabaseError`` if one is there that can't be read.
-    var holdsCommits: Bool {
-        get throws {
-            let log = try UntouchedFile.find(resolvedPath + "-wal").get().flatMap(
-                WriteAheadLog.init
-            )
-            return try hasHotJournal || (log?.committedFrameCount ?? 0) > 0
-        }
-    }
-
-    /// Whether a change of the file was begun and never finished.
-    ///
-    /// The journal of a finished change is removed, cut, or has its beginning overwritten.
-    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
-    ///
-    /// - Throws: ``EncryptedDatabaseError`` if there is a journal that can't be read.
-    package var hasHotJournal: Bool {
-        get throws {
-            let journal = try UntouchedFile.find(resolvedPath + "-journal").get()
-            return try journal?.read(at: 0, count: 8) == Recovery.journalMagic
-        }
     }
 }

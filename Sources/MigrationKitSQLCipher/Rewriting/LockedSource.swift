@@ -86,7 +86,7 @@ final class LockedSource: LockedFile, RewriteSource {
     /// In exclusive locking mode SQLite synchronizes the journal of a change that it has undone, as
     /// it opens the file and once more as it closes it: the change may be one of a program that has
     /// `synchronous = OFF`. Both find a journal that is on the disk otherwise.
-    func close() throws { try queue.close() }
+    func unlock() throws { try queue.close() }
 
     /// A connection to read everything with: a further one, unless there is nothing to decrypt.
     func reader() throws -> DatabaseQueue {

@@ -117,7 +117,7 @@ package struct Rewrite {
             do {
                 try monitor.checkCancellation()
                 try publish(new, at: destination)
-                try source.close()
+                try source.unlock()
                 if let made { return made }
             } catch is ChangedWhileWaiting {}
         }

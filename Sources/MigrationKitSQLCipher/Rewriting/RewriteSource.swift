@@ -21,7 +21,7 @@ protocol RewriteSource {
     /// What an error of the copying says of the source.
     func explained(_ error: any Error) throws -> any Error
 
-    func close() throws
+    func unlock() throws
 }
 
 /// A source that is copied page by page. It may be in use.
@@ -63,5 +63,5 @@ extension PageSource {
         return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
     }
 
-    func close() throws {}
+    func unlock() throws {}
 }
