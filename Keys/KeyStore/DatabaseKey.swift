@@ -1,17 +1,17 @@
 /// What opens an encrypted database: a passphrase, or a raw key.
 ///
-/// A passphrase is stretched by SQLCipher into a key, slowly on purpose. A raw key is that key
-/// itself: 32 random bytes that nobody has to remember. The two never pass for each other.
+/// SQLCipher derives a key from a passphrase, deliberately slowly. A raw key is that key itself: 32
+/// random bytes that nobody has to remember. One is never mistaken for the other.
 public struct DatabaseKey: Sendable, Equatable {
-    /// What the bytes of a key are.
+    /// The form of a key.
     public enum Form: String, Sendable, Equatable {
-        /// Text, or any bytes, that SQLCipher derives the key from.
+        /// Text, or any bytes, from which SQLCipher derives the key.
         case passphrase
         /// The key itself.
         case rawKey = "raw-key"
     }
 
-    /// What the bytes are.
+    /// The form of the key.
     public let form: Form
 
     /// The passphrase's bytes; or the raw key: 32 bytes, or 48 whose last 16 are the salt.
@@ -22,12 +22,11 @@ public struct DatabaseKey: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// A key from a passphrase. Any bytes will do, UTF-8 or not; those that a key store can't keep
-    /// have a ``storageFlaw``.
+    /// A key from a passphrase. Any bytes are allowed, UTF-8 or not. If a key store can't keep
+    /// them, they have a ``storageFlaw``.
     ///
-    /// - Throws: ``DatabaseKeyError/empty``;
-    ///   ``DatabaseKeyError/passphraseLooksLikeRawKey`` for what SQLCipher would silently take for
-    ///   a raw key.
+    /// - Throws: ``DatabaseKeyError/empty``; ``DatabaseKeyError/passphraseLooksLikeRawKey`` if
+    ///   SQLCipher would silently take it for a raw key.
     public static func passphrase(_ secret: Secret) throws -> DatabaseKey {
         guard !secret.isEmpty else { throw DatabaseKeyError.empty }
         guard !looksLikeRawKey(secret) else { throw DatabaseKeyError.passphraseLooksLikeRawKey }
@@ -36,7 +35,7 @@ public struct DatabaseKey: Sendable, Equatable {
 
     /// A raw key from its hexadecimal digits, 64 for the key or 96 for the key and its salt.
     ///
-    /// - Parameter digits: The digits alone, in upper or lower case, without `x'` and `'`.
+    /// - Parameter digits: Only the digits, in upper or lower case, without `x'` and `'`.
     /// - Throws: ``DatabaseKeyError/empty``; ``DatabaseKeyError/notHexadecimal(count:)``.
     public static func rawKey(hexadecimal digits: Secret) throws -> DatabaseKey {
         guard !digits.isEmpty else { throw DatabaseKeyError.empty }
@@ -78,7 +77,7 @@ public struct DatabaseKey: Sendable, Equatable {
         }
     }
 
-    /// The key that a text spells in the given form; what ``stored()`` gave comes back.
+    /// The key from a text in the given form, such as ``stored()`` returns.
     ///
     /// - Throws: ``DatabaseKeyError``.
     public init(_ text: Secret, form: Form) throws {
@@ -88,8 +87,7 @@ public struct DatabaseKey: Sendable, Equatable {
         }
     }
 
-    /// SQLCipher looks at the length, the `x'` and the digits, and not at the byte that closes the
-    /// quotation, so neither does this.
+    /// Like SQLCipher, this checks the length, the `x'` and the digits, but not the closing quote.
     private static func looksLikeRawKey(_ secret: Secret) -> Bool {
         secret.withUnsafeBytes { bytes in
             guard bytes.count == 64 + 3 || bytes.count == 96 + 3 else { return false }

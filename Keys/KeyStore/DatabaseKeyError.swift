@@ -11,7 +11,7 @@ public enum DatabaseKeyError: Error, Equatable, Sendable {
     case notHexadecimal(count: Int)
     /// A raw key has neither 32 nor 48 bytes, but this many.
     case wrongByteCount(Int)
-    /// The kernel gave no random bytes, with this errno.
+    /// The kernel returned no random bytes, with this errno.
     case noRandomBytes(code: Int32)
 }
 
@@ -52,7 +52,7 @@ extension DatabaseKeyError: LocalizedError {
 }
 
 extension DatabaseKeyError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .empty: ErrorCode("emptyKey", .noPermission)

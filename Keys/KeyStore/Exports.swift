@@ -1,2 +1,2 @@
-// `KeyStoreError.code` is an `ErrorCode`: an app that imports this needs no second import for it.
+// `KeyStoreError.code` is an `ErrorCode`: an app that imports this needs no further import for it.
 @_exported import MigrationKitCommon

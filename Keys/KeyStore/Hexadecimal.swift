@@ -1,6 +1,6 @@
-/// Hexadecimal digits to bytes and back, from one secret's memory into another's.
+/// Converts hexadecimal digits to bytes and back, from one secret's memory to another's.
 enum Hexadecimal {
-    /// The bytes that `digits` spell, in upper or lower case; nil if they spell none.
+    /// The bytes for `digits`, in upper or lower case; nil if they aren't valid.
     static func decoded(_ digits: Secret) -> Secret? {
         guard digits.count.isMultiple(of: 2) else { return nil }
         return try? Secret(capacity: digits.count / 2) { memory in
@@ -31,8 +31,8 @@ enum Hexadecimal {
         )
     }
 
-    /// What a digit stands for. Arithmetic on the byte, because a table would show the digits of a
-    /// key to a program that watches the cache.
+    /// The value of a digit. Computed, because a lookup table would reveal the key's digits to a
+    /// program that observes the cache.
     static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Synchronization
 
-/// A key store that lasts as long as its object, for the tests of those who embed this library.
+/// A key store in memory, for tests of apps that use this library.
 ///
-/// It keeps the rules of the real one: several matches are an error, an item is replaced only on
-/// request, a locked store says so instead of "not found", and passphrases that the desktop's
-/// stores can't keep are refused.
+/// It has the rules of the real one: several matches are an error, an item is replaced only on
+/// request, a locked store doesn't report "not found", and passphrases that the desktop's stores
+/// can't keep are refused.
 public final class InMemoryKeyStore: KeyStore {
     fileprivate struct Contents {
         var entries: [KeyEntry] = []
@@ -18,13 +18,14 @@ public final class InMemoryKeyStore: KeyStore {
     /// Makes an empty store.
     public init() {}
 
-    /// Makes every call fail with an error, such as `.locked(collection: "login")`, until it is set
-    /// to nil.
+    /// Makes every call fail with an error, such as `.locked(collection: "login")`, until this is
+    /// set to nil.
     public func fail(with error: KeyStoreError?) {
         contents.withLock { $0.failure = error }
     }
 
-    /// Puts an item in as another program would: without a mark of its form, and beside any other.
+    /// Adds an item as another program would: without recording its form, and without replacing any
+    /// other.
     public func add(_ secret: Secret, service: String, account: String?, label: String = "") {
         contents.withLock { contents in
             contents.append(secret, service: service, account: account, label: label, form: nil)

@@ -1,10 +1,11 @@
-/// A key store whose look-ups can be ended while they wait, for a daemon or a person at a prompt.
+/// A key store whose searches can be cancelled while they wait for a daemon or for the user's
+/// answer.
 package protocol InterruptibleKeyStore: KeyStore {
-    /// The same key store, whose look-ups end when they are asked to.
+    /// The same key store with searches that can be cancelled.
     ///
-    /// Storing and deleting go to their end, so that nobody is left in doubt about what is stored.
+    /// Storing and deleting always complete, so that it is known what is stored.
     ///
-    /// - Parameter isCancelled: Is asked several times a second while a look-up waits. Once it is
-    ///   true, the look-up throws a `CancellationError`.
+    /// - Parameter isCancelled: Called several times a second while a search waits. Once it returns
+    ///   true, the search throws a `CancellationError`.
     func endingLookUps(when isCancelled: @escaping @Sendable () -> Bool) -> any KeyStore
 }

@@ -5,25 +5,25 @@ public struct KeyEntry: Sendable, Equatable {
     /// The secret as the store keeps it: the passphrase, or a raw key's hexadecimal digits.
     public let secret: Secret
 
-    /// Puts an item and its secret together.
+    /// Combines an item and its secret.
     public init(item: KeyItem, secret: Secret) {
         self.item = item
         self.secret = secret
     }
 
-    /// The key that the secret spells.
+    /// The key from the secret.
     ///
-    /// - Parameter form: What the secret is if the item doesn't say; an item that this library
-    ///   stored does, and is right.
+    /// - Parameter form: The secret's form if the item doesn't record one. An item that this
+    ///   library stored does, and that takes precedence.
     /// - Throws: ``DatabaseKeyError`` if the secret doesn't have that form.
     public func key(assuming form: DatabaseKey.Form = .passphrase) throws -> DatabaseKey {
         try DatabaseKey(text, form: item.form ?? form)
     }
 
-    /// The secret, without the newline that other programs store along with it.
+    /// The secret, without the newline that other programs store with it.
     ///
-    /// `secret-tool store` at the end of a pipe keeps the newline. What this library stored is
-    /// exactly what it was given.
+    /// `secret-tool store` keeps a newline that comes through a pipe. What this library stored is
+    /// returned unchanged.
     public var text: Secret {
         item.form == nil ? secret.droppingOneTrailingNewline() : secret
     }

@@ -2,23 +2,24 @@ import FoundationEssentials
 
 /// What a key store reports about an item. Nothing in it is secret.
 public struct KeyItem: Sendable, Equatable {
-    /// What distinguishes the item from every other one of its store.
+    /// An identifier that is unique in the store.
     public let identifier: String
     /// The service that the item is for, such as an app's identifier.
     public let service: String
     /// The account; nil if the item names none.
     public let account: String?
-    /// What a person sees in a password program.
+    /// The name that password programs show.
     public let label: String
     /// The name of the collection that holds the item.
     public let collection: String
-    /// Every attribute, `service` and the account's included.
+    /// All attributes, including `service` and the account's.
     public let attributes: [String: String]
-    /// When the item was made, if the store knows.
+    /// When the item was created, if the store knows.
     public let created: Date?
     /// When the item was last changed, if the store knows.
     public let modified: Date?
-    /// What the secret is, if this library stored it; nil for the items of others, which don't say.
+    /// The secret's form, if this library stored it; nil for the items of other programs, which
+    /// don't record it.
     public let form: DatabaseKey.Form?
     /// Whether the item's collection is locked.
     public let isLocked: Bool
@@ -48,7 +49,7 @@ public struct KeyItem: Sendable, Equatable {
         self.isLocked = isLocked
     }
 
-    /// What distinguishes this item from others that match the same look-up, in one line.
+    /// One line that distinguishes this item from others that match the same search.
     public var summary: String {
         let shown = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\($0.value)\"" }
         return "\"\(label)\" in \(collection)"

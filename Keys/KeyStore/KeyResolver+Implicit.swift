@@ -1,14 +1,14 @@
 import Glibc
 
 extension KeyResolver {
-    /// The source that counts when nobody named one, from this process's own environment.
+    /// The key source if none is named, from this process's own environment.
     ///
     /// In this order: the file `migrationkit-password` in the service manager's
-    /// `CREDENTIALS_DIRECTORY`, if it is there; `MIGRATIONKIT_PASSWORD_FILE`;
+    /// `CREDENTIALS_DIRECTORY`, if it exists; `MIGRATIONKIT_PASSWORD_FILE`;
     /// `MIGRATIONKIT_PASSWORD`; a question on the terminal, if there is one.
     ///
-    /// - Parameter promptFor: What the question names, such as the database's file name; nil if
-    ///   nobody may be asked.
+    /// - Parameter promptFor: What the key is for, such as the database's file name; nil if nobody
+    ///   may be asked.
     /// - Returns: The source, or nil if there is none.
     public static func implicitSource(promptFor: String?) -> KeySource? {
         implicitSource(promptFor: promptFor) { name in
@@ -17,7 +17,7 @@ extension KeyResolver {
         }
     }
 
-    /// The source that counts when nobody named one, from the given environment; otherwise as
+    /// The key source if none is named, from the given environment; otherwise as
     /// ``implicitSource(promptFor:)``.
     public static func implicitSource(
         environment: [String: String],
@@ -26,20 +26,20 @@ extension KeyResolver {
         implicitSource(promptFor: promptFor) { environment[$0].map(Secret.init(utf8:)) }
     }
 
-    /// The source that counts when nobody named one, from an environment that was put aside;
-    /// otherwise as ``implicitSource(promptFor:)``.
+    /// The key source if none is named, from an environment that was saved earlier; otherwise as
+    /// ``implicitSource(promptFor:)``.
     ///
-    /// A program that wipes its password variables at its start keeps them in secrets until they
-    /// are asked for here.
+    /// A program that wipes its password variables at its start keeps them in secrets until this
+    /// function needs them.
     ///
     /// - Parameters:
-    ///   - promptFor: What the question names; nil if nobody may be asked.
+    ///   - promptFor: What the key is for; nil if nobody may be asked.
     ///   - value: The value of a variable, or nil if it isn't set.
     public static func implicitSource(
         promptFor: String?,
         value: (_ name: String) -> Secret?
     ) -> KeySource? {
-        // A relative folder would be looked for wherever the process happens to run.
+        // A relative folder would depend on the process's working folder.
         if let folder = value("CREDENTIALS_DIRECTORY")?.unwipableText, folder.hasPrefix("/") {
             let path = folder + "/migrationkit-password"
             var status = stat()

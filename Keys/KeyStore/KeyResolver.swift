@@ -1,8 +1,8 @@
 /// Gets the secret that a source names.
 ///
-/// From every source one trailing newline is dropped, an empty secret is refused, and 64 KiB are
-/// the most. The bytes need not be UTF-8 and may include NUL: SQLCipher gets their number. (An
-/// environment variable and a command-line argument end at a NUL, as the system has it.)
+/// For every source, one trailing newline is dropped, an empty secret is an error, and the limit is
+/// 64 KiB. The bytes need not be UTF-8 and may include NUL: SQLCipher gets their number.
+/// (Environment variables and command-line arguments end at a NUL.)
 ///
 /// ```swift
 /// let resolver = KeyResolver { SecretServiceKeyStore() }
@@ -14,25 +14,25 @@ public struct KeyResolver: Sendable {
 
     /// Makes a resolver.
     ///
-    /// - Parameter keyStore: Makes the key store; called only when a source names it, so that
+    /// - Parameter keyStore: Creates the key store. Called only if a source names it, so that
     ///   nothing else needs a bus.
     public init(keyStore: @escaping @Sendable () throws -> any KeyStore) {
         self.keyStore = keyStore
     }
 
-    /// The secret that the source gives.
+    /// The secret from a source.
     ///
     /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
     public func secret(from source: KeySource) throws -> Secret {
         try source.secret(keyStore: keyStore)
     }
 
-    /// The key that the source gives.
+    /// The key from a source.
     ///
     /// - Parameters:
     ///   - source: Where the key comes from.
-    ///   - form: Whether the secret is a passphrase, or a raw key's 64 or 96 hexadecimal digits. An
-    ///     item of the key store that this library stored says so itself, and that counts.
+    ///   - form: Whether the secret is a passphrase, or a raw key's 64 or 96 hexadecimal digits. If
+    ///     this library stored the item, the form that the item records takes precedence.
     /// - Throws: ``KeySourceError``; ``KeyStoreError`` from a key store.
     public func key(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
         if case .keyStore(let service, let account) = source {
@@ -42,12 +42,12 @@ public struct KeyResolver: Sendable {
         return try Self.key(secret(from: source), named: source, form: form)
     }
 
-    /// The key of an item that was read already.
+    /// The key from an item that was already read.
     ///
     /// - Parameters:
     ///   - entry: The item.
-    ///   - source: What it is called in errors.
-    ///   - form: What the secret is if the item doesn't say so itself.
+    ///   - source: The source's name in errors.
+    ///   - form: The secret's form if the item doesn't record one.
     /// - Throws: ``KeySourceError``.
     package static func key(
         of entry: KeyEntry,

@@ -12,7 +12,7 @@ public enum KeySource: Sendable, Equatable {
     case standardInput
     /// An open descriptor, to its end.
     case fileDescriptor(Int32)
-    /// What a command prints. Words are split as a shell does, and no shell runs it.
+    /// The output of a command. It is split into words as in a shell, but no shell runs it.
     case command(String)
     /// The value of an environment variable.
     case environment(variable: String, value: Secret)
@@ -25,7 +25,7 @@ public enum KeySource: Sendable, Equatable {
 }
 
 extension KeySource: CustomStringConvertible {
-    /// The source's name, as it reads after "from": `standard input`, `the file "key.txt"`.
+    /// The source's name, worded to follow "from": `standard input`, `the file "key.txt"`.
     public var description: String {
         switch self {
         case .password: "--password"
@@ -33,7 +33,7 @@ extension KeySource: CustomStringConvertible {
         case .standardInput: "standard input"
         case .fileDescriptor(let number): "the descriptor \(number)"
         case .command(let command):
-            // The arguments may hold what shouldn't be shown.
+            // The arguments may contain secrets.
             if let program = try? ShellWords.split(command).first {
                 "the command \"\(program)\""
             } else {

@@ -9,17 +9,17 @@ public enum KeySourceError: Error, Equatable, Sendable {
     case symbolicLink(path: String)
     /// The path leads to something that is neither a regular file nor a pipe.
     case notAFile(path: String)
-    /// The file belongs to somebody who is neither this user nor root.
+    /// The file belongs to another user who isn't root.
     case wrongOwner(path: String, owner: UInt32)
-    /// The file's mode lets its group or others in.
+    /// The file's mode gives its group or others access.
     case openToOthers(path: String, mode: UInt32)
     /// The system doesn't let this user read the file.
     case permissionDenied(path: String)
     /// Reading failed, with this errno.
     case unreadable(source: String, code: Int32)
-    /// Nothing came, or a newline alone.
+    /// The source returned nothing, or only a newline.
     case empty(source: String)
-    /// More came than a key may have.
+    /// The source returned more bytes than a key may have.
     case tooLarge(source: String, limit: Int)
     /// The number names no open descriptor.
     case badDescriptor(Int32)
@@ -37,9 +37,9 @@ public enum KeySourceError: Error, Equatable, Sendable {
     case noTerminal
     /// The question was cancelled.
     case promptCancelled
-    /// Another question is on the terminal at this moment.
+    /// Another question is already open on the terminal.
     case promptBusy
-    /// What the source gave can't be a key of the wanted form.
+    /// The secret can't be a key of the requested form.
     case unusableKey(source: String, reason: DatabaseKeyError)
 }
 
@@ -110,7 +110,7 @@ extension KeySourceError: LocalizedError {
         case .terminal:
             "Leave the option out to be asked without echo, or give the key through a pipe."
         case .unusableCommand:
-            "The command is split into words as a shell does it. Close every quote."
+            "The command is split into words as in a shell. Close every quote."
         case .commandNotStarted:
             "Is the program installed and in PATH? No shell runs it: for pipes and variables use"
                 + " sh -c '...'"
@@ -130,7 +130,7 @@ extension KeySourceError: LocalizedError {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    /// A path as it can be pasted into a shell.
+    /// A path as a word that can be pasted into a shell.
     private func quoted(_ path: String) -> String {
         let plain = path.allSatisfy {
             $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
@@ -141,7 +141,7 @@ extension KeySourceError: LocalizedError {
 }
 
 extension KeySourceError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)

@@ -1,37 +1,36 @@
 /// A place that keeps keys, such as the desktop's Secret Service.
 ///
-/// Four operations, and what is known before one; everything else is built on them. An
-/// implementation distinguishes "not found" from "could not look": a key must never be taken for
-/// missing when its store is merely locked. Each call may block, on a daemon or on a person at a
-/// prompt.
+/// Implement the four operations, and perhaps ``checkStorable(_:)``; everything else is built on
+/// them. Distinguish "not found" from "could not look": a key must never be taken for missing
+/// because its store is locked. Each call may block, waiting for a daemon or for the user's answer.
 public protocol KeyStore: Sendable {
     /// The items that match, without their secrets.
     ///
     /// - Parameters:
-    ///   - service: The service to match; nil for every item that this library stored.
+    ///   - service: The service to match; nil for all items that this library stored.
     ///   - account: The account to match; nil for any.
-    /// - Returns: The matching items; none is no error.
+    /// - Returns: The matching items. If there are none, that isn't an error.
     /// - Throws: ``KeyStoreError`` if the store can't be asked.
     func items(service: String?, account: String?) throws -> [KeyItem]
 
     /// The one item that matches, with its secret.
     ///
-    /// - Throws: ``KeyStoreError/itemNotFound(service:account:)`` only if the store was open and
-    ///   held no match; ``KeyStoreError/ambiguous(service:matches:)`` for several; every other case
-    ///   of ``KeyStoreError`` if the store can't be asked.
+    /// - Throws: ``KeyStoreError/itemNotFound(service:account:)`` only if the store was unlocked
+    ///   and has no match; ``KeyStoreError/ambiguous(service:matches:)`` if several match; any
+    ///   other ``KeyStoreError`` if the store can't be asked.
     func entry(service: String, account: String?) throws -> KeyEntry
 
     /// Stores a key.
     ///
     /// - Parameters:
-    ///   - key: The key; a raw key is kept as hexadecimal digits, and marked as one.
+    ///   - key: The key. A raw key is stored as hexadecimal digits, and its form is recorded.
     ///   - service: The service that it is for.
     ///   - account: The account that it is for.
-    ///   - label: What a person sees; nil for one made of service and account.
-    ///   - replacing: Whether an item of the same service and account may be replaced.
-    /// - Throws: ``KeyStoreError/itemExists(service:account:)`` if there is one and it may not; what
-    ///   ``checkStorable(_:)`` throws; every other case of ``KeyStoreError`` if the store can't be
-    ///   asked.
+    ///   - label: The name that password programs show; nil for one made of service and account.
+    ///   - replacing: Whether an item with the same service and account may be replaced.
+    /// - Throws: ``KeyStoreError/itemExists(service:account:)`` if there is one and it may not be
+    ///   replaced; what ``checkStorable(_:)`` throws; any other ``KeyStoreError`` if the store
+    ///   can't be asked.
     func store(
         _ key: DatabaseKey,
         service: String,
@@ -43,13 +42,13 @@ public protocol KeyStore: Sendable {
     /// Deletes the one item that matches.
     ///
     /// - Returns: What was deleted.
-    /// - Throws: As ``entry(service:account:)``; several matches are left alone.
+    /// - Throws: As ``entry(service:account:)``. If several items match, none is deleted.
     @discardableResult
     func delete(service: String, account: String?) throws -> KeyItem
 
-    /// Throws if the store can't keep a key for good; asks nobody, and changes nothing.
+    /// Throws if the store can't keep a key permanently. Asks nobody, and changes nothing.
     ///
-    /// A store that keeps every key needs no such function: there is a default one.
+    /// The default implementation is for stores that can keep every key.
     ///
     /// - Throws: ``KeyStoreError/unstorablePassphrase(_:)``.
     func checkStorable(_ key: DatabaseKey) throws
@@ -61,7 +60,7 @@ extension KeyStore {
     /// - Parameters:
     ///   - service: The service that the key is for.
     ///   - account: The account that it is for; nil for the only one.
-    ///   - form: What the secret is if the item doesn't say so itself.
+    ///   - form: The secret's form if the item doesn't record one.
     /// - Throws: ``KeyStoreError``; ``DatabaseKeyError`` if the secret can't be a key.
     public func key(
         service: String,
@@ -71,15 +70,15 @@ extension KeyStore {
         try entry(service: service, account: account).key(assuming: form)
     }
 
-    /// Stores a key, under a label made of service and account, where there is none yet.
+    /// Stores a key with a label made of service and account. An existing item is an error.
     public func store(_ key: DatabaseKey, service: String, account: String) throws {
         try store(key, service: service, account: account, label: nil, replacing: false)
     }
 
-    /// Takes every key for storable.
+    /// Accepts every key.
     public func checkStorable(_ key: DatabaseKey) throws {}
 
-    /// The label of an item that was given none.
+    /// The label of an item that is stored without one.
     public func defaultLabel(service: String, account: String) -> String {
         "\(service) (\(account))"
     }

@@ -1,29 +1,30 @@
 import MigrationKitCommon
 import FoundationEssentials
 
-/// Why a key store gave no key.
+/// Why a key store returned no key.
 public enum KeyStoreError: Error, Equatable, Sendable {
-    /// The library that talks to the Secret Service can't be loaded; the reason is the system's.
+    /// The library for the Secret Service can't be loaded; the reason is the system's.
     case noLibrary(reason: String)
-    /// There is no session bus to reach a Secret Service on.
+    /// There is no session bus on which to reach a Secret Service.
     case noBus
     /// The bus has no Secret Service.
     case noService
-    /// The service has no collection of this name; `default` is the one that it stores in.
+    /// The service has no collection with this name; `default` is the collection in which it
+    /// stores.
     case noCollection(name: String)
     /// The collection is locked, and nobody may be asked to unlock it.
     case locked(collection: String)
     /// The collection is locked, and the question for its password was dismissed or not shown.
     case promptDismissed(collection: String)
-    /// The store is open and holds no such item.
+    /// The store is unlocked and has no such item.
     case itemNotFound(service: String, account: String?)
-    /// Several items match; each line distinguishes one of them from the others.
+    /// Several items match. Each line distinguishes one of them from the others.
     case ambiguous(service: String, matches: [String])
-    /// The store gave no answer in this many seconds.
+    /// The store didn't answer within this many seconds.
     case timedOut(seconds: Double)
-    /// There is an item of this service and account already.
+    /// An item with this service and account already exists.
     case itemExists(service: String, account: String)
-    /// The store would not give the passphrase back as it is, or lose more than that.
+    /// The store would change the passphrase, or lose even more.
     case unstorablePassphrase(PassphraseFlaw)
     /// Something else; the message is the store's own.
     case failure(message: String)
@@ -131,7 +132,7 @@ extension KeyStoreError: LocalizedError {
         seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
     }
 
-    /// A word as it can be pasted into a shell.
+    /// A word that can be pasted into a shell.
     private static func quoted(_ word: String) -> String {
         let plain = word.allSatisfy {
             $0.isASCII && ($0.isLetter || $0.isNumber || "._-@".contains($0))
@@ -141,7 +142,7 @@ extension KeyStoreError: LocalizedError {
 }
 
 extension KeyStoreError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noBus: ErrorCode("noBus", .unavailable)

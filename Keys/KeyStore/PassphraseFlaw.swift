@@ -1,15 +1,15 @@
-/// What keeps a passphrase out of a key store whose items must survive a restart.
+/// Why a key store can't keep a passphrase across a restart.
 ///
-/// GNOME Keyring (42.1) keeps a keyring that has no password as a text file. It writes secrets into
-/// it as they are, and reads them as the values of a GKeyFile, with escape sequences and without
-/// leading spaces. <https://docs.gtk.org/glib/struct.KeyFile.html>
+/// GNOME Keyring (42.1) stores a keyring without a password as a text file. It writes secrets
+/// unchanged, but reads them as values of a GKeyFile: with escape sequences, and without leading
+/// spaces. <https://docs.gtk.org/glib/struct.KeyFile.html>
 ///
-/// While the daemon runs, it gives back what it was given. So reading an item back proves nothing,
-/// and passphrases that the file can't hold are refused before they are stored, whichever program
-/// is the key store. Raw keys are stored as hexadecimal digits, and are never concerned.
+/// While the daemon runs, it returns what was stored, so reading an item back proves nothing. So
+/// passphrases that the file can't hold are refused before they are stored, whichever program is
+/// the key store. Raw keys are stored as hexadecimal digits, and are not affected.
 public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
-    /// A line feed or carriage return. The daemon refuses the whole keyring at its next start, with
-    /// the secrets of all other programs.
+    /// A line feed or carriage return. At its next start, the daemon can't read the whole keyring,
+    /// including the secrets of all other programs.
     case lineBreak
     /// Another byte below 32, or 127. Password programs neither show nor copy it.
     case controlCharacter
@@ -18,7 +18,7 @@ public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
     /// A space at the start, which the file loses.
     case leadingSpace
 
-    /// What the passphrase has, as it reads after "the passphrase has".
+    /// What the passphrase has, worded to follow "the passphrase has".
     package var name: String {
         switch self {
         case .lineBreak: "a line break"
@@ -28,7 +28,7 @@ public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
         }
     }
 
-    /// What comes of it, in a sentence.
+    /// The consequence, in a sentence.
     package var consequence: String {
         switch self {
         case .lineBreak:
@@ -53,7 +53,7 @@ public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
 }
 
 extension DatabaseKey {
-    /// What keeps the key out of the desktop's key stores; nil for a raw key, and for a passphrase
+    /// Why the desktop's key stores can't keep the key; nil for a raw key, and for a passphrase
     /// that they can keep.
     public var storageFlaw: PassphraseFlaw? {
         guard form == .passphrase else { return nil }

@@ -1,7 +1,7 @@
 import CKeyStore
 import Glibc
 
-/// A pipe of which no other program inherits an end. Each end is closed at most once.
+/// A pipe whose ends no other program inherits. Each end is closed at most once.
 final class Pipe {
     private(set) var read: Int32
     private(set) var write: Int32

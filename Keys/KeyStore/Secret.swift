@@ -3,9 +3,10 @@ import MigrationKitCommon
 
 /// Bytes that only their user may see: a passphrase, or a key.
 ///
-/// They lie in memory pages of their own, which are locked (as far as the limit on locked memory
-/// allows), left out of core dumps and of forked children, and wiped when the last reference goes.
-/// A secret has no description but `<redacted>`, shows nothing to reflection and can't be encoded.
+/// They are in separate memory pages, which are locked (as far as the limit on locked memory
+/// allows), left out of core dumps and of forked children, and wiped when the last reference is
+/// released. A secret's description is only `<redacted>`, it shows nothing to reflection, and can't
+/// be encoded.
 ///
 /// ```swift
 /// let secret = try resolver.secret(from: .file(path: "key.txt"))
@@ -14,17 +15,17 @@ import MigrationKitCommon
 /// }
 /// ```
 ///
-/// An app that has a `Secret` of its own calls this one ``DatabaseSecret``, or `KeyStore::Secret`.
+/// If an app has a `Secret` of its own, use ``DatabaseSecret`` or `KeyStore::Secret` for this one.
 /// (`KeyStore.Secret` doesn't compile: it names a member of the protocol ``KeyStore``.)
 public final class Secret: Sendable {
-    // Written in the initializer alone, before anyone else has the reference; read-only from then
-    // on until `deinit`, after which nobody has it.
+    // Written only in the initializer, before anyone else has the reference. Then it is read-only
+    // until `deinit`.
     nonisolated(unsafe) private let pages: SecretPages
 
     /// How many bytes the secret has.
     public let count: Int
 
-    /// Copies bytes. Wiping the original is the caller's business.
+    /// Copies bytes. The caller must wipe the original.
     public convenience init(copying bytes: UnsafeRawBufferPointer) {
         self.init(capacity: bytes.count) { memory in
             memory.copyMemory(from: bytes)
@@ -36,9 +37,9 @@ public final class Secret: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: The most bytes that the closure may write.
-    ///   - body: Gets zeroed memory of `capacity` bytes and answers how many of them, from the
+    ///   - body: Receives zeroed memory of `capacity` bytes. Returns how many of them, from the
     ///     start, are the secret. The rest is wiped.
-    /// - Throws: What the closure throws, with everything wiped.
+    /// - Throws: The closure's error, after everything is wiped.
     public init(
         capacity: Int,
         initializingWith body: (UnsafeMutableRawBufferPointer) throws -> Int
@@ -60,8 +61,8 @@ public final class Secret: Sendable {
 
     /// Copies a text's UTF-8 bytes.
     ///
-    /// A `String` can't be wiped, so this is only for what the system holds as text already: a
-    /// command-line argument, an environment variable.
+    /// A `String` can't be wiped, so use this only for what the system already has as text: a
+    /// command-line argument or an environment variable.
     public convenience init(utf8 string: String) {
         var string = string
         self.init(
@@ -114,9 +115,9 @@ public final class Secret: Sendable {
         withUnsafeBytes { writeAll($0, to: descriptor) }
     }
 
-    /// The secret without one newline (`\n` or `\r\n`) at its end; the same one if it has none.
+    /// The secret without one newline (`\n` or `\r\n`) at its end; the same object if it has none.
     ///
-    /// Files and pipes mostly end with a newline that nobody means to be part of the passphrase.
+    /// Files and pipes usually end with a newline that isn't part of the passphrase.
     public func droppingOneTrailingNewline() -> Secret {
         withUnsafeBytes { bytes in
             guard bytes.last == UInt8(ascii: "\n") else { return self }
@@ -127,11 +128,11 @@ public final class Secret: Sendable {
     }
 }
 
-/// Another name of ``Secret``, for apps that have a `Secret` of their own.
+/// Another name for ``Secret``, for apps that have their own `Secret`.
 public typealias DatabaseSecret = Secret
 
 extension Secret: Equatable {
-    /// Compares in a time that depends on the lengths alone, not on where the bytes differ.
+    /// Compares in a time that depends only on the lengths, not on where the bytes differ.
     public static func == (left: Secret, right: Secret) -> Bool {
         left.withUnsafeBytes { leftBytes in
             right.withUnsafeBytes { rightBytes in

@@ -2,8 +2,8 @@ import CKeyStore
 import Glibc
 
 /// Runs a command that prints a secret.
-///
-/// The child gets an empty standard input, our standard error, the environment without our own
+/// The child gets an empty standard input, our standard error, the environment without our password
+/// variables, and none of our other descriptors.
 /// password variables, and no other descriptor of ours.
 enum SecretCommand {
     static func run(_ command: String, named source: KeySource) throws -> Secret {
@@ -13,7 +13,7 @@ enum SecretCommand {
 
         let child: pid_t
         do {
-            // Closed in any case, or our own reading would never see the end.
+            // Always closed, or our own reading would never see the end.
             defer { output.closeWriteEnd() }
             child = try spawn(words, output: output.write)
         }
@@ -30,7 +30,7 @@ enum SecretCommand {
             }
         }
         if case .failure(KeySourceError.tooLarge) = secret { return try secret.get() }
-        // A command that failed may have printed something, but not the secret.
+        // If the command failed, its output isn't the secret.
         let signal = status & 0x7f
         guard signal == 0 else {
             throw KeySourceError.commandKilled(program: program, signal: signal)
@@ -62,7 +62,7 @@ enum SecretCommand {
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         ckeystore_close_from(&actions, 3)
 
-        // The child starts with the usual signal dispositions, whatever ours are.
+        // The child starts with default signal handling, whatever ours is.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -81,7 +81,7 @@ enum SecretCommand {
         defer { arguments.forEach { free($0) } }
         arguments.append(nil)
 
-        // The pointers of the environment itself, left out where they are ours: nothing is copied.
+        // The pointers of the environment itself, without our variables: nothing is copied.
         var environment: [UnsafeMutablePointer<CChar>?] = []
         var variable = ckeystore_environment()
         while let entry = variable?.pointee {

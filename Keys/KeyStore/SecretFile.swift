@@ -1,15 +1,15 @@
 import Glibc
 
-/// Opens password files and judges them before a byte is read.
+/// Opens password files and checks them before reading.
 ///
-/// A file is opened once and judged by what was opened, never by its path, so that nobody can
-/// swap it in between.
+/// A file is opened once, and the opened file is checked, not the path. So nobody can replace it in
+/// between.
 enum SecretFile {
-    /// Whom the file has to belong to and who may have access.
+    /// Who must own the file, and who may have access.
     enum Trust {
         /// This user or root, and nobody else.
         case ownerOnly
-        /// The folder's creator has ensured it.
+        /// The folder's creator has ensured that it is safe.
         case anyOwner
     }
 
@@ -34,8 +34,8 @@ enum SecretFile {
         return try SecretReader.read(descriptor, named: source)
     }
 
-    /// Opens without following a link in the last component, without waiting for the other end of
-    /// a pipe, and without making a terminal ours.
+    /// Opens without following a link in the last component, without waiting for the other end of a
+    /// pipe, and without making a terminal our controlling one.
     private static func open(_ path: String) throws -> Int32 {
         if let number = descriptorNumber(path) {
             let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
@@ -53,10 +53,10 @@ enum SecretFile {
         }
     }
 
-    /// The descriptor that a path names, as a shell's `<(...)` does.
+    /// The descriptor that a path means, as in a shell's `<(...)`.
     ///
-    /// `/dev/fd/63` is a link, which isn't followed; it leads to what this process has open
-    /// already, so that is taken instead.
+    /// `/dev/fd/63` is a link, and links aren't followed. It means a descriptor that this process
+    /// already has open, so that one is used.
     static func descriptorNumber(_ path: String) -> Int32? {
         if path == "/dev/stdin" { return 0 }
         for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {

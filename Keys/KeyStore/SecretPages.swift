@@ -1,9 +1,9 @@
 import Glibc
 
-/// Whole memory pages of a secret's own: locked, left out of core dumps and of forked children.
+/// Memory pages for one secret: locked, left out of core dumps and of forked children.
 ///
-/// Pages aren't shared with anything else, since locks and dump rules hold for whole pages and
-/// locks don't nest (mlock(2)).
+/// The pages contain nothing else, since locks and dump rules apply to whole pages, and locks don't
+/// nest (mlock(2)).
 struct SecretPages {
     let base: UnsafeMutableRawPointer
     let byteCount: Int
@@ -21,11 +21,12 @@ struct SecretPages {
             -1,
             0
         )
-        // Out of memory ends the process, as it does for every other allocation of Swift's.
+        // Running out of memory ends the process, as for every other allocation in Swift.
         guard let mapped, mapped != MAP_FAILED else { fatalError("no memory for a secret") }
         base = mapped
-        // All three fail soft. The lock has a limit (RLIMIT_MEMLOCK, often 8 MB, 64 KB on older
-        // systems): past it a secret may be swapped out, which is no reason to refuse the work.
+        // Errors of all three are ignored. There is a limit on locked memory (RLIMIT_MEMLOCK, often
+        // 8 MB, 64 KB on older systems). Past it, a secret may be swapped out, but that is no
+        // reason to fail.
         mlock(base, byteCount)
         madvise(base, byteCount, Int32(MADV_DONTDUMP))
         madvise(base, byteCount, Int32(MADV_WIPEONFORK))

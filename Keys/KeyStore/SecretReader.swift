@@ -1,8 +1,8 @@
 import Glibc
 
-/// Reads secrets from descriptors straight into their final memory.
+/// Reads secrets from descriptors directly into their final memory.
 enum SecretReader {
-    /// The most bytes that a secret may have: 64 KiB.
+    /// The size limit of a secret: 64 KiB.
     static let limit = 65536
 
     /// Reads to its end what this process has open, unless that is a terminal.
@@ -17,12 +17,13 @@ enum SecretReader {
         return try read(descriptor, named: source)
     }
 
-    /// Reads to the end, drops one newline there, and refuses what is empty or too large.
+    /// Reads to the end, and drops one trailing newline. Throws if the secret is empty or too
+    /// large.
     ///
     /// - Throws: ``KeySourceError``.
     static func read(_ descriptor: Int32, named source: KeySource) throws -> Secret {
-        // Room for the longest secret, the newline that may follow it, and one byte that shows
-        // that there is more.
+        // Room for the longest secret, a newline after it, and one more byte that shows that there
+        // is more.
         let whole = try Secret(capacity: limit + 3) { memory in
             var used = 0
             while used < memory.count {
@@ -39,26 +40,27 @@ enum SecretReader {
         return try checked(whole, named: source)
     }
 
-    /// Drops one trailing newline and refuses what is empty or too large.
+    /// Drops one trailing newline. Throws if the secret is empty or too large.
     static func checked(_ secret: Secret, named source: KeySource) throws -> Secret {
         let trimmed = secret.droppingOneTrailingNewline()
         guard !trimmed.isEmpty else { throw KeySourceError.empty(source: "\(source)") }
         guard trimmed.count <= limit else {
             throw KeySourceError.tooLarge(source: "\(source)", limit: limit)
         }
-        // The reading buffer is large and its pages count against the limit on locked memory.
+        // Copied into a smaller buffer, since the large one counts against the limit on locked
+        // memory.
         return trimmed === secret ? secret.withUnsafeBytes(Secret.init(copying:)) : trimmed
     }
 
-    /// One read(2), waited for on descriptors that don't block.
+    /// Calls read(2) once. On a nonblocking descriptor, waits for data.
     private static func readSome(
         _ descriptor: Int32,
         into memory: UnsafeMutableRawBufferPointer,
         named source: KeySource
     ) throws -> Int {
         while true {
-            // A pipe in the file system that nobody has opened for writing yet would read as
-            // ended; poll(2) waits for the writer.
+            // A named pipe that nobody has opened for writing yet would seem to be at its end.
+            // poll(2) waits for the writer.
             var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             if poll(&ready, 1, -1) < 0, errno == EINTR { continue }
             let count = Glibc.read(descriptor, memory.baseAddress, memory.count)

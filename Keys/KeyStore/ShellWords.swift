@@ -1,7 +1,7 @@
-/// Splits a command into words the way a POSIX shell does, quotes and backslashes included.
+/// Splits a command into words like a POSIX shell, including quotes and backslashes.
 ///
-/// Nothing is expanded: no variables, no wildcards, no `~`, no pipes. What would mean something to
-/// a shell is passed on as it stands (Shell Command Language, 2.2 Quoting,
+/// Nothing is expanded: no variables, no wildcards, no `~`, no pipes. Such characters are passed on
+/// unchanged (Shell Command Language, 2.2 Quoting,
 /// https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02).
 enum ShellWords {
     /// Why a command can't be split.
@@ -40,7 +40,7 @@ enum ShellWords {
         return words
     }
 
-    /// The rest of a word's part in double quotes, in which a backslash is special only before
+    /// The rest of the double-quoted part of a word, in which a backslash is special only before
     /// `$`, `` ` ``, `"`, `\` and a newline.
     private static func quoted(_ rest: inout Substring) throws -> String {
         var text = ""

@@ -3,16 +3,16 @@ import Glibc
 
 /// Asks for a secret on the controlling terminal, without echo.
 ///
-/// The terminal is put back on every way out. A signal that would end or stop the process is noted
-/// instead, for as long as the echo is off; then the terminal and the signal's disposition are put
-/// back and the signal is raised again, so that the process ends, stops, or does what its own
-/// handler says, as it would have without us. (The way of OpenBSD's readpassphrase(3).) Blocking
-/// the signals would not do: another thread would take them.
+/// The terminal is always restored. While the echo is off, a signal that would end or stop the
+/// process is only recorded. Then the terminal and the signal's disposition are restored, and the
+/// signal is raised again, so that the process ends, stops, or runs its own handler as usual.
+/// (OpenBSD's readpassphrase(3) works this way.) Blocking the signals would not work: another
+/// thread would receive them.
 ///
-/// libbsd's readpassphrase(3) was tried in its place. It is made for programs with one thread: on
-/// another thread than the main one Ctrl-C doesn't end it, and of two questions at once the second
-/// shows what is typed. It also cuts a long passphrase without a word, and answers Ctrl-D like an
-/// empty line.
+/// libbsd's readpassphrase(3) was tried instead. It is made for programs with one thread: on
+/// another thread than the main one, Ctrl-C doesn't end it, and if there are two questions at once,
+/// the second shows what is typed. It also silently truncates a long passphrase, and treats Ctrl-D
+/// like an empty line.
 enum TerminalPrompt {
     private enum Answer {
         case secret(Secret)
@@ -38,8 +38,8 @@ enum TerminalPrompt {
                 return try SecretReader.checked(secret, named: source)
             case .signal(let number):
                 raise(number)
-                // Stopped and continued: the question is asked again. Otherwise somebody's own
-                // handler has returned.
+                // After SIGTSTP the process was stopped and continued: ask again. After any other
+                // signal, its handler has returned.
                 guard number == SIGTSTP else { throw KeySourceError.promptCancelled }
             }
         }
@@ -65,7 +65,7 @@ enum TerminalPrompt {
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else { throw KeySourceError.noTerminal }
         defer {
             tcsetattr(terminal, TCSAFLUSH, &before)
-            // The newline that wasn't echoed.
+            // Writes the newline that wasn't echoed.
             write("\n", to: terminal)
         }
 
@@ -93,7 +93,7 @@ enum TerminalPrompt {
                     memory.count - used
                 )
                 if count < 0, errno == EINTR || errno == EAGAIN { continue }
-                // The end of input (Ctrl-D), or a terminal that has gone.
+                // Ctrl-D, or the terminal is gone.
                 guard count > 0 else { throw KeySourceError.promptCancelled }
                 used += count
                 if memory[used - 1] == UInt8(ascii: "\n") { break }

@@ -1,9 +1,9 @@
 import CLibSecret
 
-/// What ends a call of GLib's before it is done.
+/// Cancels a GLib call.
 ///
-/// @unchecked because a GCancellable may be used from any thread
-/// (https://docs.gtk.org/gio/class.Cancellable.html), and nothing else is in here.
+/// `@unchecked` because a GCancellable may be used from any thread
+/// (https://docs.gtk.org/gio/class.Cancellable.html), and this has no other state.
 final class Cancellation: @unchecked Sendable {
     let pointer: OpaquePointer
 

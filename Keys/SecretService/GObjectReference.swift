@@ -1,6 +1,6 @@
 import CLibSecret
 
-/// One reference to an object of GLib's, given back with this one.
+/// One reference to a GLib object. It is released together with this.
 final class GObjectReference {
     let pointer: OpaquePointer
 

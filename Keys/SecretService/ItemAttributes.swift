@@ -1,15 +1,15 @@
 import KeyStore
 
-/// The attributes by which items are found and which stored ones carry. None of them is secret.
+/// The attributes for finding and storing items. None of them is secret.
 enum ItemAttributes {
-    /// Says what the secret of an item that this library stored is: `passphrase` or `raw-key`.
+    /// The form of the secret, if this library stored the item: `passphrase` or `raw-key`.
     static let form = "migrationkit:form"
 
-    /// What may be shown of an item's attributes, and looked at.
+    /// The attributes of an item that may be shown and inspected.
     ///
-    /// KeePassXC hands out a whole entry as attributes: notes, the seed of one-time passwords and
-    /// protected fields included. Its entries are recognized by the two attributes that it adds.
-    /// Only the attributes by which programs find items stay, and those that distinguish entries.
+    /// KeePassXC exposes a whole entry as attributes, including notes, one-time password seeds and
+    /// protected fields. Its entries are recognized by the two attributes that it adds. Only the
+    /// attributes by which programs find items are kept, and those that distinguish entries.
     static func shown(_ attributes: [String: String]) -> [String: String] {
         guard entryMarks.isSubset(of: attributes.keys) else { return attributes }
         return attributes.filter { entryMarks.contains($0.key) || conventional.contains($0.key) }
@@ -20,8 +20,8 @@ enum ItemAttributes {
         "service", "username", "account", "target", "application", "xdg:schema", form,
     ]
 
-    /// The attributes of a new item: those that secret-tool's users, Python's and Go's keyring look
-    /// for, the schema that they use, and the form.
+    /// The attributes of a new item: those that secret-tool and the keyrings of Python and Go
+    /// search for, the schema that they use, and the form.
     static func stored(
         service: String,
         account: String,
@@ -33,10 +33,10 @@ enum ItemAttributes {
         ]
     }
 
-    /// The searches that together find what is looked for.
+    /// The searches that together find the matching items.
     ///
-    /// An account is called `username` by most and `account` by keytar's convention. Without a
-    /// service, the items that this library stored are meant.
+    /// Most programs call the account `username`; keytar calls it `account`. Without a service,
+    /// this searches for the items that this library stored.
     static func searches(service: String?, account: String?) -> [[String: String]] {
         let bases: [[String: String]] =
             if let service {

@@ -1,8 +1,8 @@
 import KeyStore
 
-/// Looks for items and removes what stands in the way of seeing them.
+/// Searches for items, and unlocks collections that may hide them.
 struct ItemSearch {
-    /// What the service held at one moment.
+    /// The state of the service at one moment.
     struct Found {
         let connection: ServiceConnection
         let collections: [ServiceCollection]
@@ -10,23 +10,23 @@ struct ItemSearch {
         let target: ServiceCollection?
         /// The matching items, each once.
         let items: [ServiceItem]
-        /// Whether only the target was looked into.
+        /// Whether only the target was searched.
         let isNamed: Bool
 
-        /// What may hide an item, when none was found.
+        /// The collection that may hide an item, if none was found.
         var hidingPlace: Obstacle? {
             guard items.isEmpty, !isNamed else { return nil }
             return collections.first(where: \.mayHideItems).map { Obstacle($0) }
         }
 
-        /// The collection that has to be there.
+        /// The target collection; throws if it doesn't exist.
         func requiredTarget() throws -> ServiceCollection {
             guard let target else { throw KeyStoreError.noCollection(name: "default") }
             return target
         }
     }
 
-    /// What has to be unlocked before an answer can be trusted.
+    /// What must be unlocked before a result can be trusted.
     struct Obstacle {
         let paths: Set<String>
         let objects: [GObjectReference]
@@ -55,10 +55,10 @@ struct ItemSearch {
     let account: String?
     let cancellation: Cancellation
 
-    /// Looks again and again, unlocking what `obstacle` names, until it names nothing.
+    /// Searches repeatedly, unlocking what `obstacle` returns, until it returns nothing.
     ///
     /// - Throws: ``KeyStoreError/locked(collection:)`` if nobody may be asked;
-    ///   ``KeyStoreError/promptDismissed(collection:)`` if what was asked for is still locked.
+    ///   ``KeyStoreError/promptDismissed(collection:)`` if it is still locked after the question.
     func found(unlocking obstacle: (Found) -> Obstacle?) throws -> Found {
         var asked: Set<String> = []
         while true {
@@ -91,7 +91,7 @@ struct ItemSearch {
         return (found, item)
     }
 
-    /// Several items match.
+    /// The error for several matching items.
     func ambiguous(_ found: Found) -> KeyStoreError {
         .ambiguous(
             service: service ?? "",
@@ -116,8 +116,8 @@ struct ItemSearch {
         }
 
         var items: [ServiceItem] = []
-        // KeePassXC shows a question of its own, unasked, when it is searched while no database is
-        // open. There is nothing to be found then, there or elsewhere.
+        // If no database is open, KeePassXC shows its own question at each search. Then nothing can
+        // be found anyway.
         let searches =
             collections.allSatisfy(\.mayHideItems)
             ? [] : ItemAttributes.searches(service: service, account: account)

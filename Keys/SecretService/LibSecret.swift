@@ -1,11 +1,11 @@
 import CLibSecret
 import KeyStore
 
-/// The library that talks to the Secret Service.
+/// The libsecret library.
 enum LibSecret {
     private static let failure: String? = clibsecret_load().map { String(cString: $0) }
 
-    /// Loads the library, unless that is done. It comes before everything else of `CLibSecret`.
+    /// Loads the library, unless it is loaded. Call it before any other function of `CLibSecret`.
     ///
     /// - Throws: ``KeyStoreError/noLibrary(reason:)``.
     static func load() throws {

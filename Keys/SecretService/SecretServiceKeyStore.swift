@@ -4,12 +4,12 @@ import KeyStore
 /// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
 ///
 /// Items are found by the attribute `service` together with `username` or `account`, in every
-/// collection and whatever their schema, so those that secret-tool and the keyring libraries of
-/// Python, Go, Rust and Node stored are found; those stored here are found by them.
+/// collection and with any schema. So this finds items that secret-tool and the keyring libraries
+/// of Python, Go, Rust and Node stored, and they find items stored here.
 ///
-/// Before an item counts as missing, the service, its default (or the named) collection, and that
-/// collection's lock have been asked for. A locked collection is unlocked on request only, which
-/// may show a question on the desktop. Each call ends at the time limit, questions included.
+/// An item counts as missing only after the service, its default (or the named) collection, and
+/// that collection's lock were checked. A locked collection is unlocked only if that is allowed,
+/// which may show a question on the desktop. Each call ends at the time limit, including questions.
 ///
 /// Any program of the same user can read an item while its collection is unlocked.
 public struct SecretServiceKeyStore: KeyStore {
@@ -18,13 +18,13 @@ public struct SecretServiceKeyStore: KeyStore {
     private let allowsPrompt: Bool
     private var isCancelled: @Sendable () -> Bool = { false }
 
-    /// Describes how to ask; nothing is reached yet.
+    /// Describes how to ask. Nothing is contacted yet.
     ///
     /// - Parameters:
-    ///   - collection: The label, or the name in the path, of the collection to look and store in;
-    ///     nil for looking everywhere and storing in the default one.
+    ///   - collection: The collection to search and store in: its label, or the name in its path;
+    ///     nil to search all and store in the default one.
     ///   - timeout: How long each call may take.
-    ///   - allowsPrompt: Whether a question may be shown to unlock a collection.
+    ///   - allowsPrompt: Whether the user may be asked to unlock a collection.
     public init(
         collection: String? = nil,
         timeout: Duration = .seconds(30),
@@ -37,8 +37,8 @@ public struct SecretServiceKeyStore: KeyStore {
 
     /// The items that match, without their secrets, oldest first.
     ///
-    /// The default (or the named) collection is unlocked for it. Locked items elsewhere are listed
-    /// as locked, with what is known about them.
+    /// The default (or the named) collection is unlocked first. Locked items in other collections
+    /// are listed as locked, with what is known about them.
     public func items(service: String?, account: String?) throws -> [KeyItem] {
         try perform(service, account, endingWhen: isCancelled) { search in
             let found = try search.found { found in
@@ -73,9 +73,9 @@ public struct SecretServiceKeyStore: KeyStore {
     ///
     /// A passphrase with a `PassphraseFlaw` is refused before the service is asked.
     ///
-    /// What was stored is read back: some services change a text that they take for one with
-    /// placeholders. A replacement is made before the old item is deleted: whatever interrupts it, no key is
-    /// lost. If the two are left beside each other, the next look-up says so.
+    /// The item is read back: some services change text that looks like a placeholder. A
+    /// replacement is stored before the old item is deleted, so an interruption loses no key. If
+    /// both remain, the next search reports that several match.
     public func store(
         _ key: DatabaseKey,
         service: String,
@@ -110,14 +110,14 @@ public struct SecretServiceKeyStore: KeyStore {
         }
     }
 
-    /// Throws if a Secret Service can't keep the key for good; none is asked.
+    /// Throws if a Secret Service can't keep the key permanently. Contacts none.
     public func checkStorable(_ key: DatabaseKey) throws {
         try key.checkStorable()
     }
 
-    /// Deletes the one item that matches; of several none.
+    /// Deletes the one item that matches. If several match, none is deleted.
     ///
-    /// KeePassXC moves what is deleted to its recycle bin, where no look-up finds it, unless its
+    /// KeePassXC moves deleted items to its recycle bin, where no search finds them, unless its
     /// database has none.
     @discardableResult
     public func delete(service: String, account: String?) throws -> KeyItem {
@@ -148,7 +148,7 @@ public struct SecretServiceKeyStore: KeyStore {
                 do {
                     return try work(search)
                 } catch let gone as ServiceObjectGone {
-                    // Items that others delete while they are looked at are looked for once more.
+                    // If other programs delete items during the search, search again.
                     guard attempt < 10 else { throw KeyStoreError.failure(message: gone.message) }
                 }
             }
@@ -168,10 +168,11 @@ extension SecretServiceKeyStore: InterruptibleKeyStore {
 }
 
 extension ServiceConnection {
-    /// Makes an item whose secret comes back byte for byte.
+    /// Stores an item so that its secret is returned unchanged.
     ///
-    /// As a text if it is one, so that every program can show it. KeePassXC replaces in a text what
-    /// it takes for placeholders (`{TITLE}`), and drops a byte order mark; bytes it leaves alone.
+    /// If the secret is text, it is stored as text, so that every program can show it. In text,
+    /// KeePassXC replaces placeholders (`{TITLE}`) and drops a byte order mark. Then it is stored
+    /// as bytes, which KeePassXC doesn't change.
     fileprivate func keep(
         _ secret: Secret,
         label: String,
@@ -190,12 +191,12 @@ extension ServiceConnection {
         try replaceSecret(of: item, by: secret, contentType: bytes)
         if try self.secret(of: item) == secret { return }
         try delete(item)
-        throw KeyStoreError.failure(message: "it gives back another secret than it was given")
+        throw KeyStoreError.failure(message: "it returned a different secret from the one stored")
     }
 }
 
 extension Secret {
-    /// Whether the bytes are UTF-8 without a NUL, which ends a text for many; judged in place.
+    /// Whether the bytes are UTF-8 without a NUL, at which many programs stop. Checked in place.
     fileprivate var isText: Bool {
         withUnsafeBytes { bytes in
             var decoder = UTF8()

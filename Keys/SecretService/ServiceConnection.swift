@@ -1,15 +1,15 @@
 import CLibSecret
 import KeyStore
 
-/// One conversation with the Secret Service: the thin layer over libsecret, above which there is
-/// neither a pointer nor a GError.
+/// One connection to the Secret Service: the thin layer over libsecret, above which there is no
+/// pointer and no GError.
 ///
-/// Opened afresh for every operation, so that what it says about locks and items is current.
+/// Opened anew for each operation, so that what it reports about locks and items is current.
 struct ServiceConnection {
     private let service: GObjectReference
     private let cancellation: Cancellation
 
-    /// Reaches the bus, then the service on it, and agrees on how secrets are encrypted on the way.
+    /// Connects to the bus and the service, and negotiates how secrets are encrypted in transit.
     ///
     /// - Throws: ``KeyStoreError/noBus``; ``KeyStoreError/noService``; ``TimeLimit/Expired``.
     init(cancellation: Cancellation) throws {
@@ -24,7 +24,7 @@ struct ServiceConnection {
         } catch is KeyStoreError {
             throw KeyStoreError.noBus
         }
-        // GLib would otherwise end the process when the bus goes away.
+        // Otherwise GLib ends the process when the bus goes away.
         g_dbus_connection_set_exit_on_close(bus.pointer, 0)
         service = GObjectReference(
             owned: try call {
@@ -57,7 +57,7 @@ struct ServiceConnection {
         }.map { ServiceCollection(GObjectReference(owned: $0)) }
     }
 
-    /// The items that have all of the attributes, whatever their schema; locked ones too.
+    /// The items that have all these attributes, with any schema, including locked ones.
     ///
     /// No schema is given: in a locked gnome-keyring a search that names one matches nothing.
     func items(attributes: [String: String]) throws -> [ServiceItem] {
@@ -76,16 +76,16 @@ struct ServiceConnection {
         return objects(list).map(ServiceItem.init)
     }
 
-    /// Asks for the unlocking of collections or items, which may show a question.
+    /// Requests unlocking of collections or items, which may show a question.
     func unlock(_ objects: [GObjectReference]) throws {
         var list: UnsafeMutablePointer<GList>?
         for object in objects {
             list = g_list_prepend(list, UnsafeMutableRawPointer(object.pointer))
         }
         defer { g_list_free(list) }
-        // A question that is taken back makes libsecret 0.20 complain to standard error about
-        // itself ("g_task_return_error: assertion 'error != NULL' failed"), and GLib has no other
-        // place to say so.
+        // If a question is withdrawn, libsecret 0.20 writes a complaint about itself to standard
+        // error ("g_task_return_error: assertion 'error != NULL' failed"). There is no other way to
+        // suppress it.
         let quiet = g_log_set_handler(
             "GLib-GIO",
             Int32(G_LOG_LEVEL_CRITICAL),
@@ -98,7 +98,7 @@ struct ServiceConnection {
         if let error { throw failure(error) }
     }
 
-    /// The secret of an unlocked item, from libsecret's locked memory into ours.
+    /// The secret of an unlocked item, copied from libsecret's locked memory into ours.
     func secret(of item: ServiceItem) throws -> Secret? {
         var error: UnsafeMutablePointer<GError>?
         secret_item_load_secret_sync(item.object.pointer, cancellation.pointer, &error)
@@ -110,7 +110,7 @@ struct ServiceConnection {
         return Secret(copying: UnsafeRawBufferPointer(start: bytes, count: Int(length)))
     }
 
-    /// Makes a new item beside whatever is there, and answers it.
+    /// Creates an item beside any existing ones, and returns it.
     func makeItem(
         _ secret: Secret,
         contentType: String,
@@ -157,7 +157,7 @@ struct ServiceConnection {
         }
     }
 
-    /// A copy of the bytes in locked memory of libsecret's, which wipes it. The caller owns it.
+    /// A copy of the bytes in libsecret's locked memory, which libsecret wipes. The caller owns it.
     private func value(_ secret: Secret, contentType: String) throws -> OpaquePointer {
         let value = secret.withUnsafeBytes { bytes in
             secret_value_new(
@@ -187,9 +187,9 @@ struct ServiceConnection {
     }
 }
 
-/// An item that was found is not there any more: another program has deleted it meanwhile.
+/// An item disappeared after it was found: another program has deleted it.
 struct ServiceObjectGone: Error {
-    /// The service's own words.
+    /// The service's message.
     let message: String
 }
 
@@ -197,7 +197,7 @@ struct ServiceObjectGone: Error {
 
 private typealias ErrorPlace = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
 
-/// A call that answers an object, or an error.
+/// A call that returns an object, or an error.
 private func call(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer {
     guard let answer = try optionalCall(body) else {
         throw KeyStoreError.failure(message: "no answer and no error")
@@ -205,7 +205,7 @@ private func call(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointe
     return answer
 }
 
-/// A call that answers an object, nothing, or an error.
+/// A call that returns an object, nothing, or an error.
 private func optionalCall(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer? {
     var error: UnsafeMutablePointer<GError>?
     let answer = body(&error)
@@ -213,7 +213,7 @@ private func optionalCall(_ body: (ErrorPlace) -> OpaquePointer?) throws -> Opaq
     return answer
 }
 
-/// What an error of GLib's means, freeing it.
+/// Translates a GLib error, and frees it.
 private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     defer { g_error_free(error) }
     let (domain, code) = (error.pointee.domain, Int(error.pointee.code))
@@ -229,7 +229,7 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     if let pointer = g_dbus_error_get_remote_error(error) {
         defer { g_free(pointer) }
         let name = String(cString: pointer)
-        // Unknown, or known and not to be started.
+        // The service is unknown, or can't be started.
         if name == "org.freedesktop.DBus.Error.ServiceUnknown"
             || name == "org.freedesktop.DBus.Error.NameHasNoOwner"
             || name.hasPrefix("org.freedesktop.DBus.Error.Spawn.")
@@ -240,7 +240,7 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
             return KeyStoreError.locked(collection: "default")
         }
         g_dbus_error_strip_remote_error(error)
-        // GLib's services answer for an object that they don't have that it has no such method.
+        // For an object that doesn't exist, GLib's services report that it has no such method.
         if name == "org.freedesktop.DBus.Error.UnknownObject"
             || name == "org.freedesktop.DBus.Error.UnknownMethod"
         {

@@ -2,16 +2,16 @@ import CLibSecret
 import FoundationEssentials
 import KeyStore
 
-/// A collection of the Secret Service, as it was when asked.
+/// A collection of the Secret Service, as it was when it was read.
 struct ServiceCollection {
     let object: GObjectReference
     let path: String
     let label: String
     let isLocked: Bool
-    /// Whether the collection may hold items that neither it nor a search reports.
+    /// Whether the collection may have items that neither it nor a search reports.
     ///
-    /// A locked GNOME Keyring names its items and searches them; KeePassXC, whose database is not
-    /// read while it is locked, seems to be empty.
+    /// A locked GNOME Keyring lists and searches its items. KeePassXC seems to be empty while its
+    /// database is locked.
     let mayHideItems: Bool
 
     init(_ object: GObjectReference) {
@@ -22,14 +22,13 @@ struct ServiceCollection {
         mayHideItems = isLocked && listsNoItems(object)
     }
 
-    /// Whether a person who says `name` means this one: by its label, or by the last component of
-    /// its path.
+    /// Whether `name` means this collection: it is its label, or the last component of its path.
     func isCalled(_ name: String) -> Bool {
         label == name || path.lastComponent == name || path == name
     }
 }
 
-/// An item of the Secret Service, as it was when asked. Its secret is asked for separately.
+/// An item of the Secret Service, as it was when it was read. Its secret is read separately.
 struct ServiceItem {
     let object: GObjectReference
     let path: String
@@ -41,14 +40,15 @@ struct ServiceItem {
         isLocked = secret_item_get_locked(object.pointer) != 0
     }
 
-    /// The path of the collection that the item lies in: its own without the last component.
+    /// The path of the item's collection: its own path without the last component.
     var collectionPath: String {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? path
     }
 
     /// The item as the protocol describes it.
     ///
-    /// - Parameter service: What was looked for; a locked item doesn't show its attributes.
+    /// - Parameter service: The service that was searched for. A locked item doesn't show its
+    ///   attributes.
     func description(in collections: [ServiceCollection], lookedFor service: String?) -> KeyItem {
         let pointer = object.pointer
         let attributes = attributes()
@@ -104,7 +104,7 @@ private func objectPath(_ object: GObjectReference) -> String {
     g_dbus_proxy_get_object_path(object.pointer).map { String(cString: $0) } ?? ""
 }
 
-/// A text that the caller owns, freeing it.
+/// Copies a string that the caller owns, and frees it.
 private func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
     guard let pointer else { return nil }
     defer { g_free(pointer) }

@@ -2,19 +2,19 @@ import Dispatch
 import KeyStore
 import Synchronization
 
-/// Runs blocking work of GLib's that ends at a time limit, whatever the other side does.
+/// Runs blocking GLib calls with a time limit.
 enum TimeLimit {
     /// The work was cancelled, or the bus gave up waiting.
     struct Expired: Error {}
 
-    /// Runs the work on a thread of its own.
+    /// Runs the work on its own thread.
     ///
-    /// At the limit the work is cancelled, which also takes a question off the screen, and gets a
-    /// second to end; past that it is left to itself.
+    /// At the limit, the work is cancelled, which also closes a question on the screen. It gets a
+    /// second to end, and is then abandoned.
     ///
     /// - Parameters:
     ///   - limit: How long the work may take.
-    ///   - isCancelled: Ends the work in the same way before the limit, once it is true.
+    ///   - isCancelled: Ends the work before the limit in the same way, once it returns true.
     ///   - work: The work.
     /// - Throws: ``KeyStoreError/noLibrary(reason:)``; ``KeyStoreError/timedOut(seconds:)`` at the
     ///   limit; a `CancellationError`; what the work throws.
@@ -49,7 +49,7 @@ enum TimeLimit {
             return try result.get()
         } catch is Expired {
             if isCancelled() { throw CancellationError() }
-            // The bus has limits of its own: what passed is said, not what was allowed.
+            // The bus has its own limits, so the elapsed time is reported, not the allowed time.
             let passed = min(start.duration(to: clock.now), limit).seconds
             throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
         }

@@ -1,2 +1,3 @@
-// `MigrationKitError.code` is an `ErrorCode`: an app that imports this needs no second import for it.
+// `MigrationKitError.code` is an `ErrorCode`: an app that imports this needs no further import for
+// it.
 @_exported import MigrationKitCommon

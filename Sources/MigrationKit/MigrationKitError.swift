@@ -1,92 +1,90 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which steps can't be registered, applied or rolled back.
+/// Why steps can't be registered, applied or rolled back.
 ///
-/// All but ``stepEndedTransaction(_:)`` and ``stepChangedLedger(_:)`` are found before the database
-/// is changed.
+/// All errors except ``stepEndedTransaction(_:)`` and ``stepChangedLedger(_:)`` are found before
+/// the database is changed.
 public enum MigrationKitError: Error, Equatable, Sendable {
     /// Several steps have the same identifier. The repeated identifiers, sorted.
     case duplicateIdentifiers([String])
 
-    /// The identifiers don't ascend.
+    /// The identifiers are not in ascending order.
     case identifiersOutOfOrder(expected: [String], actual: [String])
 
-    /// No step has the identifier up to which a migration was asked for.
+    /// No step has the identifier that a migration should end with.
     case unknownMigrationTarget(String)
 
-    /// No step has the identifier whose rollback was asked for.
+    /// No step has the identifier that should be rolled back.
     case unknownMigrationIdentifier(String)
 
     /// The step to roll back was defined without a rollback.
     case rollbackNotDefined(String)
 
-    /// A rollback of a negative number of steps was asked for.
+    /// The number of steps to roll back is negative.
     case rollbackStepCountMustBeNonNegative(Int)
 
-    /// A migration by a negative number of steps was asked for.
+    /// The number of steps to apply is negative.
     case stepCountMustBeNonNegative(Int)
 
     /// The step to roll back to is not applied.
     case rollbackTargetNotApplied(String)
 
-    /// The step to roll back is not the latest one that is applied.
+    /// The step to roll back is not the one that was applied last.
     case rollbackMustTargetLatestApplied(latestApplied: String, requested: String)
 
-    /// The database is migrated beyond the step up to which a migration was asked for.
-    /// Migrations go forward only; going back is a rollback.
+    /// A step after the target is applied. Migrations go forward only; to go back, use a rollback.
     case targetBehindDatabase(target: String, latestApplied: String)
 
-    /// The ledger names steps that the registry doesn't know, and none of its own comes later: a
-    /// newer program was here, or the latest steps were renamed or deleted. The unknown
-    /// identifiers, sorted.
+    /// The ledger has steps that the registry doesn't have, and none of the registry's steps comes
+    /// later: a newer program applied them, or the latest steps were renamed or deleted. Lists the
+    /// unknown identifiers, sorted.
     case databaseIsNewer(unknown: [String])
 
-    /// The ledger names steps that the registry no longer has, although it has later ones. The
+    /// The ledger has steps that the registry no longer has, although it has later ones. Lists the
     /// missing identifiers, sorted.
     case appliedMigrationsMissing([String])
 
-    /// A table in which the applied steps are remembered has other columns or rows than it should
-    /// have, or doesn't take the row that is written to it. Its name.
+    /// A table that records the applied steps has unexpected columns or rows, or doesn't keep a row
+    /// that is written to it. Contains the table's name.
     case unusableTable(String)
 
-    /// The step changes the ledger. What it did is undone.
+    /// The step changes the ledger. It was undone.
     case stepChangedLedger(String)
 
-    /// Steps were changed after they were applied. Their identifiers, in order.
+    /// Steps were changed after they were applied. Lists their identifiers, in order.
     case changedAfterApplied([String])
 
-    /// A step is pending before one that is applied. The pending ones, in order.
+    /// Steps are pending that come before an applied one. Lists the pending ones, in order.
     case pendingBeforeApplied(pending: [String], latestApplied: String)
 
-    /// A step says that it stands for another one, which is registered as well.
+    /// A step replaces another one, which is still registered.
     case mergesRegisteredMigration(merged: String, by: String)
 
-    /// A step can't be part of a batch that is applied as a whole or not at all.
+    /// A step can't be part of an all-or-nothing run.
     case notForAllOrNothing(String, MigrationBatchObstacle)
 
-    /// Another process, whose number is given if it is known, held the migration lock of the
-    /// database for longer than the time limit, in seconds.
+    /// Another process held the migration lock for longer than the time limit, in seconds. `holder`
+    /// is its process id, if that is known.
     case locked(path: String, holder: Int32?, seconds: Double)
 
-    /// The migration lock can't be made, for a reason in words.
+    /// The lock file can't be created; the reason in words.
     case cannotLock(path: String, reason: String)
 
-    /// The database already has applied steps, and so no baseline can be set.
+    /// The database already has applied steps, so a baseline isn't possible.
     case baselineOnMigratedDatabase(latestApplied: String)
 
-    /// The step tried to commit or to roll back the transaction that it runs in. What it did is
-    /// undone.
+    /// The step tried to commit or roll back its own transaction. It was undone.
     case stepEndedTransaction(String)
 }
 
-/// Why a step can't be part of an all-or-nothing batch.
+/// Why a step can't be part of an all-or-nothing run.
 public enum MigrationBatchObstacle: Equatable, Sendable {
     /// It runs outside of a transaction.
     case usesNoTransaction
 
-    /// It wants its foreign keys checked by every statement, and another step of the batch wants
-    /// them off. SQLite can't change that inside a transaction.
+    /// It needs foreign keys checked by every statement, and another step of the run needs them
+    /// off. SQLite can't change that inside a transaction.
     case mixedForeignKeyChecks
 }
 
@@ -163,7 +161,7 @@ extension MigrationKitError: LocalizedError {
         case .rollbackTargetNotApplied:
             "A rollback goes back to an applied migration. To go forward, migrate."
         case .rollbackStepCountMustBeNonNegative, .stepCountMustBeNonNegative:
-            "Give a number from 0 upwards."
+            "Give 0 or a positive number."
         case .rollbackMustTargetLatestApplied(let latestApplied, _):
             "Roll back '\(latestApplied)' first."
         case .targetBehindDatabase:
@@ -202,8 +200,8 @@ extension MigrationKitError: LocalizedError {
             "Wait until it is done, or allow more time. The lock ends with that process."
         case .cannotLock:
             """
-            The folder of the database must be writable, and its disk in order: SQLite keeps its \
-            journal there as well.
+            The database's folder must be writable, and its disk must work: SQLite keeps its \
+            journal there, too.
             """
         case .baselineOnMigratedDatabase:
             "A baseline is for databases that have never been migrated. Migrate this one."
@@ -212,8 +210,7 @@ extension MigrationKitError: LocalizedError {
         }
     }
 
-    /// Names the first identifier that is out of place, which is what one has to look at in a
-    /// list of hundreds.
+    /// Names the first identifier that is out of place: a list of hundreds would not help.
     private static func describeDisorder(expected: [String], actual: [String]) -> String {
         guard let index = zip(expected, actual).enumerated().first(where: { $1.0 != $1.1 })?.offset
         else {
@@ -225,7 +222,7 @@ extension MigrationKitError: LocalizedError {
 }
 
 extension MigrationKitError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .duplicateIdentifiers, .identifiersOutOfOrder:

@@ -1,7 +1,7 @@
 /// A list of steps that is safe to run: every identifier once, in order.
 ///
-/// The registry looks at identifiers alone. It opens no database and calls no closure, so a
-/// mistake in the list is found before anything is touched.
+/// The registry checks only identifiers. It opens no database and calls no closure, so a mistake in
+/// the list is found before anything is changed.
 public struct MigrationRegistry<Database>: Sendable {
     /// The steps, in the order in which they are applied.
     public let steps: [MigrationStep<Database>]
@@ -13,12 +13,12 @@ public struct MigrationRegistry<Database>: Sendable {
     ///
     /// - Parameters:
     ///   - steps: The steps, oldest first.
-    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text. Leave it on:
-    ///     a step that is inserted in the middle would otherwise be applied after later ones on
-    ///     databases that exist, and before them on new ones.
+    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text. Leave it on: a
+    ///     step inserted in the middle would be applied after later ones to existing databases, but
+    ///     before them to new ones.
     ///   - allowsOutOfOrder: Whether a pending step may be applied to a database that has a later
-    ///     one. That happens where two branches of development meet. On new databases the steps
-    ///     run in another order then, so it is off unless you ask for it.
+    ///     one. This happens when two branches of development meet. New databases then run the
+    ///     steps in another order, so it is off unless you ask for it.
     /// - Throws: ``MigrationKitError/duplicateIdentifiers(_:)``,
     ///   ``MigrationKitError/identifiersOutOfOrder(expected:actual:)`` or
     ///   ``MigrationKitError/mergesRegisteredMigration(merged:by:)``.
@@ -58,8 +58,7 @@ public struct MigrationRegistry<Database>: Sendable {
         self.allowsOutOfOrder = allowsOutOfOrder
     }
 
-    /// The same registry, which allows a pending step to be applied to a database that has a later
-    /// one.
+    /// The same registry, but a pending step may be applied to a database that has a later one.
     ///
     /// - Returns: The registry.
     public func allowingOutOfOrder() -> MigrationRegistry {

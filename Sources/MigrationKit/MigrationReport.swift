@@ -5,8 +5,8 @@ public struct MigrationReport: Equatable, Sendable {
         /// The step's identifier.
         public let identifier: String
 
-        /// How long the step's own work took, in seconds, as the journal remembers it: without the
-        /// commit, before which that is written.
+        /// How long the step's own work took, in seconds, as recorded in the journal. It doesn't
+        /// include the commit.
         public let seconds: Double
 
         /// How many rows the step inserted, changed and deleted.
@@ -25,14 +25,14 @@ public struct MigrationReport: Equatable, Sendable {
         }
     }
 
-    /// The steps that the run applied (or, for a rollback, undid), in the order in which it did.
+    /// The steps that the run applied or rolled back, in this order.
     public let steps: [Step]
 
     /// The registered steps that are pending after the run, in the order of the registry.
     public let pending: [String]
 
-    /// Whether the run ended with a verification. A run that changed nothing verifies only when
-    /// it is asked to.
+    /// Whether the run ended with a verification. A run that changed nothing verifies only on
+    /// request.
     public let verified: Bool
 
     /// Creates a report.

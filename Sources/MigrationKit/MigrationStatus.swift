@@ -7,7 +7,7 @@ public enum MigrationState: String, Equatable, Sendable {
     case down
 }
 
-/// What is known of one registered step in one database.
+/// The status of one registered step in one database.
 public struct MigrationStatus: Equatable, Sendable {
     /// The step's identifier.
     public let identifier: String

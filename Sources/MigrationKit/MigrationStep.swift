@@ -1,6 +1,6 @@
-/// One named change of a database, and how to take it back.
+/// One named change of a database, and how to undo it.
 ///
-/// The type is generic over the database: this module carries the closures, a runner such as
+/// The type is generic over the database: this module stores the closures, and a runner such as
 /// `GRDBMigrationRunner` calls them.
 ///
 /// ```swift
@@ -15,41 +15,43 @@
 /// )
 /// ```
 ///
-/// A step that was shipped is never edited: databases exist in which it has already run. Add a
-/// new one instead.
+/// Never edit a step that was shipped: it has already run on existing databases. Add a new one
+/// instead.
 public struct MigrationStep<Database>: Sendable {
-    /// The unique name of the step, which the ledger of every migrated database holds.
+    /// The unique name of the step, which is recorded in the ledger of every migrated database.
     ///
-    /// Number it with a fixed width (`0001_`, `0002_`), so that the order of the text is the order
-    /// in time; see ``MigrationRegistry``.
+    /// Number it with a fixed width (`0001_`, `0002_`), so that text order is chronological; see
+    /// ``MigrationRegistry``.
     public let identifier: String
 
-    /// The file that defines the step. For people: nothing opens it.
+    /// The file that defines the step. Only for people: nothing opens it.
     public let sourceFile: String
 
-    /// When the foreign keys are checked that the step touches.
+    /// When the foreign keys that the step touches are checked.
     public let foreignKeyChecks: MigrationForeignKeyChecks
 
     /// Whether the step runs in a transaction.
     ///
-    /// A few statements can't: `VACUUM`, and the changing of `journal_mode` and `auto_vacuum`. A
-    /// step of them runs alone, with foreign keys as the connection has them. It is recorded only
-    /// once it has succeeded, so one that was interrupted runs again: it must bear that.
+    /// A few statements can't: `VACUUM`, and changes of `journal_mode` and `auto_vacuum`. A step
+    /// with one of these runs on its own, with the connection's foreign key setting. It is recorded
+    /// only after it has succeeded. If it is interrupted, it runs again, so it must be safe to
+    /// repeat.
     public let usesTransaction: Bool
 
-    /// The steps of earlier releases that this one stands for.
+    /// The steps of earlier releases that this one replaces.
     public let mergedIdentifiers: Set<String>
 
-    /// A text that changes whenever what the step does changes; `nil` where nobody watches that.
+    /// A text that changes whenever the step's effect changes; `nil` if changes needn't be
+    /// detected.
     ///
-    /// It is remembered when the step is applied. A step that has another one later was edited
-    /// after databases exist in which it has run, and a run refuses it.
+    /// It is recorded when the step is applied. If it differs later, the step was edited after it
+    /// had run on existing databases, and a run refuses it.
     public let checksum: String?
 
     /// Performs the change.
     public let apply: @Sendable (Database) throws -> Void
 
-    /// Performs the change, given which of the merged steps the database already has.
+    /// Performs the change. Receives the merged steps that the database already has.
     public let applyMerging: @Sendable (Database, _ applied: Set<String>) throws -> Void
 
     /// Undoes the change; `nil` if it can't be undone.
@@ -60,11 +62,11 @@ public struct MigrationStep<Database>: Sendable {
     /// - Parameters:
     ///   - identifier: The unique name of the step, such as `0001_create_items`.
     ///   - sourceFile: The file that defines it; by default the one that calls this.
-    ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
+    ///   - foreignKeyChecks: When the foreign keys that the step touches are checked.
     ///   - usesTransaction: Whether it runs in a transaction; see ``usesTransaction``.
-    ///   - checksum: A text that changes whenever what the step does changes.
-    ///   - apply: Performs the change. Whatever it throws undoes what it did.
-    ///   - rollback: Undoes the change, where that is possible.
+    ///   - checksum: A text that changes whenever the step's effect changes.
+    ///   - apply: Performs the change. If it throws, the change is undone.
+    ///   - rollback: Undoes the change, if that is possible.
     public init(
         identifier: String,
         sourceFile: String = #fileID,
@@ -85,10 +87,10 @@ public struct MigrationStep<Database>: Sendable {
         self.rollback = rollback
     }
 
-    /// Creates a step that stands for steps of earlier releases, which are no longer there.
+    /// Creates a step that replaces steps of earlier releases, which no longer exist.
     ///
-    /// A database has none of them, some, or all. The step does what is missing; then the ledger
-    /// has its identifier in place of theirs.
+    /// A database may have none, some or all of these. The step does what is missing. Then the
+    /// ledger has its identifier instead of theirs.
     ///
     /// ```swift
     /// MigrationStep<Database>(
@@ -103,16 +105,16 @@ public struct MigrationStep<Database>: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - identifier: The unique name of the step. It may be that of the last of the merged ones:
-    ///     databases that have it are then up to date.
+    ///   - identifier: The unique name of the step. It may be that of the last merged step:
+    ///     databases that have that one are then up to date.
     ///   - sourceFile: The file that defines it; by default the one that calls this.
-    ///   - mergedIdentifiers: The steps that it stands for.
-    ///   - foreignKeyChecks: When the foreign keys are checked that the step touches.
-    ///   - checksum: A text that changes whenever what the step does changes. It is dropped if the
-    ///     step keeps the identifier of a merged one, because databases that ran that one remember
-    ///     its checksum.
-    ///   - apply: Performs what is missing. Gets the merged steps that the database has.
-    ///   - rollback: Undoes the change, where that is possible.
+    ///   - mergedIdentifiers: The steps that it replaces.
+    ///   - foreignKeyChecks: When the foreign keys that the step touches are checked.
+    ///   - checksum: A text that changes whenever the step's effect changes. It is ignored if the
+    ///     step keeps the identifier of a merged one, because databases that ran that one have
+    ///     recorded its checksum.
+    ///   - apply: Performs what is missing. Receives the merged steps that the database has.
+    ///   - rollback: Undoes the change, if that is possible.
     public init(
         identifier: String,
         sourceFile: String = #fileID,
@@ -134,18 +136,17 @@ public struct MigrationStep<Database>: Sendable {
     }
 }
 
-/// When the foreign keys are checked that a step touches.
+/// When the foreign keys that a step touches are checked.
 public enum MigrationForeignKeyChecks: Equatable, Sendable {
-    /// Once the step is done, all of them. While it runs they are off, so that a table can be
-    /// rebuilt without its children going with it.
-    /// <https://www.sqlite.org/lang_altertable.html#otheralter>
+    /// All at once, after the step. During the step they are off, so that a table can be rebuilt
+    /// without deleting its children. <https://www.sqlite.org/lang_altertable.html#otheralter>
     case deferred
 
-    /// By every statement, with the actions (`ON DELETE CASCADE`) that belong to it. Not for steps
-    /// that rebuild a table.
+    /// By every statement, including actions (`ON DELETE CASCADE`). Not for steps that rebuild a
+    /// table.
     case immediate
 
-    /// Not at all, neither by the step nor at the end of its run. For very large databases, whose
-    /// step is known to break none.
+    /// Never, neither by the step nor at the end of its run. For very large databases, if the step
+    /// is known to violate none.
     case off
 }

@@ -1,4 +1,4 @@
-/// A piece of SQL text, as SQLite's own tokenizer cuts it.
+/// A token of SQL text, as in SQLite's own tokenizer.
 package struct SQLToken: Equatable {
     package enum Kind: Equatable {
         /// White space, or a byte order mark in the middle of the text, which SQLite skips too.
@@ -14,19 +14,19 @@ package struct SQLToken: Equatable {
         case semicolon
         /// Any other character, one by one.
         case symbol
-        /// A string or a comment that has no end. It goes on to the end of the text.
+        /// A string or a comment without an end. It extends to the end of the text.
         case unterminated
     }
 
     package let kind: Kind
-    /// Where the token stands in the bytes of the text.
+    /// The token's position in the text's bytes.
     package let range: Range<Int>
 }
 
-/// Cuts SQL text into tokens, in one pass and in linear time.
+/// Splits SQL text into tokens, in one pass and in linear time.
 ///
 /// It only distinguishes statements from literals and comments. It doesn't interpret statements:
-/// SQLite also does the splitting when a migration runs.
+/// when a migration runs, SQLite itself splits them.
 ///
 /// The rules are those of <https://www.sqlite.org/lang_expr.html#literal_values_constants_>,
 /// <https://www.sqlite.org/lang_comment.html> and <https://www.sqlite.org/lang_keywords.html>.
@@ -37,7 +37,7 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
 
     /// - Parameters:
     ///   - text: The bytes of the text, in UTF-8.
-    ///   - range: The part of it to cut, all by default.
+    ///   - range: The part of it to split; by default all of it.
     package init(_ text: [UInt8], in range: Range<Int>? = nil) {
         self.text = text
         self.position = range?.lowerBound ?? 0
@@ -51,7 +51,7 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
         return SQLToken(kind: kind, range: start..<position)
     }
 
-    /// Moves behind the token that begins at the position, and says what it is.
+    /// Moves past the token at the current position, and returns its kind.
     private mutating func scan() -> SQLToken.Kind {
         let byte = text[position]
         position += 1
@@ -93,7 +93,7 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
             }
             position += 1
         }
-        // SQLite takes this for a comment, and everything behind it is lost without a word.
+        // SQLite takes this for a comment, and ignores everything after it without an error.
         position = end
         return .unterminated
     }
@@ -124,8 +124,8 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
         byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte)
     }
 
-    /// Bytes from 0x80 on belong to a letter outside ASCII, and SQLite takes all of those for
-    /// letters.
+    /// Bytes from 0x80 on belong to a character outside ASCII, which SQLite always treats as a
+    /// letter.
     private static func isWord(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,4 +1,4 @@
-/// Something that can write down the schema which a list of migrations leads to.
+/// Writes the schema that a list of migrations produces.
 public protocol SchemaSnapshotProvider<Snapshot> {
     /// The form of the snapshot, for example SQL text.
     associatedtype Snapshot
@@ -6,6 +6,6 @@ public protocol SchemaSnapshotProvider<Snapshot> {
     /// Makes the snapshot. The same migrations always give the same one.
     ///
     /// - Returns: The snapshot.
-    /// - Throws: Whatever kept the schema from being built or read.
+    /// - Throws: An error if the schema can't be built or read.
     func generateCanonicalSnapshot() throws -> Snapshot
 }

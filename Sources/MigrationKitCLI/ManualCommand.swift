@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Prints the manual page, for `make install`. Not in the list of commands: people say `man`.
+/// Prints the manual page, for `make install`. Not in the list of commands: people use `man`.
 struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(

@@ -6,10 +6,10 @@ import Foundation
 /// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-load`, `key`
 /// and the rest.
 ///
-/// What the options don't say comes from the environment, and then from a settings file: the
+/// Values that the options don't give come from the environment, and then from a settings file: the
 /// `migrationkit.toml` of the working folder, or the one that `--config` names.
 ///
-/// A program with steps of its own becomes a migration tool in one line:
+/// A program with its own steps becomes a migration tool in one line:
 ///
 /// ```swift
 /// MigrationCLI.main(host: MigrationCLIHost(runner: runner, openWriter: openWriter))
@@ -18,19 +18,19 @@ public enum MigrationCLI {
     /// The version of MigrationKit.
     public static let version = "0.1.0"
 
-    /// The day of that version's release, as the manual page has it.
+    /// The day of that version's release, for the manual page.
     static let releaseDate = "November 21, 2026"
 
-    /// Runs one command, and throws what goes wrong.
+    /// Runs one command, and throws its error.
     ///
     /// - Parameters:
     ///   - arguments: The arguments, with or without the program's name at the front.
     ///   - host: The program that the command line is part of.
-    ///   - output: Takes results and help texts, a line or several at a time.
-    ///   - errorOutput: Takes warnings.
-    /// - Throws: An error of ArgumentParser's for arguments that can't be understood;
-    ///   ``MigrationCLIError``; ``SettingsFileError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
-    ///   what opening the database, its key, or the runner throws. ``exitCode(for:)`` gives the
+    ///   - output: Receives results and help texts, one or more lines at a time.
+    ///   - errorOutput: Receives warnings.
+    /// - Throws: An error of ArgumentParser for invalid arguments; ``MigrationCLIError``;
+    ///   ``SettingsFileError``; ``MigrationStepFailure``; ``MigrationVerificationFailure``; and
+    ///   errors of opening the database, its key, or the runner. ``exitCode(for:)`` returns the
     ///   exit code of each.
     public static func run(
         arguments: [String],
@@ -55,13 +55,13 @@ public enum MigrationCLI {
         )
     }
 
-    /// Runs one command as a whole program: prints what goes wrong, and exits.
+    /// Runs one command as a whole program: prints its error, and exits.
     ///
-    /// Before anything else is done, dumps of the process's memory are forbidden, and `--password`
-    /// and the variables `MIGRATIONKIT_PASSWORD` and `MIGRATIONKIT_PASSWORD_FILE` are wiped where
-    /// other processes see them. A program that has read `CommandLine.arguments` by then holds
-    /// texts of its own, which can't be wiped. SQLite's memory statistics are turned off, and with
-    /// them its heap limits, unless the program has used SQLite before.
+    /// First, memory dumps of the process are forbidden, and `--password` and the variables
+    /// `MIGRATIONKIT_PASSWORD` and `MIGRATIONKIT_PASSWORD_FILE` are wiped where other processes can
+    /// see them. If the program has read `CommandLine.arguments` before, its copies can't be wiped.
+    /// SQLite's memory statistics and heap limits are turned off, unless the program has used
+    /// SQLite before.
     ///
     /// - Parameters:
     ///   - arguments: The arguments, with or without the program's name at the front; `nil` for
@@ -74,9 +74,9 @@ public enum MigrationCLI {
         _ = ckeystore_forbid_dumps()
         _ = csqlcipher_turn_off_memory_statistics()
         Terminal.keepClosedOutputsClosed()
-        // A reader that closes the output must not end a running command.
+        // If the reader closes the output, the command continues.
         signal(SIGPIPE, SIG_IGN)
-        // A file that may not grow further is an error like a full disk.
+        // Exceeding the file size limit is an error, like a full disk.
         signal(SIGXFSZ, SIG_IGN)
         let password = ProcessArguments.takePassword()
         let environment = ProcessEnvironment(wipesPasswords: true)
@@ -88,7 +88,7 @@ public enum MigrationCLI {
         let context = CommandContext(
             host: host,
             environment: environment,
-            // Arguments of a caller's own need not be those of the process.
+            // A caller's own arguments may differ from those of the process.
             passwordArgument: arguments == nil ? password : nil,
             output: { output.write($0) },
             errorOutput: { [style = Style(on: STDERR_FILENO)] in
@@ -109,7 +109,7 @@ public enum MigrationCLI {
                 try environment.checkText()
                 try run(arguments: words, context: context)
             } catch {
-                // A result that is lost is worth a word, and what went wrong before is the error.
+                // Losing the result is an error, but an earlier error takes precedence.
                 do { try output.flush() } catch let lost where !lost.isBrokenPipe {
                     context.errorOutput("warning: \(lost.localizedDescription)")
                 } catch {}
@@ -118,7 +118,7 @@ public enum MigrationCLI {
             try output.flush()
             exit(0)
         } catch let error as StandardOutputError where error.isBrokenPipe {
-            // As if the signal had ended the process, now that there is nothing left to do.
+            // Exit as if the signal had ended the process, now that there is nothing left to do.
             exit(128 + SIGPIPE)
         } catch {
             exit(report(error, of: words, in: context))
@@ -127,7 +127,7 @@ public enum MigrationCLI {
 
     /// Prints an error, as JSON if the arguments ask for that.
     ///
-    /// - Returns: The exit code that goes with it.
+    /// - Returns: Its exit code.
     static func report(
         _ error: any Error,
         of arguments: [String],
@@ -148,10 +148,10 @@ public enum MigrationCLI {
         return failure.exitCode
     }
 
-    /// The exit code for an error that ``run(arguments:host:output:errorOutput:)`` has thrown.
+    /// The exit code for an error from ``run(arguments:host:output:errorOutput:)``.
     ///
     /// - Parameter error: The error.
-    /// - Returns: The code that the documentation of the tool gives for it.
+    /// - Returns: The code that the tool's documentation lists for it.
     public static func exitCode(for error: any Error) -> Int32 {
         Failure(error, parser: RootCommand<HostMigrations>.self).exitCode
     }
@@ -162,26 +162,26 @@ public enum MigrationCLI {
         let parser = parser(for: context.host)
         let named = try checkCommands(in: arguments, of: parser)
         do {
-            // From the root, the parser looks at every command there is, which takes longer than
-            // opening a database with a raw key. What doesn't come to a command of ours, for an
-            // error or for a help text, it is to put in the words of the whole tool.
+            // Parsing from the root examines every command, which takes longer than opening a
+            // database with a raw key. So the command is parsed directly. Only errors and help
+            // texts are left to the root, which knows the whole tool.
             let plain = (try? named.command.parseAsRoot(named.arguments)) as? any ContextCommand
             var command = try plain ?? parser.parseAsRoot(arguments)
             if let command = command as? any ContextCommand {
                 context.warnAboutUnknownVariables()
                 try command.run(in: context)
             } else {
-                // The root and `help` have nothing to do but to throw a help text.
+                // The root and `help` only throw a help text.
                 try command.run()
             }
         } catch {
-            // What was asked for was the help or the version, which is an error of the parser's.
+            // Help and version are reported as errors of the parser.
             guard parser.exitCode(for: error) == .success else { throw error }
             context.output(message(for: error, of: parser, columns: context.columns))
         }
     }
 
-    /// A help text or the version, for a terminal of so many columns.
+    /// A help text or the version, for a terminal with this many columns.
     private static func message(
         for error: any Error,
         of parser: any ParsableCommand.Type,
@@ -200,7 +200,7 @@ public enum MigrationCLI {
         }
     }
 
-    /// What the commands are called in other tools.
+    /// Names of the commands in other tools.
     private static let namesElsewhere = [
         "up": "migrate", "apply": "migrate", "run": "migrate", "down": "rollback",
         "revert": "rollback", "undo": "rollback", "reset": "rollback", "new": "create",
@@ -209,9 +209,9 @@ public enum MigrationCLI {
         "completion": "completions",
     ]
 
-    /// Refuses a command that there is not, where the parser would complain of its options.
+    /// Throws if the command doesn't exist. Otherwise the parser would complain about its options.
     ///
-    /// - Returns: The command that the words begin with, and the rest of them.
+    /// - Returns: The command, and the remaining words.
     private static func checkCommands(
         in words: [String],
         of root: any ParsableCommand.Type
@@ -236,8 +236,8 @@ public enum MigrationCLI {
         return words.first == "help" ? (root, words) : (command, Array(rest))
     }
 
-    /// Drops a leading program's name: what is no command of ours, where what follows is one, or
-    /// may have been meant for one.
+    /// Removes the program's name, if there is one: a first word that is no command, followed by
+    /// one that is or was probably meant as one.
     private static func withoutProgramName(
         _ arguments: [String],
         host: MigrationCLIHost

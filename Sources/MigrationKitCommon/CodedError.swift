@@ -1,17 +1,17 @@
 import Foundation
 
-/// An error that carries what programs are given of it.
+/// An error with a code for programs and an exit status for commands.
 public protocol CodedError: LocalizedError {
-    /// What programs compare, and how a command ends.
+    /// The error's code for programs, and its exit status.
     var code: ErrorCode { get }
 }
 
-/// What programs are given of an error.
+/// The code of an error for programs, and its exit status.
 public struct ErrorCode: Hashable, Sendable {
     /// A word to compare, such as `wrongKey`. It stays the same from release to release.
     public let name: String
 
-    /// How a command ends with the error.
+    /// The exit status of a command that ends with the error.
     public let exitStatus: ExitStatus
 
     package init(_ name: String, _ exitStatus: ExitStatus) {
@@ -19,13 +19,13 @@ public struct ErrorCode: Hashable, Sendable {
         self.exitStatus = exitStatus
     }
 
-    /// How a command ends. From 64 on these are the ones of `sysexits.h`.
+    /// The exit status of a command. From 64 on, these are the codes of `sysexits.h`.
     /// <https://man.openbsd.org/sysexits.3>
     public enum ExitStatus: Int32, Sendable {
         case done = 0
         case failed = 1
         case verificationFailed = 2
-        /// Asked with `--check` or `--exit-code`: something differs, or is pending.
+        /// With `--check` or `--exit-code`: something differs, or is pending.
         case differs = 3
         case usage = 64
         case dataError = 65

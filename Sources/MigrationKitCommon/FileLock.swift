@@ -1,39 +1,41 @@
 import Foundation
 
-/// A lock between processes that lives in a file of its own beside a database.
+/// A lock between processes, in a separate file beside a database.
 ///
-/// The kernel frees it when its holder ends, however it ends, so it is never left behind; only the
-/// file may be, which locks nothing. The database file itself is never locked: closing a descriptor
-/// of it would drop SQLite's own locks.
+/// The kernel releases it when its holder ends, in whatever way. Only the file may be left behind,
+/// which locks nothing. The database file itself is never locked: closing a descriptor of it would
+/// release SQLite's own locks.
 ///
-/// The lock belongs to an opening of the file (flock(2)), so that it also holds between two threads
-/// of one process.
+/// The lock belongs to an open file description (flock(2)), so it also works between two threads of
+/// one process.
 package struct FileLock: Sendable {
     /// Why there is no lock.
     package enum Failure: Error, Equatable {
-        /// Another process held it for the whole timeout; its number, if the file has it.
+        /// Another process held it for the whole timeout. Contains its process id, if the file has
+        /// it.
         case held(processIdentifier: Int32?)
-        /// The file can't be made or locked, with this errno. `EMLINK`: another name leads to it as
-        /// well, and `EEXIST`: it is no file. What is written into it would be written there.
+        /// The lock file can't be created or locked, with this errno. `EMLINK`: it is a hard link
+        /// to another file. `EEXIST`: it is not a file. In both cases, writing to it would change
+        /// something else.
         case refused(code: Int32)
 
-        /// What keeps the lock from being made, in words.
+        /// Why the lock can't be taken, in words.
         package static func reason(for code: Int32) -> String {
             switch code {
             case ENAMETOOLONG:
                 let limit = Int(NAME_MAX) - FileLock.migrationSuffix.utf8.count
                 return "the database's file name is too long: at most \(limit) bytes"
-            case ELOOP: return "a symbolic link has its name; remove that"
-            case EMLINK: return "another file has this name as well (a hard link); remove the name"
-            case EEXIST: return "what has its name is no file; remove it"
+            case ELOOP: return "the lock file is a symbolic link; remove the link"
+            case EMLINK: return "the lock file is a hard link to another file; remove the link"
+            case EEXIST: return "something else has the lock file's name; remove it"
             default: return String(cString: strerror(code)).lowercased()
             }
         }
 
-        /// Whether a disk, or a system, fails: no permission and no name is in the way.
+        /// Whether the disk or the system failed. Permissions and names are not failures.
         package static func isFault(_ code: Int32) -> Bool { faults.contains(code) }
 
-        /// The same of an error that has kept no more than its ``reason(for:)``.
+        /// The same for an error of which only the ``reason(for:)`` is known.
         package static func isFault(_ reason: String) -> Bool {
             faults.contains { Self.reason(for: $0) == reason }
         }
@@ -41,7 +43,7 @@ package struct FileLock: Sendable {
         private static let faults = [EIO, ENOSPC, EDQUOT, EMFILE, ENFILE, ENOLCK, EINTR, ENOMEM]
     }
 
-    /// The name of the lock file under which a database is migrated or rewritten.
+    /// The suffix of the lock file for migrating or rewriting a database.
     package static let migrationSuffix = "-migration.lock"
 
     /// The file's path.
@@ -49,24 +51,24 @@ package struct FileLock: Sendable {
 
     /// - Parameters:
     ///   - database: The database's path, with its links resolved.
-    ///   - suffix: What the lock's file has behind the database's name, such as `-launch.lock`.
+    ///   - suffix: The lock file's suffix after the database's name, such as `-launch.lock`.
     package init(beside database: String, suffix: String) {
         path = database + suffix
     }
 
-    /// Runs `body` while holding the lock, and then removes the file.
+    /// Runs `body` while holding the lock, then removes the file.
     ///
     /// - Parameters:
     ///   - timeout: How long to wait for another holder, in seconds.
     ///   - whileWaiting: Called repeatedly while another process holds the lock, with that
-    ///     process's number if the file has it. An error that it throws ends the waiting.
+    ///     process's id if the file has it. If it throws, the waiting ends.
     /// - Throws: ``Failure``, or what the closures throw.
     package func withLock<Value>(
         timeout: TimeInterval,
         whileWaiting: (_ holder: Int32?) throws -> Void = { _ in },
         _ body: () throws -> Value
     ) throws -> Value {
-        // flock(2) waits without a limit or not at all.
+        // flock(2) either waits forever or not at all.
         let held = try Polling.value(within: timeout, whileWaiting: { try whileWaiting(holder) }) {
             try hold()
         }
@@ -80,9 +82,10 @@ package struct FileLock: Sendable {
         fileprivate let path: String
         fileprivate let descriptor: Int32
 
-        /// Removes the file and frees the lock. Must be called once.
+        /// Removes the file and releases the lock. Must be called once.
         package func release() {
-            // Removed before it is freed, so that a waiting process notices and creates a new one.
+            // Removed before it is released, so that a waiting process notices and creates a new
+            // file.
             unlink(path)
             close(descriptor)
         }
@@ -96,7 +99,7 @@ package struct FileLock: Sendable {
         try acquire().map { Held(path: path, descriptor: $0) }
     }
 
-    /// Whether somebody holds the lock. Nothing is made or removed.
+    /// Whether somebody holds the lock. Creates and removes nothing.
     package var isHeld: Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -111,7 +114,7 @@ package struct FileLock: Sendable {
         try? withLock(timeout: 0) {}
     }
 
-    /// The process that says it holds the lock.
+    /// The process that the file names as the holder.
     private var holder: Int32? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -145,18 +148,18 @@ package struct FileLock: Sendable {
                 sign(descriptor)
                 return descriptor
             }
-            // The last holder removed the file between the opening and the locking of it.
+            // The last holder removed the file after it was opened here and before it was locked.
             close(descriptor)
         }
     }
 
-    /// Why nothing can be written into what was opened, as an errno: somebody else may have put it
-    /// there, so that it is written over.
+    /// Why the opened file must not be written, as an errno: somebody else may have put it there,
+    /// so that it is overwritten.
     private static func fault(of descriptor: Int32) -> Int32? {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return errno }
         guard status.st_mode & S_IFMT == S_IFREG else { return EEXIST }
-        // None, if the last holder has just removed it.
+        // 0 links: the last holder has just removed it.
         return status.st_nlink > 1 ? EMLINK : nil
     }
 
@@ -167,9 +170,9 @@ package struct FileLock: Sendable {
             && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
     }
 
-    /// Writes who holds the lock, for messages only, so that a full disk is no reason to fail.
+    /// Writes the holder's process id. It is only for messages, so a full disk is ignored.
     private func sign(_ descriptor: Int32) {
-        // The umask may have taken bits away that the next holder needs.
+        // The umask may have removed bits that the next holder needs.
         _ = fchmod(descriptor, 0o600)
         let text = "\(getpid())\n"
         guard ftruncate(descriptor, 0) == 0 else { return }

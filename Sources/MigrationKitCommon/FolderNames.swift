@@ -1,9 +1,9 @@
 import Foundation
 
-/// The names of what is in a folder, without `.` and `..`.
+/// The names in a folder, without `.` and `..`.
 ///
-/// Foundation takes a read error for the end of the folder: a migration that isn't listed would be
-/// one that doesn't exist. <https://man7.org/linux/man-pages/man3/readdir.3.html>
+/// Foundation treats a read error as the end of the folder, and a migration that isn't listed would
+/// seem not to exist. <https://man7.org/linux/man-pages/man3/readdir.3.html>
 ///
 /// - Throws: A `POSIXError`.
 package func namesInFolder(_ path: String) throws(POSIXError) -> [String] {

@@ -2,7 +2,7 @@ import Foundation
 
 /// A value that several threads use, one at a time.
 ///
-/// Swift's own `Mutex` needs a newer system than Apple's platforms that the runner supports.
+/// Swift's own `Mutex` requires newer systems than the Apple platforms that the runner supports.
 package final class Locked<Value>: @unchecked Sendable {
     // `@unchecked`: `value` is private, and every access to it holds the lock.
     private let lock = NSLock()

@@ -13,7 +13,7 @@ package struct NewFiles: Sendable {
         case writing
     }
 
-    /// What SQLite appends to a database's name for the files beside it.
+    /// The suffixes that SQLite appends to a database's name for the files beside it.
     /// <https://www.sqlite.org/tempfiles.html>
     package static let journalSuffixes = ["-wal", "-shm", "-journal"]
 
@@ -57,7 +57,7 @@ package struct NewFiles: Sendable {
             file.remove()
             throw NewFileError(file.path, code)
         }
-        // The umask may have taken bits away that SQLite needs.
+        // The umask may have removed bits that SQLite needs.
         if let mode { fchmod(descriptor, mode) }
         close(descriptor)
         return file
@@ -89,10 +89,9 @@ package struct NewFiles: Sendable {
     private static let claimSuffix = ".lock"
     private static let databaseSuffixes = [""] + journalSuffixes + [FileLock.migrationSuffix]
 
-    /// The names of the files of runs that were killed. A folder that may be entered and not listed
-    /// shows none.
+    /// The names of the files of runs that were killed; none if the folder may not be listed.
     ///
-    /// - Throws: A `POSIXError` if the disk doesn't give the names.
+    /// - Throws: A `POSIXError` if the disk can't read the names.
     package func leftovers() throws(POSIXError) -> [String] {
         do {
             return try namesInFolder(folder).filter { origin(of: $0) != nil }
@@ -102,7 +101,7 @@ package struct NewFiles: Sendable {
         }
     }
 
-    /// Removes the files of runs that were killed, as far as they can be.
+    /// Removes the files of runs that were killed, if possible.
     package func removeLeftovers() {
         let origins = ((try? leftovers()) ?? []).compactMap(origin)
         for path in Set(origins.map { "\(folder)/\($0)" }) {
@@ -145,13 +144,13 @@ package struct NewFiles: Sendable {
     ) throws(NewFileError) {
         let isLenient = ownership == .writing
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // A folder may be written and not read.
+        // A folder may be writable but not readable.
         guard descriptor >= 0 || isLenient && errno == EACCES else {
             throw NewFileError(folder, errno)
         }
         defer { if descriptor >= 0 { close(descriptor) } }
         try move()
-        // Some file systems can't synchronize a folder, and say so by EINVAL.
+        // Some file systems can't synchronize a folder, and return EINVAL.
         guard descriptor < 0 || fsync(descriptor) == 0 || isLenient && errno == EINVAL else {
             throw NewFileError(name ?? folder, errno, isPlaced: name != nil)
         }

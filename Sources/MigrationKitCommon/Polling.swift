@@ -1,14 +1,14 @@
 import Foundation
 
-/// Waiting for what the system announces to nobody: another process that lets go of a lock, closes a
+/// Waits for events that the system doesn't announce: another process releases a lock, closes a
 /// file or replaces it.
 package enum Polling {
-    /// Tries again and again until it works, or the timeout is over.
+    /// Retries until it succeeds or the timeout is over.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait, in seconds. It is tried once in any case.
-    ///   - attempt: Returns `nil` as long as it doesn't work.
-    /// - Returns: `nil` if it never worked.
+    ///   - timeout: How long to wait, in seconds. There is always one attempt.
+    ///   - attempt: Returns `nil` if it fails.
+    /// - Returns: `nil` if it never succeeded.
     package static func value<Value>(
         within timeout: TimeInterval,
         _ attempt: () throws -> Value?
@@ -16,13 +16,13 @@ package enum Polling {
         try value(within: timeout, whileWaiting: {}, attempt)
     }
 
-    /// Tries again and again until it works, or the timeout is over.
+    /// Retries until it succeeds or the timeout is over.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait, in seconds. It is tried once in any case.
-    ///   - whileWaiting: Is called between two attempts. What it throws ends the waiting.
-    ///   - attempt: Returns `nil` as long as it doesn't work.
-    /// - Returns: `nil` if it never worked.
+    ///   - timeout: How long to wait, in seconds. There is always one attempt.
+    ///   - whileWaiting: Called between two attempts. If it throws, the waiting ends.
+    ///   - attempt: Returns `nil` if it fails.
+    /// - Returns: `nil` if it never succeeded.
     package static func value<Value>(
         within timeout: TimeInterval,
         whileWaiting: () throws -> Void,
@@ -35,12 +35,12 @@ package enum Polling {
             guard ContinuousClock.now < deadline else { return nil }
             try whileWaiting()
             usleep(pause)
-            // Short pauses first, so that a lock that is held briefly costs little time.
+            // Short pauses first, so that a brief lock costs little time.
             pause = min(pause * 2, longestPause)
         }
     }
 
-    /// Waits as long as makes sense before another look.
+    /// Pauses for the longest interval between two attempts.
     package static func pause() {
         usleep(longestPause)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes all bytes to a descriptor.
 ///
-/// - Returns: `nil`, or the errno of what went wrong.
+/// - Returns: `nil`, or the errno.
 package func writeAll(_ bytes: some ContiguousBytes, to descriptor: Int32) -> Int32? {
     bytes.withUnsafeBytes {
         var rest = $0
@@ -16,7 +16,8 @@ package func writeAll(_ bytes: some ContiguousBytes, to descriptor: Int32) -> In
             case EINTR:
                 continue
             case EAGAIN:
-                // Somebody who shares the descriptor doesn't want to wait; a result has to.
+                // Another process has made the shared descriptor nonblocking, but the result must be
+                // written.
                 var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&room, 1, -1)
             case let code:

@@ -1,3 +1,3 @@
-// Steps, errors and `Cancellation` stand in this library's own functions: an app that imports it needs
-// no second import for them.
+// This library's own functions use steps, errors and `Cancellation`. An app that imports it needs
+// no further import for them.
 @_exported import MigrationKit

@@ -1,11 +1,11 @@
 import MigrationKitCommon
 
-/// The pages that were authenticated under one key, so that those that are read again as they were
-/// are not authenticated again: an HMAC takes ten times as long as this.
+/// The pages that were authenticated with one key. A page that is read again unchanged isn't
+/// authenticated again: computing an HMAC takes ten times as long as this check.
 ///
 /// Keeps an 8-byte hash of each page in memory. Each process uses a new seed.
 package final class AuthenticPages: Sendable {
-    /// By page number. Of a file of 32 GiB or more, not of all pages.
+    /// By page number. In a file of 32 GiB or more, not all pages are kept.
     private let hashes = Locked<[Int]>([])
     private static let mostPages = 8 << 20
 
@@ -16,7 +16,7 @@ package final class AuthenticPages: Sendable {
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
     ///   - number: Its number, from 1.
-    ///   - authenticate: Finds out of a page that isn't known.
+    ///   - authenticate: Authenticates a page that isn't known.
     func contain(
         _ page: UnsafeRawBufferPointer,
         number: Int,
@@ -26,7 +26,7 @@ package final class AuthenticPages: Sendable {
         var hasher = Hasher()
         hasher.combine(number)
         hasher.combine(bytes: page)
-        // Never that of a page that isn't known.
+        // Never equal to the value for an unknown page.
         let hash = hasher.finalize() | 1
         let isKnown = hashes.withLock { number < $0.count && $0[number] == hash }
         guard !isKnown else { return true }

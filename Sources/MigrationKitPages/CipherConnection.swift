@@ -1,12 +1,13 @@
 import CSQLCipher
 import KeyStore
 
-/// A connection of our own, beside GRDB's, that looks at a database file and changes nothing.
+/// Our own connection, beside GRDB's. It inspects a database file and changes nothing.
 ///
-/// It takes no lock, plays back no journal and creates no file beside the database.
+/// It takes no lock, rolls back no journal, and creates no file beside the database.
 ///
-/// The file is read through SQLite even where only its first bytes are wanted: closing a descriptor
-/// of our own would drop the locks of every other connection that this process has to the file.
+/// The file is always read through SQLite, even if only its first bytes are needed: closing a
+/// descriptor of our own would release the locks of every other connection that this process has to
+/// the file.
 /// <https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_>
 package struct CipherConnection: ~Copyable {
     private let connection: OpaquePointer
@@ -25,19 +26,19 @@ package struct CipherConnection: ~Copyable {
         connection = try Self.open(path, parameters: "?immutable=1")
     }
 
-    /// Opens the database with its write-ahead log, which has to be there.
+    /// Opens the database with its write-ahead log, which must exist.
     ///
-    /// SQLite reads a log either under locks and with an index in shared memory, a file beside the
-    /// database; or with an index of its own, if it has the database for itself. Here the lock for
-    /// that always appears to be granted. ``keepLogIndexInMemory()`` has to be called after the
-    /// key. <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
+    /// SQLite reads a log either with locks and an index in shared memory, a file beside the
+    /// database; or, with exclusive access, with an index in its own memory. Here the lock for
+    /// exclusive access always appears to be granted. ``keepLogIndexInMemory()`` must be called
+    /// after the key is set. <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
     ///
     /// - Parameter path: An absolute path.
     package init(readingLogOf path: String) throws(CipherCode) {
         let connection = try Self.open(path, parameters: "")
         Self.setCheckpointOnClose(false, on: connection)
         do {
-            // Nothing was read yet, so that no lock is held of which the file would know.
+            // Nothing was read yet, so the file holds no lock that it would have to release.
             _ = try FileMethods(of: "main", connection, owner: trouble, locks: .granted)
         } catch {
             sqlite3_close(connection)
@@ -66,23 +67,23 @@ package struct CipherConnection: ~Copyable {
         sqlite3_close(connection)
     }
 
-    /// Has the index of the log in this process, not in a file that others see.
+    /// Keeps the log's index in this process, not in a file that others see.
     package borrowing func keepLogIndexInMemory() {
         _ = run("PRAGMA locking_mode = EXCLUSIVE")
     }
 
-    /// Gives SQLite's connection, for its own functions.
+    /// Runs `body` with SQLite's connection, for SQLite's own functions.
     package borrowing func withHandle<Value>(_ body: (OpaquePointer) throws -> Value) rethrows
         -> Value
     {
         try body(connection)
     }
 
-    /// What SQLite says of the last failure.
+    /// SQLite's message for the last failure.
     package var message: String { String(cString: sqlite3_errmsg(connection)) }
 
-    /// The first failure of a statement because the disk or the system doesn't give what it asked
-    /// for. What was not found then may be there.
+    /// The first failure in which the disk or the system could not read something. Anything that
+    /// wasn't found since then may exist.
     package var readFailure: CipherCode? { trouble.code }
 
     private func note(_ code: Int32) -> CipherCode {
@@ -91,13 +92,13 @@ package struct CipherConnection: ~Copyable {
         return code
     }
 
-    /// The number that a statement gives; `nil` if it fails.
+    /// The number that a statement returns; `nil` if it fails.
     package borrowing func number(_ sql: String) -> Int? {
         let row = column(sql, limit: 1)
         return row.code == .ok ? row.values.first.flatMap { Int($0) } : nil
     }
 
-    /// The pages that are not as they were written, or too short, after the key was given.
+    /// The pages that are damaged or too short. The key must be set.
     ///
     /// - Throws: The code of a read error.
     package borrowing func damagedPages(limit: Int) throws(CipherCode) -> [Int] {
@@ -116,14 +117,14 @@ package struct CipherConnection: ~Copyable {
         }
     }
 
-    /// Gives the connection its key, and how the file is encrypted, before anything is read.
+    /// Sets the connection's key and how the file is encrypted, before anything is read.
     package borrowing func setKey(_ key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
         var code = Self.setKey(key, on: connection)
         for statement in cipher.statements where code == .ok { code = run(statement) }
         return code
     }
 
-    /// Runs statements that bind nothing, and drops their rows.
+    /// Runs statements without parameters, and discards their rows.
     package borrowing func run(_ sql: String) -> CipherCode {
         note(sqlite3_exec(connection, sql, nil, nil, nil))
     }
@@ -137,7 +138,7 @@ package struct CipherConnection: ~Copyable {
         return (column.values, note(column.code.rawValue))
     }
 
-    /// The same on any connection.
+    /// The same, on any connection.
     package static func column(
         _ sql: String,
         on connection: OpaquePointer?,
@@ -163,12 +164,12 @@ package struct CipherConnection: ~Copyable {
         try MainFile(of: connection).size()
     }
 
-    /// Bytes of the file as they are on the disk. What lies beyond the end is zero.
+    /// Bytes of the file as they are on the disk. Bytes past the end are zero.
     package borrowing func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
         try MainFile(of: connection).bytes(at: offset, count: count)
     }
 
-    /// Gives a key to any connection: GRDB's, or one of ours.
+    /// Sets the key of any connection: GRDB's, or one of ours.
     package static func setKey(_ key: DatabaseKey, on connection: OpaquePointer?) -> CipherCode {
         let quietly = "PRAGMA cipher_log_level = NONE"
         // Set twice, because the first key in a process starts SQLCipher, which resets the level.
@@ -180,7 +181,7 @@ package struct CipherConnection: ~Copyable {
         return CipherCode(code)
     }
 
-    /// Whether a connection may only read, although it was perhaps opened for writing.
+    /// Whether a connection is read-only, even if it was opened for writing.
     package static func isReadOnly(_ connection: OpaquePointer?) -> Bool {
         sqlite3_db_readonly(connection, "main") == 1
     }
@@ -233,7 +234,7 @@ package struct CipherCode: Error, Equatable {
     /// The primary code of errors of the disk.
     package static let readError = SQLITE_IOERR
 
-    /// Whether the system doesn't give what is there.
+    /// Whether the disk or the system can't read something that exists.
     package var isReadFailure: Bool {
         primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR && rawValue != Self.shortRead
     }

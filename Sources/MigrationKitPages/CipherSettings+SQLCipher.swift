@@ -2,18 +2,19 @@ import CLibCrypto
 import Foundation
 
 extension CipherSettings {
-    /// AES-256.
+    /// The key's size: AES-256.
     static let keyCount = 32
 
-    /// The file's first bytes, in the clear.
+    /// The size of the salt: the file's first bytes, which aren't encrypted.
     package static let saltCount = 16
 
-    /// The statements that a connection gets after its key and before its first page. The version
-    /// comes first, because it sets everything.
+    /// The statements to run on a connection after its key is set and before its first page is
+    /// read. The version comes first, because it sets everything else.
     ///
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_compatibility>
     package var statements: [String] {
-        // Said even where it is the default, which is process-wide and anybody's to change.
+        // Set even if it is the default: the default is process-wide, and anybody may have changed
+        // it.
         let version = "PRAGMA cipher_compatibility = \(compatibility)"
         guard !isVersion else { return [version] }
         let hmac = (hmacAlgorithm == .off ? .sha512 : hmacAlgorithm).rawValue.uppercased()
@@ -67,9 +68,9 @@ extension CipherSettings.KDFAlgorithm {
         }
     }
 
-    /// Makes a key with PBKDF2: of a passphrase, or of another key.
+    /// Derives a key with PBKDF2 from a passphrase or another key.
     ///
-    /// - Parameter output: Gets ``CipherSettings/keyCount`` bytes at its beginning.
+    /// - Parameter output: Receives ``CipherSettings/keyCount`` bytes at its beginning.
     /// - Throws: A `CocoaError` if libcrypto fails.
     package func derive(
         from bytes: UnsafeRawBufferPointer,

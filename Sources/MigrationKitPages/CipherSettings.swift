@@ -1,7 +1,7 @@
-/// How a file is encrypted, beside its key: page size, key derivation, page authentication.
+/// How a file is encrypted, beside its key: page size, key derivation, and page authentication.
 ///
-/// SQLCipher doesn't store them in the file, so the program that opens it must know them. The
-/// defaults of the major versions differ (<https://www.zetetic.net/sqlcipher/design/>), and a
+/// SQLCipher doesn't store these settings in the file, so the program that opens it must know them.
+/// The defaults depend on the major version (<https://www.zetetic.net/sqlcipher/design/>), and a
 /// program may have chosen its own:
 ///
 /// | version | page size | key derivation | iterations | page authentication |
@@ -16,45 +16,45 @@
 /// let database = try EncryptedDatabase.open(path, key: key, options: .init(cipher: settings))
 /// ```
 ///
-/// Files with a header in the clear (`cipher_plaintext_header_size`) and ciphers other than AES-256
+/// Files with an unencrypted header (`cipher_plaintext_header_size`) and ciphers other than AES-256
 /// are not supported.
 public struct CipherSettings: Hashable, Sendable {
-    /// The hash function under PBKDF2, which makes the key of a passphrase, and of the key the one
-    /// that authenticates pages.
+    /// The hash function of PBKDF2, which derives the key from a passphrase, and from the key
+    /// another one that authenticates pages.
     public enum KDFAlgorithm: String, CaseIterable, Sendable {
         case sha1, sha256, sha512
     }
 
-    /// The hash function under the HMAC that each page ends with.
+    /// The hash function of the HMAC at the end of each page.
     public enum HMACAlgorithm: String, CaseIterable, Sendable {
-        /// Pages have no HMAC: that content was changed by somebody, or by the disk, isn't noticed.
+        /// Pages have no HMAC, so changed content isn't detected.
         case off
         case sha1, sha256, sha512
     }
 
-    /// The major version of SQLCipher, 1 to 4, whose defaults stand for what was not given.
+    /// The major version of SQLCipher, 1 to 4, whose defaults apply to everything that isn't given.
     public let compatibility: Int
 
     /// The size of a page in bytes, a power of two from 1024 to 65536.
     public let pageSize: Int
 
-    /// How often PBKDF2 iterates to make a key of a passphrase. Without meaning for a raw key.
+    /// How many iterations PBKDF2 makes to derive a key from a passphrase. Ignored for a raw key.
     public let kdfIterations: Int
 
-    /// The hash function under PBKDF2.
+    /// The hash function of PBKDF2.
     public let kdfAlgorithm: KDFAlgorithm
 
-    /// The hash function under the HMAC of each page.
+    /// The hash function of each page's HMAC.
     public let hmacAlgorithm: HMACAlgorithm
 
-    /// The settings of a version of SQLCipher, or others where a parameter is given.
+    /// Creates settings: the defaults of a version of SQLCipher, except where a parameter is given.
     ///
     /// - Parameters:
     ///   - compatibility: The major version of SQLCipher, 1 to 4.
-    ///   - pageSize: Bytes a page: a power of two from 1024 to 65536.
-    ///   - kdfIterations: How often PBKDF2 iterates; from 1 to 2,147,483,647.
-    ///   - kdfAlgorithm: The hash function under PBKDF2.
-    ///   - hmacAlgorithm: The hash function under the HMAC of each page.
+    ///   - pageSize: The page size in bytes: a power of two from 1024 to 65536.
+    ///   - kdfIterations: How many iterations PBKDF2 makes, from 1 to 2,147,483,647.
+    ///   - kdfAlgorithm: The hash function of PBKDF2.
+    ///   - hmacAlgorithm: The hash function of each page's HMAC.
     /// - Throws: ``CipherSettingsError`` for a value out of range.
     public init(
         compatibility: Int = 4,
@@ -71,8 +71,8 @@ public struct CipherSettings: Hashable, Sendable {
             kdfAlgorithm: kdfAlgorithm ?? defaults.kdfAlgorithm,
             hmacAlgorithm: hmacAlgorithm ?? defaults.hmacAlgorithm
         )
-        // SQLite also knows 512 bytes, but wants 480 of them for itself, which leaves SQLCipher too
-        // little. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
+        // SQLite also allows 512 bytes, but needs 480 of them itself, which leaves too few for
+        // SQLCipher. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
         guard (1024...65536).contains(self.pageSize), self.pageSize.nonzeroBitCount == 1 else {
             throw .pageSize(self.pageSize)
         }
@@ -109,7 +109,7 @@ public struct CipherSettings: Hashable, Sendable {
         .sha1(compatibility: 1, kdfIterations: 4_000, hmacAlgorithm: .off),
     ]
 
-    /// Whether these are the defaults of a version, with nothing of their own.
+    /// Whether these are exactly the defaults of a version.
     public var isVersion: Bool { Self.versions.contains(self) }
 
     private static func sha1(

@@ -1,7 +1,7 @@
 import MigrationKitCommon
 import Foundation
 
-/// A value that no file is encrypted with.
+/// A setting that no encrypted file can have.
 public enum CipherSettingsError: Error, Equatable, Sendable {
     /// There is no such major version of SQLCipher.
     case compatibility(Int)
@@ -9,21 +9,21 @@ public enum CipherSettingsError: Error, Equatable, Sendable {
     /// No encrypted page has this size in bytes.
     case pageSize(Int)
 
-    /// PBKDF2 can't iterate so often.
+    /// PBKDF2 can't make this many iterations.
     case kdfIterations(Int)
 }
 
 extension CipherSettingsError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
-        case .compatibility(let version): "there are no settings of a SQLCipher \(version)"
+        case .compatibility(let version): "there is no SQLCipher \(version)"
         case .pageSize(let size): "no encrypted database has pages of \(size) bytes"
         case .kdfIterations(let count): "a key can't be derived with \(count) iterations"
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .compatibility: "Name a major version from 1 to 4."
@@ -34,6 +34,6 @@ extension CipherSettingsError: LocalizedError {
 }
 
 extension CipherSettingsError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode { ErrorCode("unknownCipherSettings", .usage) }
 }

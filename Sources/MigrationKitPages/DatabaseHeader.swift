@@ -13,7 +13,7 @@ package struct DatabaseHeader {
     package init?(_ bytes: [UInt8]) {
         guard bytes.count >= Self.count, bytes.starts(with: Self.magic) else { return nil }
         self.bytes = bytes
-        // Three fractions that never change, the versions, and the encoding: a wrong key won't
+        // Three constants, the versions, and the encoding: with a wrong key, the header doesn't
         // decrypt to these.
         guard bytes[21] == 64, bytes[22] == 32, bytes[23] == 32, bytes[18] > 0, bytes[19] > 0,
             (512...65536).contains(pageSize), pageSize.nonzeroBitCount == 1, word(56) <= 3
@@ -26,12 +26,12 @@ package struct DatabaseHeader {
     ///   - page: The first page.
     ///   - key: A raw key.
     ///   - cipher: How the file is encrypted.
-    /// - Returns: `nil` if it decrypts to no header of a database with such pages.
+    /// - Returns: `nil` if it doesn't decrypt to the header of a database with this page size.
     package init?(decrypting page: [UInt8], key: DatabaseKey, cipher: CipherSettings) {
         guard page.count == cipher.pageSize else { return nil }
         let start = page.count - cipher.reservedCount
         let vector = Array(page[start..<(start + CipherSettings.vectorCount)])
-        // Whole blocks of the cipher.
+        // Whole cipher blocks only.
         let encrypted = Array(page[CipherSettings.saltCount..<112])
         var plain = [UInt8](repeating: 0, count: encrypted.count)
         var count: Int32 = 0
@@ -55,18 +55,19 @@ package struct DatabaseHeader {
     }
 
     package var pageSize: Int {
-        // 65536 doesn't fit.
+        // 1 means 65536, which doesn't fit.
         let size = Int(bytes[16]) << 8 | Int(bytes[17])
         return size == 1 ? 65536 : size
     }
 
-    /// Whether the file asks for a write-ahead log.
+    /// Whether the file is in WAL mode.
     package var usesLog: Bool { bytes[19] == 2 }
 
-    /// Whether a release of SQLite wrote it that this one can't read.
+    /// Whether it was written by a newer SQLite, which this one can't read.
     package var isNewer: Bool { bytes[19] > 2 }
 
-    /// The number of pages; `nil` where a SQLite before 3.7.0 wrote last, which didn't count them.
+    /// The number of pages; `nil` if a SQLite before 3.7.0 was the last to write, which didn't
+    /// store it.
     package var pageCount: Int? { word(24) == word(92) && word(28) > 0 ? Int(word(28)) : nil }
 
     /// The big-endian number of four bytes.

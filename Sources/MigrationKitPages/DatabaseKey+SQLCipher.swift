@@ -1,7 +1,7 @@
 import KeyStore
 
 extension DatabaseKey {
-    /// The bytes that `sqlite3_key` wants: a passphrase as it is, a raw key as `x'...'`.
+    /// The bytes for `sqlite3_key`: a passphrase unchanged, a raw key as `x'...'`.
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
     func spelled() -> Secret {
         guard form == .rawKey else { return secret }
@@ -17,9 +17,8 @@ extension DatabaseKey {
         }
     }
 
-    /// The salt that a raw key brings with it, for the first 16 bytes of a new file; `nil` if it has
-    /// none.
-    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
+    /// The salt that a raw key contains, for the first 16 bytes of a new file; `nil` if it contains
+    /// none. <https://www.zetetic.net/sqlcipher/sqlcipher-api/#PRAGMA_key>
     package var salt: [UInt8]? {
         guard form == .rawKey, secret.count > CipherSettings.keyCount else { return nil }
         return secret.withUnsafeBytes { Array($0.dropFirst(CipherSettings.keyCount)) }
@@ -27,12 +26,12 @@ extension DatabaseKey {
 
     /// The raw key, with its salt, that SQLCipher derives from a passphrase.
     ///
-    /// The derivation costs a tenth of a second, on purpose. Done here once, it is not done again
-    /// by each connection. Nothing in the file changes by it: a file made so opens with the
-    /// passphrase, and the other way round. A raw key is returned as it is.
+    /// The derivation deliberately takes a tenth of a second. It is done once here, so that no
+    /// connection repeats it. The file doesn't depend on this: it opens with the passphrase, and
+    /// with the derived key. A raw key is returned unchanged.
     ///
     /// - Parameters:
-    ///   - salt: The file's first 16 bytes, or as many random ones for a new file.
+    ///   - salt: The file's first 16 bytes, or 16 random ones for a new file.
     ///   - cipher: How the file is encrypted.
     package func derived(salt: [UInt8], cipher: CipherSettings) throws -> DatabaseKey {
         guard form == .passphrase else { return self }

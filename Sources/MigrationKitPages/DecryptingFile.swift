@@ -1,14 +1,14 @@
 import CSQLCipher
 import KeyStore
 
-/// An encrypted file that SQLite takes for one in the clear: every page is authenticated and
-/// decrypted when SQLite reads it.
+/// An encrypted file that looks like plaintext to SQLite: each page is authenticated and decrypted
+/// when SQLite reads it.
 ///
-/// This reads faster than SQLCipher does. Most of all, a page that is read again is not
-/// authenticated again, if it is as it was.
+/// This is faster than SQLCipher, mainly because a page that is read again unchanged isn't
+/// authenticated again.
 ///
-/// It takes no lock, and sees no journal and no log: the caller makes sure that nobody writes the
-/// file.
+/// It takes no lock, and sees no journal and no log: the caller must make sure that nobody writes
+/// the file.
 package final class DecryptingFile: FileReader {
     private let pageSize: Int
     private let cipher: PageCipher
@@ -16,13 +16,13 @@ package final class DecryptingFile: FileReader {
     private let authenticPages: AuthenticPages
     private let isUnchanged: (() -> Bool)?
 
-    /// Lets a connection read its file so, before it has read anything. This ends with the
-    /// connection.
+    /// Makes a connection read its file in this way. Call it before the connection's first read. It
+    /// applies until the connection is closed.
     ///
     /// - Parameters:
     ///   - key: A raw key.
-    ///   - authenticPages: Those of all connections that have the key.
-    ///   - isUnchanged: Whether nobody has written the file meanwhile; `nil` where nobody can.
+    ///   - authenticPages: Shared by all connections with this key.
+    ///   - isUnchanged: Whether nobody has written the file meanwhile; `nil` if nobody can.
     package static func decrypt(
         _ connection: OpaquePointer?,
         key: DatabaseKey,
@@ -38,7 +38,7 @@ package final class DecryptingFile: FileReader {
             authenticPages: authenticPages,
             isUnchanged: isUnchanged
         )
-        // When it opened the file, SQLite took encrypted bytes for the size of a page.
+        // When SQLite opened the file, it took encrypted bytes for the page size.
         let pragma = "PRAGMA main.page_size = \(cipher.pageSize)"
         let code = sqlite3_exec(connection, pragma, nil, nil, nil)
         guard code == SQLITE_OK else { throw CipherCode(code) }
@@ -62,7 +62,7 @@ package final class DecryptingFile: FileReader {
         self.authenticPages = authenticPages
     }
 
-    /// Mostly a page, or its beginning. Before SQLite knows how large one is, anything.
+    /// Usually a page or its beginning. Until SQLite knows the page size, anything.
     override func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         if buffer.count == pageSize, offset % pageSize == 0 {
             return readPage(offset / pageSize + 1, into: buffer)
@@ -78,7 +78,7 @@ package final class DecryptingFile: FileReader {
                 // > portions of the buffer with zeros.
                 UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                     .initializeMemory(as: UInt8.self, repeating: 0)
-                // What can't be read behind the first page may be none that SQLite wants.
+                // If a page after the first can't be read, SQLite may not need it.
                 return count == 0 ? code : CipherCode.shortRead
             }
             let part = page[start...].prefix(buffer.count - count)
@@ -92,7 +92,7 @@ package final class DecryptingFile: FileReader {
     private func readPage(_ number: Int, into page: UnsafeMutableRawBufferPointer) -> Int32 {
         let code = readFile(into: page, at: (number - 1) * pageSize)
         if isUnchanged?() == false { return SQLITE_BUSY }
-        // Nothing is there, which SQLite takes for zeros. What is less than a page proves nothing.
+        // Nothing is there, which SQLite takes for zeros. An incomplete page proves nothing.
         if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }
         guard code == SQLITE_OK else { return code }
         if let authentication {

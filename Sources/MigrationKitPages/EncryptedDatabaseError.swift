@@ -1,80 +1,80 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a database can't be opened or used.
+/// Why a database can't be opened or used.
 ///
-/// None of them holds any part of a key.
+/// None of these errors contains any part of a key.
 public enum EncryptedDatabaseError: Error, Equatable, Sendable {
-    /// There is no file, and none was to be created.
+    /// There is no file, and the options don't allow creating one.
     case noSuchFile(path: String)
 
-    /// The file has no content, and no database was to be created.
+    /// The file is empty, and the options don't allow creating a database.
     case empty(path: String)
 
-    /// The path names a folder.
+    /// The path leads to a folder.
     case isDirectory(path: String)
 
-    /// The path leads to something that is no file; what it is, in words: `a named pipe`.
+    /// The path leads to something that isn't a file, such as `a named pipe`.
     case notAFile(path: String, kind: String)
 
-    /// What is there can't be a database, encrypted or not: its size fits no page size.
+    /// The file can't be a database, encrypted or not: its size isn't a number of pages.
     case notADatabase(path: String)
 
-    /// Beside the database, something has a journal's name that is no file: a folder, a named pipe,
-    /// a socket, a device.
+    /// Something that isn't a file has a journal's name beside the database: a folder, a named
+    /// pipe, a socket or a device.
     case journalIsNoFile(path: String, kind: String)
 
     /// A key was given for a database that is not encrypted.
     case plaintext(path: String)
 
-    /// No key was given for a file that is no plaintext database.
+    /// No key was given for a file that isn't a plaintext database.
     case encrypted(path: String)
 
     /// The key opens no page of the file. Another key, other cipher settings, a damaged salt and
-    /// random bytes look alike.
+    /// random bytes can't be distinguished.
     case wrongKey(path: String)
 
     /// The passphrase consists of a raw key's hexadecimal digits, and opens the file as that raw key.
     case rawKeyAsPassphrase(path: String)
 
-    /// The key opens the file with the settings of another SQLCipher than the one that was asked
-    /// for, mostly an older one; its major version is given: 4, 3, 2 or 1. With a raw key, files of
-    /// 2 are like those of 3, and are reported as 3.
+    /// The key opens the file with the settings of another SQLCipher version, usually an older one.
+    /// The major version is given: 4, 3, 2 or 1. With a raw key, files of version 2 look like those
+    /// of version 3, and are reported as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
 
-    /// The key is right and content is damaged. `pages` are the numbers of the pages that
-    /// SQLCipher's check found, counted from 1, the first hundred at most; it is empty where the
-    /// check found none, as in a file that was cut short.
+    /// The key is right, but content is damaged. `pages` lists the pages that SQLCipher's check
+    /// found, counted from 1, at most a hundred. It is empty if the check found none, for example
+    /// in a truncated file.
     case damaged(path: String, pages: [Int])
 
-    /// A frame of the write-ahead log, counted from 1, is not as it was written, and there are
-    /// commits from there on that SQLite doesn't see and that would be lost with the log. A loss of
-    /// power in the middle of a transaction may look the same.
+    /// A frame of the write-ahead log, counted from 1, is damaged. SQLite doesn't see the commits
+    /// from there on, and they would be lost with the log. A power cut in the middle of a
+    /// transaction may look the same.
     case damagedLog(path: String, frame: Int)
 
-    /// The operating system refuses to let the file be read.
+    /// The operating system denies reading the file.
     case permissionDenied(path: String)
 
-    /// The file can be read, but not be written.
+    /// The file can be read but not written.
     case readOnly(path: String)
 
-    /// The file's folder can't be written, so that SQLite can't keep its journal there.
+    /// The file's folder can't be written, so SQLite can't keep its journal there.
     case readOnlyFolder(path: String)
 
     /// Another connection held a lock for longer than the timeout.
     case locked(path: String)
 
-    /// A program was stopped in the middle of a change, and undoing it needs an opening for writing.
+    /// A program was stopped in the middle of a change. Undoing it requires opening the file for
+    /// writing.
     case needsRecovery(path: String)
 
-    /// The file is whole, and says that a newer SQLite is needed, or has a schema that this one
-    /// can't read.
+    /// The file is intact, but requires a newer SQLite, or has a schema that this one can't read.
     case newerFormat(path: String)
 
-    /// The file can't be created, for a reason in words.
+    /// The file can't be created; the reason in words.
     case cannotCreate(path: String, reason: String)
 
-    /// A connection is not SQLCipher's, so that it would write without encryption.
+    /// A connection is not SQLCipher's, so it would write without encryption.
     case noSQLCipher
 
     /// The disk, or the quota on it, is full.
@@ -85,7 +85,7 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
 }
 
 extension EncryptedDatabaseError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .noSuchFile(let path):
@@ -137,7 +137,7 @@ extension EncryptedDatabaseError: LocalizedError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile:
@@ -210,7 +210,7 @@ extension EncryptedDatabaseError: LocalizedError {
 }
 
 extension EncryptedDatabaseError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile: ErrorCode("noSuchFile", .noInput)

@@ -2,12 +2,12 @@ import CSQLCipher
 import Foundation
 import Synchronization
 
-/// The file that encrypted pages are written to, for several threads.
+/// The file to which several threads write encrypted pages.
 ///
-/// SQLite's own methods may move the file's position, and note an error in the file.
+/// A lock guards SQLite's methods: they may move the file's position and store an error in it.
 final class EncryptedPages: @unchecked Sendable {
-    // `@unchecked`: these are set before there is a page, and used under the lock, or while no thread
-    // has pages to write.
+    // `@unchecked`: the variables are set before there is a page. Later they are used under the
+    // lock, or while no thread has pages to write.
     var methods: FileMethods?
     private let lock = NSLock()
     private let firstFailure = Atomic(SQLITE_OK)
@@ -15,7 +15,7 @@ final class EncryptedPages: @unchecked Sendable {
     /// The code of the first write that failed; `SQLITE_OK` if none has.
     var failure: Int32 { firstFailure.load(ordering: .relaxed) }
 
-    /// Keeps the code of a write, if it is the first that failed.
+    /// Records the result of a write, if it is the first that failed.
     func note(_ code: Int32) {
         _ = firstFailure.compareExchange(
             expected: SQLITE_OK,

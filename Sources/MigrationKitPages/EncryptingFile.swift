@@ -2,25 +2,25 @@ import CSQLCipher
 import Foundation
 import KeyStore
 
-/// A new file that SQLite takes for one in the clear, while every page is encrypted before it is
-/// written, on several threads.
+/// A new file that looks like plaintext to SQLite. Each page is encrypted before it is written, on
+/// several threads.
 ///
-/// SQLCipher encrypts where SQLite writes, on the one thread of the connection; encryption and HMAC
-/// take most of the time of a conversion. What comes out is a file of SQLCipher: see ``PageCipher``
-/// and ``PageAuthentication``.
+/// SQLCipher encrypts when SQLite writes, on the connection's only thread, and encryption and HMAC
+/// take most of the time of a conversion. The result is a SQLCipher file: see ``PageCipher`` and
+/// ``PageAuthentication``.
 package final class EncryptingFile {
-    /// In which pages that were written are read back, by SQLite's own thread.
+    /// Reads written pages back, on SQLite's own thread.
     private let form: PageForm
     private let pages: EncryptedPages
-    /// A page is always encrypted by the same thread, so that of two versions the later one is
-    /// written last.
+    /// A page is always encrypted by the same thread, so the latest version is written last.
     private let threads: [EncryptingThread]
 
-    /// Encrypts what SQLite writes to a file while `body` runs, after which it can't be written.
+    /// Encrypts what SQLite writes to a file while `body` runs. Afterwards the file can't be
+    /// written.
     ///
     /// - Parameters:
-    ///   - schema: The name of an attached database without a key, the file of which is empty. It
-    ///     gets the page size and the reserved bytes of the cipher.
+    ///   - schema: The name of an attached database without a key. Its file is empty, and gets the
+    ///     cipher's page size and reserved bytes.
     ///   - key: A raw key.
     ///   - salt: The first 16 bytes of the file.
     /// - Throws: What `body` throws; a ``CipherCode`` if the file can't be written.
@@ -34,13 +34,13 @@ package final class EncryptingFile {
     ) throws {
         let pragma = "PRAGMA \(schema).page_size = \(cipher.pageSize)"
         try check(sqlite3_exec(connection, pragma, nil, nil, nil))
-        // Has a part in SQLite's layout of every page, so that it has to be known before the first.
+        // Part of the layout of every page, so it must be set before the first.
         // <https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html#sqlitefcntlreservebytes>
         var count = Int32(cipher.reservedCount)
         try check(sqlite3_file_control(connection, schema, SQLITE_FCNTL_RESERVE_BYTES, &count))
 
         let pages = EncryptedPages()
-        // One more thread is SQLite's own, which reads meanwhile.
+        // SQLite's own thread reads meanwhile.
         let threadCount = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
         let file = EncryptingFile(
             form: try PageForm(key: key, salt: salt, cipher: cipher),
@@ -50,7 +50,7 @@ package final class EncryptingFile {
             }
         )
         pages.methods = try FileMethods(of: schema, connection, owner: file, replaceMethods)
-        // Whatever SQLite still has in mind, nothing is written to the file until it is closed.
+        // Even if SQLite still has cached pages, nothing more is written before the file is closed.
         defer { pages.note(SQLITE_READONLY) }
         do {
             try body()
@@ -116,7 +116,7 @@ package final class EncryptingFile {
         return pages.failure
     }
 
-    /// Pages that have left SQLite's cache are wanted again where an index is made row by row.
+    /// SQLite reads pages again that have left its cache, when an index is built row by row.
     private func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         let start = offset % pageSize
         let number = offset / pageSize + 1
@@ -128,7 +128,7 @@ package final class EncryptingFile {
         // > If xRead() returns SQLITE_IOERR_SHORT_READ it must also fill in the unread portions of
         // > the buffer with zeros. <https://www.sqlite.org/c3ref/io_methods.html>
         guard code == SQLITE_OK || code == CipherCode.shortRead else { return code }
-        // All zeros: it was never written, since SQLite had no use for what was in it.
+        // All zeros: SQLite never wrote this page, since nothing in it was needed.
         if !page.allSatisfy({ $0 == 0 }) {
             guard form.isIntact(page, number: number),
                 let content = form.content(page, number: number)
@@ -139,7 +139,7 @@ package final class EncryptingFile {
         return code
     }
 
-    /// Calls one of the file's own methods once the threads are done.
+    /// Calls one of the file's own methods after the threads have finished.
     private func onceWritten(_ method: (sqlite3_io_methods) -> Int32?) -> Int32 {
         for thread in threads { thread.submit() }
         for thread in threads { thread.finish() }

@@ -4,14 +4,14 @@ import KeyStore
 
 /// One thread that encrypts pages and writes them to a file, in the order in which it gets them.
 final class EncryptingThread: @unchecked Sendable {
-    // `@unchecked`: `cipher` and `authentication` are used on the queue alone, `batch` by the caller
-    // alone.
+    // `@unchecked`: only the queue uses `cipher` and `authentication`, and only the caller uses
+    // `batch`.
 
-    /// How many pages are handed over at once.
+    /// How many pages are passed to the queue at once.
     static func batchCount(_ pageSize: Int) -> Int { max(1, 256 * 1024 / pageSize) }
-    /// In bytes. SQLite's method takes less than 128 KiB.
+    /// In bytes. SQLite's write method takes less than 128 KiB.
     private static let largestWrite = 64 * 1024
-    /// How many batches may wait. They are what this takes of memory.
+    /// How many batches may wait. They determine how much memory this uses.
     private static let waitingCount = 8
 
     private let disk: EncryptedPages
@@ -23,9 +23,9 @@ final class EncryptingThread: @unchecked Sendable {
     private let places = DispatchSemaphore(value: waitingCount)
     private var batch: Batch?
 
-    /// Pages, one behind the other.
+    /// Consecutive pages in memory.
     private final class Batch: @unchecked Sendable {
-        // `@unchecked`: the caller fills it and hands it over to the queue, and has it no more then.
+        // `@unchecked`: the caller fills it, passes it to the queue, and doesn't use it again.
         let bytes: UnsafeMutableRawBufferPointer
         var numbers: [Int] = []
 
@@ -49,7 +49,7 @@ final class EncryptingThread: @unchecked Sendable {
         authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
     }
 
-    /// Takes a page to be encrypted and written, and waits where there are many.
+    /// Adds a page to be encrypted and written. Waits if too many are waiting.
     ///
     /// - Parameter number: Its number, from 1.
     func add(_ page: UnsafeRawBufferPointer, number: Int) {
@@ -61,7 +61,7 @@ final class EncryptingThread: @unchecked Sendable {
         if batch.numbers.count == most { submit() }
     }
 
-    /// Begins with what was added last.
+    /// Passes on the pages that were added last.
     func submit() {
         guard let batch else { return }
         self.batch = nil
@@ -72,7 +72,7 @@ final class EncryptingThread: @unchecked Sendable {
         }
     }
 
-    /// Returns once everything is written.
+    /// Returns when everything is written.
     func finish() {
         submit()
         queue.sync {}
@@ -93,7 +93,7 @@ final class EncryptingThread: @unchecked Sendable {
                 authentication?.authenticate(page, number: number) ?? true
             else { return SQLITE_ERROR }
         }
-        // Neighbours with one call.
+        // Writes adjacent pages with one call.
         let most = Self.largestWrite / pageSize
         var start = 0
         while start < batch.numbers.count {

@@ -1,24 +1,24 @@
 import CSQLCipher
 
-/// The methods of a file that SQLite has open, some of which an owner has replaced until the file is
+/// The methods of a file that SQLite has open. An owner has replaced some of them until the file is
 /// closed.
 ///
-/// SQLite hands them the file alone; whose they are stands behind them.
+/// SQLite passes them only the file; the owner is stored after the methods.
 /// <https://www.sqlite.org/c3ref/io_methods.html>
 package struct FileMethods {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let original: UnsafePointer<sqlite3_io_methods>
 
-    /// What SQLite is told of the locks of a file.
+    /// How SQLite sees the locks of a file.
     package enum Locks {
-        /// The file's own.
+        /// The file's own locks.
         case own
-        /// There are none to write with: SQLite begins no journal, in which pages would be in the
-        /// clear. A journal that is there counts as that of a program that is about to write, not of
-        /// one that was killed.
+        /// No write lock is granted, so SQLite begins no journal, which would contain plaintext
+        /// pages. If there is a journal, it counts as that of a program that is about to write, not
+        /// of one that was killed.
         case reading
-        /// Each is granted, as if nobody else had the file open. SQLite then keeps the index of a
-        /// write-ahead log in its own memory.
+        /// Every lock is granted, as if nobody else had the file open. SQLite then keeps the index
+        /// of a write-ahead log in its own memory.
         /// <https://www.sqlite.org/wal.html#use_of_wal_without_shared_memory>
         case granted
     }
@@ -32,11 +32,11 @@ package struct FileMethods {
     /// Replaces methods.
     ///
     /// - Parameters:
-    ///   - schema: The database whose file it is.
-    ///   - owner: Is kept until the file is closed.
-    ///   - keepsSharedMemory: Whether the file goes on with the shared memory of a write-ahead log.
-    ///   - locks: Which locks it has.
-    ///   - replace: Sets the methods that are replaced.
+    ///   - schema: The database that the file belongs to.
+    ///   - owner: Kept alive until the file is closed.
+    ///   - keepsSharedMemory: Whether the file keeps using the shared memory of a write-ahead log.
+    ///   - locks: The locks of the file.
+    ///   - replace: Sets the replaced methods.
     package init(
         of schema: String,
         _ connection: OpaquePointer?,
@@ -48,7 +48,7 @@ package struct FileMethods {
         (file, original) = try Self.find(schema, of: connection)
         var methods = original.pointee
         if !keepsSharedMemory { methods.iVersion = 1 }
-        // SQLite may have made up its mind to map the file into memory, which goes round `xRead`.
+        // SQLite may have decided to map the file into memory, which bypasses `xRead`.
         methods.xFetch = { _, _, _, page in
             page?.pointee = nil
             return SQLITE_OK
@@ -75,7 +75,7 @@ package struct FileMethods {
         )
     }
 
-    /// The file of a database that a connection has open, and its methods.
+    /// The file of a connection's database, and its methods.
     static func find(
         _ schema: String,
         of connection: OpaquePointer?
@@ -111,9 +111,9 @@ package struct FileMethods {
         methods.xUnlock = { _, _ in SQLITE_OK }
     }
 
-    /// Whose methods a file has.
+    /// The owner of a file's methods.
     ///
-    /// - Parameter type: That of the owner, by whose methods this is asked.
+    /// - Parameter type: The type of the owner whose method asks.
     package static func owner<Owner: AnyObject>(
         of file: UnsafeMutablePointer<sqlite3_file>?,
         _ type: Owner.Type

@@ -1,15 +1,15 @@
 import CSQLCipher
 
-/// Reads a file in the place of SQLite's own method, until the connection is closed.
+/// Reads a file instead of SQLite's own method, until the connection is closed.
 package class FileReader {
     private var methods: FileMethods?
 
-    /// Reads for a connection from now on, which keeps this.
+    /// Reads for a connection from now on. The connection keeps this object alive.
     ///
     /// - Parameters:
-    ///   - connection: One that has read nothing so far, unless the file keeps its own locks.
-    ///   - locks: Which locks the file has.
-    ///   - keepsSharedMemory: Whether the file goes on with the shared memory of a write-ahead log.
+    ///   - connection: A connection that has read nothing yet, unless the file keeps its own locks.
+    ///   - locks: The locks of the file.
+    ///   - keepsSharedMemory: Whether the file keeps using the shared memory of a write-ahead log.
     ///   - replace: Replaces further methods.
     package final func attach(
         to connection: OpaquePointer?,
@@ -37,12 +37,12 @@ package class FileReader {
 
     /// Fills a buffer from the file.
     ///
-    /// - Returns: A code of SQLite's.
+    /// - Returns: A result code of SQLite.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         readFile(into: buffer, at: offset)
     }
 
-    /// Fills a buffer with the bytes that are on the disk, by the file's own method.
+    /// Fills a buffer with the bytes on the disk, with the file's own method.
     final func readFile(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         methods?.read(buffer, at: offset) ?? SQLITE_MISUSE
     }

@@ -1,23 +1,23 @@
 import Foundation
 
-/// What is at a path where a file may be.
+/// The file at a path, if there is one.
 ///
-/// An optional would not do: of a journal that can't be read nobody knows what it holds, and its
-/// `nil` would be taken for a journal that isn't there.
+/// An optional isn't enough: a journal that can't be read may have content, but `nil` would look as
+/// if there were none.
 package enum Found<Content> {
     /// There is no file.
     case absent
-    /// There is a file without content.
+    /// There is an empty file.
     case empty
     /// There is a file with content.
     case content(Content)
-    /// There is a file, or there may be one, and the system doesn't give it.
+    /// There is or may be a file, but the system can't read it.
     case unreadable(EncryptedDatabaseError)
 
     /// The content; `nil` only if there is none.
     ///
     /// - Throws: ``EncryptedDatabaseError/permissionDenied(path:)`` or
-    ///   ``EncryptedDatabaseError/inputOutput(path:detail:)`` of what is unreadable.
+    ///   ``EncryptedDatabaseError/inputOutput(path:detail:)`` if it is unreadable.
     package func get() throws(EncryptedDatabaseError) -> Content? {
         switch self {
         case .absent, .empty: nil
@@ -28,7 +28,7 @@ package enum Found<Content> {
 }
 
 extension Found<stat> {
-    /// Looks at what is at a path, links followed.
+    /// Looks at what a path leads to, following links.
     package init(_ path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -40,10 +40,10 @@ extension Found<stat> {
 }
 
 extension Found {
-    /// What a failing system call means.
+    /// The meaning of a failed system call.
     package init(failing operation: String, on path: String, _ code: Int32) {
         switch code {
-        // What can't have such a name isn't there.
+        // If such a name is impossible, nothing has it.
         case ENOENT, ENOTDIR, ENAMETOOLONG: self = .absent
         default: self = .unreadable(.unreadable(path, operation, code))
         }

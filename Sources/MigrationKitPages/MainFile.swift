@@ -1,9 +1,9 @@
 import CSQLCipher
 
-/// The file under an open connection, as SQLite's own file system layer has it.
+/// The file of an open connection, accessed through SQLite's own file system layer.
 ///
-/// A descriptor of our own is no way to read it: closing that would drop the locks of every
-/// connection that this process has to the file.
+/// It must not be read through a descriptor of our own: closing that would release the locks of
+/// every connection that this process has to the file.
 /// <https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_>
 package struct MainFile {
     private let file: UnsafeMutablePointer<sqlite3_file>
@@ -22,7 +22,7 @@ package struct MainFile {
         return Int(size)
     }
 
-    /// Fills a buffer from the file, which must have as much at that place.
+    /// Fills a buffer from the file, which must have enough bytes at that offset.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CipherCode)
     {
         try check(
@@ -30,7 +30,7 @@ package struct MainFile {
         )
     }
 
-    /// Bytes of the file as they are on the disk. What lies beyond the end is zero.
+    /// Bytes of the file as they are on the disk. Bytes past the end are zero.
     package func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         let code = methods.xRead?(file, &bytes, Int32(count), sqlite3_int64(offset))
@@ -47,7 +47,7 @@ package struct MainFile {
     /// Takes a lock, as SQLite's own connections do, without reading anything.
     ///
     /// - Parameter level: `SQLITE_LOCK_SHARED`, and after it `SQLITE_LOCK_EXCLUSIVE`.
-    /// - Returns: Whether it was to be had.
+    /// - Returns: Whether the lock was granted.
     package func lock(_ level: Int32) throws(CipherCode) -> Bool {
         let code = CipherCode(methods.xLock?(file, level) ?? SQLITE_MISUSE)
         guard code.primary != SQLITE_BUSY else { return false }

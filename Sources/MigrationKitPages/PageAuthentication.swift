@@ -2,18 +2,18 @@ import CLibCrypto
 import Foundation
 import KeyStore
 
-/// Checks whether pages of a file were written under a key.
+/// Checks whether pages of a file were written with a key.
 ///
-/// SQLCipher's own check reads the whole file, which takes seconds for a gigabyte. A look at some
-/// pages is enough to distinguish a wrong key from a damaged first page.
+/// SQLCipher's own check reads the whole file, which takes seconds for a gigabyte. A few pages are
+/// enough to distinguish a wrong key from a damaged first page.
 /// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
 package final class PageAuthentication {
     private let cipher: CipherSettings
-    /// An HMAC that has its key, and nothing else yet.
+    /// An HMAC with its key and no data.
     private let context: OpaquePointer
 
     /// - Parameters:
-    ///   - key: A raw key. Its own salt goes before the file's, as in SQLCipher.
+    ///   - key: A raw key. Its own salt takes precedence over the file's, as in SQLCipher.
     ///   - salt: The file's first 16 bytes.
     ///   - cipher: How the file is encrypted.
     /// - Returns: `nil` if pages have no HMAC.
@@ -41,18 +41,18 @@ package final class PageAuthentication {
     }
 
     deinit {
-        // Wipes the key as well.
+        // This wipes the key, too.
         EVP_MAC_CTX_free(context)
     }
 
-    /// The numbers of some pages from all over a file, the first one first: what damaged that may
-    /// have damaged its neighbours as well.
+    /// The numbers of some pages spread over a file, the first page first: damage to that page may
+    /// extend to its neighbours.
     package static func sample(ofPages count: Int) -> [Int] {
         Set([1, 2, 3] + (1...32).map { $0 * count / 32 }).sorted()
             .filter { $0 >= 1 && $0 <= count }
     }
 
-    /// Whether a page is as it was written under the key.
+    /// Whether a page is intact: as it was written with the key.
     ///
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
@@ -62,7 +62,7 @@ package final class PageAuthentication {
         return page.withUnsafeBytes { isAuthentic($0, number: number) }
     }
 
-    /// Whether a page, of the right size, is as it was written under the key.
+    /// Whether a page of the right size is intact: as it was written with the key.
     ///
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
@@ -72,19 +72,20 @@ package final class PageAuthentication {
         return page[codeStart...].prefix(code.count).elementsEqual(code) && !code.isEmpty
     }
 
-    /// Puts the HMAC of a page at its place.
+    /// Writes the HMAC of a page at its place.
     ///
     /// - Parameters:
-    ///   - page: The page, encrypted.
+    ///   - page: The encrypted page.
     ///   - number: Its number, from 1.
-    /// - Returns: Whether it was to be done.
+    /// - Returns: Whether this succeeded.
     package func authenticate(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
         let code = code(of: UnsafeRawBufferPointer(page), number: number)
         UnsafeMutableRawBufferPointer(rebasing: page[codeStart...]).copyBytes(from: code)
         return !code.isEmpty
     }
 
-    /// Behind the content and its initialization vector, which are what it is made of.
+    /// The offset of the HMAC. It follows the content and the initialization vector, from which it
+    /// is computed.
     private var codeStart: Int {
         cipher.pageSize - cipher.reservedCount + CipherSettings.vectorCount
     }

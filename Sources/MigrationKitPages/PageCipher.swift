@@ -4,12 +4,12 @@ import KeyStore
 
 /// Encrypts and decrypts the pages of a file, in memory.
 ///
-/// Each page is encrypted for itself: AES-256 in CBC mode, without padding, with the initialization
-/// vector that stands behind its content. Of the first page the salt's place is in the clear, where
-/// the database has the string that every database begins with.
+/// Each page is encrypted separately: AES-256 in CBC mode, without padding, with the initialization
+/// vector that follows its content. In the first page, the salt isn't encrypted. It replaces the
+/// string with which every database begins.
 /// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
 ///
-/// Not to be used by two threads at once.
+/// Two threads must not use it at once.
 package final class PageCipher {
     private let cipher: CipherSettings
     private let context: OpaquePointer
@@ -17,7 +17,7 @@ package final class PageCipher {
     /// - Parameters:
     ///   - key: A raw key.
     ///   - cipher: How the file is encrypted.
-    ///   - isEncrypting: What it is for: ``encrypt(_:number:)``, or ``decrypt(_:number:)``.
+    ///   - isEncrypting: Whether it is for ``encrypt(_:number:)`` or for ``decrypt(_:number:)``.
     package init(key: DatabaseKey, cipher: CipherSettings, isEncrypting: Bool = false) throws {
         self.cipher = cipher
         guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
@@ -36,11 +36,11 @@ package final class PageCipher {
     }
 
     deinit {
-        // Wipes the key's schedule as well.
+        // This wipes the key's schedule, too.
         EVP_CIPHER_CTX_free(context)
     }
 
-    /// The page's content, with zeros for what SQLite doesn't use.
+    /// The page's content, with zeros in the bytes that SQLite doesn't use.
     ///
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
@@ -54,24 +54,24 @@ package final class PageCipher {
         return plain
     }
 
-    /// Decrypts a page where it is. Initialization vector and HMAC stay behind its content.
+    /// Decrypts a page in place. Initialization vector and HMAC stay after its content.
     ///
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
     ///   - number: Its number, from 1.
-    /// - Returns: Whether it was to be done.
+    /// - Returns: Whether this succeeded.
     package func decrypt(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
         if number == 1 { page.copyBytes(from: DatabaseHeader.magic) }
         return transform(page, content(ofPage: number))
     }
 
-    /// Encrypts a page where it is, and puts the initialization vector behind it. Random bytes take
-    /// the place of the HMAC.
+    /// Encrypts a page in place, and writes the initialization vector after it. Random bytes are
+    /// written at the place of the HMAC.
     ///
     /// - Parameters:
     ///   - page: The page's content.
-    ///   - number: Its number, from 1. What comes before the content of the first one stays.
-    /// - Returns: Whether it was to be done.
+    ///   - number: Its number, from 1. The bytes before the first page's content stay.
+    /// - Returns: Whether this succeeded.
     package func encrypt(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
         let content = content(ofPage: number)
         let end = UnsafeMutableRawBufferPointer(rebasing: page[content.upperBound...])
@@ -83,7 +83,7 @@ package final class PageCipher {
         return start..<(cipher.pageSize - cipher.reservedCount)
     }
 
-    /// With the initialization vector that stands behind the content.
+    /// Uses the initialization vector that follows the content.
     private func transform(_ page: UnsafeMutableRawBufferPointer, _ content: Range<Int>) -> Bool {
         guard let bytes = page.bytes else { return false }
         var count: Int32 = 0

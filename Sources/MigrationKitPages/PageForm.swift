@@ -1,19 +1,20 @@
 import KeyStore
 
-/// How pages are kept in a file: what their content is made of, and how it is proven.
+/// How pages are stored in a file: how their content is decrypted and authenticated.
 package struct PageForm {
     package let pageSize: Int
-    /// The bytes at the end of each page that SQLite doesn't use. The database's header knows: where
-    /// settings were made one after the other, there may be more than the cipher needs.
+    /// The bytes at the end of each page that SQLite doesn't use. The database's header has this
+    /// number. If settings were changed in several steps, there may be more bytes than the cipher
+    /// needs.
     package var reservedCount: Int
     private let cipher: PageCipher?
     private let authentication: PageAuthentication?
 
-    /// Of an encrypted file.
+    /// Creates the form of an encrypted file.
     ///
     /// - Parameters:
     ///   - key: A raw key.
-    ///   - salt: The file's, as it was when pages were written; `nil` if it isn't known, so that no
+    ///   - salt: The file's salt when its pages were written; `nil` if it isn't known, so that no
     ///     HMAC can be checked.
     package init(key: DatabaseKey, salt: [UInt8]?, cipher: CipherSettings) throws {
         pageSize = cipher.pageSize
@@ -24,7 +25,7 @@ package struct PageForm {
         }
     }
 
-    /// Of a plaintext file.
+    /// Creates the form of a plaintext file.
     package init(pageSize: Int, reservedCount: Int) {
         self.pageSize = pageSize
         self.reservedCount = reservedCount
@@ -36,15 +37,15 @@ package struct PageForm {
 
     package var usableSize: Int { pageSize - reservedCount }
 
-    /// Whether an HMAC proves each page. Without one, damage shows only where it makes no sense.
+    /// Whether each page has an HMAC. Without one, damage shows only if the content makes no sense.
     package var provesPages: Bool { authentication != nil }
 
-    /// Whether a page is as it was written, as far as that can be checked.
+    /// Whether a page is intact, as far as that can be checked.
     package func isIntact(_ page: [UInt8], number: Int) -> Bool {
         authentication?.isAuthentic(page, number: number) ?? (page.count == pageSize)
     }
 
-    /// The content of a page, which is intact.
+    /// The content of an intact page.
     package func content(_ page: [UInt8], number: Int) -> [UInt8]? {
         cipher == nil ? page : cipher?.decrypt(page, number: number)
     }

@@ -1,12 +1,12 @@
 import CSQLCipher
 import KeyStore
 
-/// Gives SQLite other pages in the place of some that are not as they were written.
+/// Gives SQLite other pages instead of damaged ones.
 package final class PageSubstitutes: FileReader {
-    /// Those of the pages in whose place SQLite has read an empty one, since this was last emptied.
+    /// The pages that SQLite has read as empty ones since this set was last emptied.
     package var readPages: Set<Int> = []
 
-    /// How a page begins that isn't empty.
+    /// The content at the start of substitutes that aren't empty, by page number.
     package var contents: [Int: [UInt8]] = [:]
 
     private let numbers: Set<Int>
@@ -15,10 +15,10 @@ package final class PageSubstitutes: FileReader {
     private let authentication: PageAuthentication
 
     /// - Parameters:
-    ///   - numbers: Which pages.
+    ///   - numbers: The damaged pages.
     ///   - key: A raw key.
     ///   - salt: The first 16 bytes of the file.
-    /// - Returns: `nil` if pages have no HMAC, so that each is as it was written.
+    /// - Returns: `nil` if pages have no HMAC, so that none is known to be damaged.
     package init?(
         for numbers: Set<Int>,
         key: DatabaseKey,

@@ -2,8 +2,8 @@ import CLibCrypto
 import CSQLCipher
 import Foundation
 
-/// A SHA-256 over rows. Every value goes in with its type and its length, so that rows that differ
-/// in anything have different digests.
+/// A SHA-256 of rows. Each value goes in with its type and its length, so different rows have
+/// different digests.
 package final class RowDigest {
     private static let capacity = 1 << 16
     private let context: OpaquePointer
@@ -22,11 +22,11 @@ package final class RowDigest {
         EVP_MD_CTX_free(context)
     }
 
-    /// Takes the row at which a statement stands.
+    /// Adds the current row of a statement.
     ///
-    /// - Parameter isUTF16: Whether the database keeps text so. Text is taken as it is kept, since a
-    ///   conversion would make the same of different bytes that are no characters.
-    /// - Returns: How many bytes the row's values have.
+    /// - Parameter isUTF16: Whether the database stores text as UTF-16. Text is digested as stored:
+    ///   converting invalid text could make different bytes equal.
+    /// - Returns: The number of bytes in the row's values.
     package func add(_ statement: OpaquePointer?, isUTF16: Bool) throws -> Int {
         var total = 0
         for column in 0..<sqlite3_column_count(statement) {

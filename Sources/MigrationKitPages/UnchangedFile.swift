@@ -1,20 +1,21 @@
 import CSQLCipher
 
-/// A file that SQLite reads without a lock, and without making anything beside it, as long as nobody
-/// writes it.
+/// A file that SQLite reads without a lock, and without creating anything beside it, as long as
+/// nobody writes the file.
 package final class UnchangedFile: FileReader {
     private let hidesLog: Bool
     private let isUnchanged: () -> Bool
 
     /// - Parameters:
-    ///   - hidesLog: Whether SQLite is shown a file that has no write-ahead log.
-    ///   - isUnchanged: Whether nobody has written the file. Otherwise reading ends as by a lock.
+    ///   - hidesLog: Whether the file should look to SQLite as if it had no write-ahead log.
+    ///   - isUnchanged: Whether nobody has written the file. If somebody has, reading fails with
+    ///     `SQLITE_BUSY`.
     package init(hidesLog: Bool, isUnchanged: @escaping () -> Bool) {
         self.hidesLog = hidesLog
         self.isUnchanged = isUnchanged
     }
 
-    /// Lets a connection read so, before it has read anything.
+    /// Makes a connection read in this way. Call it before the connection's first read.
     package func attach(to connection: OpaquePointer?) throws(CipherCode) {
         try attach(to: connection, locks: hidesLog ? .reading : .granted)
     }

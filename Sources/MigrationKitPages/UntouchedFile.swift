@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A file that is read by its bytes, and by nothing else: no connection, no lock.
+/// A file whose bytes are read directly, without a connection or a lock.
 ///
-/// Closing the descriptor drops the locks that this process has on the file. So it is a journal,
-/// which has none, or no connection to it may be open here.
+/// Closing the descriptor releases the locks that this process has on the file. So the file must be
+/// a journal, which has no locks, or this process must have no connection to it.
 package final class UntouchedFile {
     private let path: String
     private let descriptor: Int32
@@ -12,7 +12,7 @@ package final class UntouchedFile {
 
     /// Opens the file at a path, links followed.
     package static func find(_ path: String) -> Found<UntouchedFile> {
-        // Opening a pipe would otherwise wait for somebody who writes into it.
+        // Otherwise opening a pipe would wait for a writer.
         let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
         let descriptor = open(path, flags)
         guard descriptor >= 0 else { return Found(failing: "open", on: path, errno) }
@@ -23,7 +23,7 @@ package final class UntouchedFile {
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            return .unreadable(.inputOutput(path: path, detail: "it is no regular file"))
+            return .unreadable(.inputOutput(path: path, detail: "it is not a regular file"))
         }
         guard status.st_size > 0 else {
             close(descriptor)
@@ -42,9 +42,9 @@ package final class UntouchedFile {
         close(descriptor)
     }
 
-    /// The bytes at a place; `nil` where the file ends before.
+    /// The bytes at an offset; `nil` if the file ends before.
     ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the disk doesn't give them.
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the disk can't read them.
     package func read(at offset: Int, count: Int) throws(EncryptedDatabaseError) -> [UInt8]? {
         guard offset >= 0, count >= 0, offset + count <= size else { return nil }
         var (done, code) = (0, Int32(0))
@@ -64,7 +64,7 @@ package final class UntouchedFile {
             initialized = done
         }
         guard code == 0 else { throw .unreadable(path, "read", code) }
-        // Somebody has cut it meanwhile.
+        // The file was truncated meanwhile.
         return done == count ? bytes : nil
     }
 }

@@ -1,35 +1,36 @@
 import MigrationKitCommon
 import Foundation
 
-/// What is in a database's write-ahead log. <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
+/// The content of a database's write-ahead log.
+/// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
 public struct WriteAheadLog: Equatable, Sendable {
     /// The size of a page in bytes.
     public let pageSize: Int
 
-    /// The frames, each a page, that are whole, and where one is damaged, that one and all behind it.
-    /// What earlier uses of the file left behind them doesn't count.
+    /// The number of frames, each with one page: the intact ones and, after a damaged one, all that
+    /// follow. Frames from earlier uses of the file don't count.
     public let frameCount: Int
 
-    /// The frames that belong to finished transactions: what a reader sees.
+    /// The number of frames in finished transactions, which are what a reader sees.
     public let committedFrameCount: Int
 
-    /// The first frame, counted from 1, that is not as it was written, if a finished transaction is
-    /// lost by it. A last transaction that a loss of power has stopped was never finished, whatever
+    /// The first damaged frame, counted from 1, if it hides a finished transaction. A last
+    /// transaction that a power cut interrupted doesn't count: it was never finished, however much
     /// of it is there.
     public let damagedFrame: Int?
 
-    /// How many finished transactions there are from the damaged frame on. SQLite sees none of them.
+    /// How many finished transactions follow from the damaged frame on. SQLite sees none of them.
     public let lostCommitCount: Int
 
-    /// The pages that a finished transaction has in the log, and the last frame, from 0, of each.
+    /// The pages of finished transactions in the log, each with its last frame, counted from 0.
     package private(set) var committedPages: [Int: Int] = [:]
 
     package static let headerCount = 32
     private static let frameHeaderCount = 24
 
-    /// Reads a log once. Its file has no locks of its own, so that it may be opened by hand.
+    /// Reads a log once. The log file has no locks, so it may be opened directly.
     ///
-    /// - Returns: `nil` if it is no log of any page size.
+    /// - Returns: `nil` if it isn't a log with a valid page size.
     package init?(_ file: UntouchedFile) throws(EncryptedDatabaseError) {
         guard let header = try file.read(at: 0, count: Self.headerCount),
             // The last bit gives the byte order of the checksums.
@@ -43,8 +44,8 @@ public struct WriteAheadLog: Equatable, Sendable {
         var sum = Checksum(isBigEndian: isBigEndian)
         sum.add(header[0..<24])
         guard sum.isEqual(to: header, at: 24) else {
-            // Only the frames show which use of the log is meant. SQLite synchronizes the header
-            // before it writes any, so that no loss of power leaves frames without it.
+            // Only the frames show which use of the log is current. SQLite synchronizes the header
+            // before it writes frames, so no power cut leaves frames without it.
             let first = try file.read(at: Self.headerCount, count: Self.frameHeaderCount)
             let rest = try Self.rest(of: file, (first ?? header)[8..<16], pageSize, from: 0)
             frameCount = rest.frameCount
@@ -63,18 +64,18 @@ public struct WriteAheadLog: Equatable, Sendable {
             let isWhole = sum.isEqual(to: frame, at: 16)
             guard isOfThisUse, isWhole else {
                 let rest = try Self.rest(of: file, header[16..<24], pageSize, from: whole)
-                // The sum goes on from the log's own header, and so fits no frame of another use.
+                // The checksum continues from the log's header, so it fits no frame of another use.
                 isDamaged =
                     isWhole || rest.commitCount > 1
                     || isOfThisUse && Self.hidesCommit(frame, after: before, rest.commitCount)
                 writtenCount = max(rest.frameCount, whole + 1)
-                // The damage may have made the frame look like one of another use.
+                // The damage may make the frame look like one of another use.
                 hiddenCount = rest.commitCount + (isOfThisUse || frame.word(4) == 0 ? 0 : 1)
                 break
             }
             pending[Int(frame.word(0))] = whole
             whole += 1
-            // The last frame of a transaction has the database's size.
+            // The last frame of a transaction contains the database's size.
             guard frame.word(4) != 0 else { continue }
             committed = whole
             committedPages.merge(pending) { $1 }
@@ -86,11 +87,11 @@ public struct WriteAheadLog: Equatable, Sendable {
         lostCommitCount = isDamaged ? hiddenCount : 0
     }
 
-    /// Reads a log to which others may be writing. What looks damaged for that moves on; a writer
-    /// may be stopped for a while between a frame's header and its page.
+    /// Reads a log to which others may be writing. A frame that only looks damaged because it is
+    /// being written changes soon; but a writer may pause between a frame's header and its page.
     ///
-    /// - Returns: The log, if it is one of any page size; otherwise whether something is in it all
-    ///   the same.
+    /// - Returns: The log, if it is one with a valid page size; otherwise whether it has any
+    ///   content.
     /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
     package static func settled(
         path: String
@@ -111,8 +112,8 @@ public struct WriteAheadLog: Equatable, Sendable {
         return found
     }
 
-    /// Whether there is anything but zeros where frames may be. After a loss of power a new log may
-    /// be as long as it was to be, and nothing be in it yet.
+    /// Whether anything but zeros follows the header. After a power cut, a new log may have its
+    /// full size but no content yet.
     private static func hasContentBehindHeader(
         _ file: UntouchedFile
     ) throws(EncryptedDatabaseError) -> Bool {
@@ -127,27 +128,28 @@ public struct WriteAheadLog: Equatable, Sendable {
         return false
     }
 
-    /// Whether a finished transaction is hidden by a frame that is not as it was written, and isn't
-    /// just one whose writing a loss of power has stopped.
+    /// Whether a damaged frame hides a finished transaction, and isn't only the result of a power
+    /// cut during the last write.
     ///
-    /// Such a loss leaves the last transaction in part, its end among what is there or not. It is
-    /// none of the finished ones. As sectors are written as a whole, more than one word of a frame
-    /// is missing then: a frame that one other word makes whole has been changed since.
+    /// A power cut leaves only a part of the last transaction, with or without its end. That one
+    /// isn't finished. Disks write whole sectors, so more than one word of a frame is missing then.
+    /// If changing a single word would make a frame intact, the frame was damaged later.
     ///
-    /// - Parameter commitCount: How many transactions end in the frame or behind it.
+    /// - Parameter commitCount: How many transactions end in the frame or after it.
     private static func hidesCommit(
         _ frame: [UInt8],
         after sum: Checksum,
         _ commitCount: Int
     ) -> Bool {
         guard let change = sum.changedWord(of: frame) else { return false }
-        // It may be the word that marks the end of a transaction.
+        // The damaged word may be the one that marks the end of a transaction.
         return commitCount > 0 || change == .databaseSize
     }
 
-    /// What a use of the log, known by its salts, wrote behind the whole frames: how many frames
-    /// there are up to its last, and how many transactions were finished there. What an earlier use
-    /// left behind has other salts, and what was rolled back was never finished.
+    /// What a use of the log, identified by its salts, wrote after the intact frames: how many
+    /// frames there are up to its last one, and how many transactions were finished there. Frames
+    /// of an earlier use have other salts, and transactions that were rolled back were never
+    /// finished.
     private static func rest(
         of file: UntouchedFile,
         _ salts: ArraySlice<UInt8>,
@@ -165,11 +167,11 @@ public struct WriteAheadLog: Equatable, Sendable {
         return (found, commitCount)
     }
 
-    /// The finished transactions' frames that something holds for.
+    /// The frames of finished transactions that meet a condition.
     ///
     /// - Parameters:
     ///   - path: The log that this was read from.
-    ///   - condition: Gets a page and its number.
+    ///   - condition: Receives a page and its number.
     /// - Returns: The frames and their pages, both counted from 1.
     /// - Throws: ``EncryptedDatabaseError`` if the log can't be read.
     package func committedFrames(
@@ -188,15 +190,14 @@ public struct WriteAheadLog: Equatable, Sendable {
         return found
     }
 
-    /// The database's first page as the last finished transaction has it; `nil` if none in the log
-    /// has changed it.
+    /// The database's first page after the last finished transaction; `nil` if no frame has it.
     package func firstPage(in file: UntouchedFile) throws(EncryptedDatabaseError) -> [UInt8]? {
         guard let index = committedPages[1] else { return nil }
         let frame = try Self.frame(index, of: file, pageSize)
         return frame.map { Array($0[Self.frameHeaderCount...]) }
     }
 
-    /// A frame, counted from 0; `nil` where the log ends before.
+    /// A frame, counted from 0; `nil` if the log ends before.
     private static func frame(
         _ index: Int,
         of file: UntouchedFile,
@@ -212,7 +213,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         var first: UInt32 = 0
         var second: UInt32 = 0
 
-        /// Adds a frame: the page's number, the size behind a transaction, the page.
+        /// Adds a frame: the page's number, the database's size after a transaction, and the page.
         mutating func add(_ frame: [UInt8]) {
             add(frame[0..<8])
             add(frame[WriteAheadLog.frameHeaderCount...])
@@ -236,25 +237,25 @@ public struct WriteAheadLog: Equatable, Sendable {
             case databaseSize, other
         }
 
-        /// The one 32-bit word of a frame that, were it another, would make its sum right; `nil` if
-        /// there is none.
+        /// The single 32-bit word of a frame that would have to change to make its checksum right;
+        /// `nil` if there is none.
         ///
-        /// Each pair of words makes (a, b) into (a + b + x, a + 2b + x + y). So what the sum is off
-        /// by is traced back, pair by pair, to where it may have come in: into both halves by the
-        /// first word, into the second half by the second. That anything else looks like this for a
-        /// page of 4096 bytes has a chance of one in four million.
+        /// Each pair of words turns (a, b) into (a + b + x, a + 2b + x + y). So the difference of
+        /// the checksums is traced back, pair by pair, to where it may have begun: the first word
+        /// changes both halves, the second word changes the second half. For a page of 4096 bytes,
+        /// the chance that other damage looks like this is one in four million.
         ///
-        /// - Parameter frame: One that follows what was summed up so far.
+        /// - Parameter frame: The frame that follows those already added.
         func changedWord(of frame: [UInt8]) -> Word? {
             var sum = self
             sum.add(frame)
             var first = frame.word(16) &- sum.first
             var second = frame.word(20) &- sum.second
-            // Of the sum itself, as it stands in the frame.
+            // For the checksum itself, as stored in the frame.
             var isOther = (first == 0) != (second == 0)
             let pairCount = 1 + (frame.count - WriteAheadLog.frameHeaderCount) / 8
             for pair in (0..<pairCount).reversed() {
-                // A change of a word's highest bits may have come in at several places.
+                // A change of a word's highest bits may have begun at several places.
                 if pair == 0, first == 0 { return .databaseSize }
                 isOther = isOther || first == second || first == 0
                 (first, second) = (2 &* first &- second, second &- first)

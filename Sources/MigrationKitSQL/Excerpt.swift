@@ -1,4 +1,4 @@
-/// As much of a line as fits a terminal, around a column, with a caret under it.
+/// The part of a line that fits a terminal, around a column, with a caret under it.
 struct Excerpt {
     let text: String
 
@@ -11,7 +11,8 @@ struct Excerpt {
         let gutter = "\(line) | "
         let index = (column ?? 1) - 1
         let dropped = index < width ? 0 : index - width / 2
-        // A tab would put the caret somewhere else on every terminal, other characters do worse.
+        // A tab would move the caret differently on every terminal. Other control characters are
+        // worse.
         let shown = String(text.dropFirst(dropped).prefix(width)).withoutControlCharacters
         guard column != nil else {
             self.text = gutter + shown
@@ -24,7 +25,7 @@ struct Excerpt {
 }
 
 extension String {
-    /// With a space for each character that would move a terminal's cursor, or do worse.
+    /// The text with a space for each character that controls a terminal.
     var withoutControlCharacters: String {
         String(
             map {

@@ -1,41 +1,41 @@
 import MigrationKitCommon
 
-/// A reason for which a folder of SQL files can't be used.
+/// Why a folder of SQL files can't be used.
 ///
-/// All but ``emptyUpPart(at:)`` are found when the folder is read, before any database is opened.
-/// `file` is the path of a file in the folder.
+/// All errors except ``emptyUpPart(at:)`` are found when the folder is read, before any database is
+/// opened. `file` is the path of a file in the folder.
 public enum MigrationFolderError: Error, Equatable, Sendable {
     // MARK: The folder
 
     /// There is nothing at the path.
     case noSuchFolder(path: String)
 
-    /// There is something other than a folder at the path.
+    /// The path leads to something that isn't a folder.
     case notAFolder(path: String)
 
-    /// The folder has no migrations in it.
+    /// The folder contains no migrations.
     case empty(path: String)
 
-    /// Some migrations have another form than the others.
+    /// Two files have different formats.
     case mixedFormats(MigrationFormat, file: String, MigrationFormat, otherFile: String)
 
     // MARK: The files' names
 
-    /// The name of an SQL file is none of a migration.
+    /// The name of an SQL file isn't that of a migration.
     case unexpectedName(file: String)
 
-    /// Other tools take the file for a part of the migrations.
+    /// Other tools use this file as a part of the migrations.
     case unsupportedFile(UnsupportedFile, file: String)
 
     /// Several files have the same version.
     case duplicateVersion(String, files: [String])
 
-    /// What takes a step back is there without what applies it.
+    /// There is a down part, but no up part.
     case downWithoutUp(file: String)
 
     // MARK: The files' text
 
-    /// A file isn't there: the folder has a link to it, or it went while it was about to be read.
+    /// A file doesn't exist: it is a dangling link, or was removed before it was read.
     case missing(file: String)
 
     /// A file, or the folder, can't be read.
@@ -50,58 +50,58 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// A literal, a comment, a parenthesis or a trigger that begins here has no end.
     case unterminatedStatement(missing: String, at: SQLPlace)
 
-    /// A statement that a migration must not contain.
+    /// A migration contains a statement that isn't allowed.
     case refusedStatement(RefusedStatement, in: MigrationFormat, at: SQLPlace)
 
-    /// The migration is a draft: its file has nothing in it but what
-    /// ``MigrationFolder/create(_:in:format:numbering:now:)`` has written. The folder can be read, and
-    /// the step can't be applied.
+    /// The migration is a draft: its file has only what
+    /// ``MigrationFolder/create(_:in:format:numbering:now:)`` has written. The folder can be read,
+    /// but the step can't be applied.
     case emptyUpPart(at: SQLPlace)
 
     // MARK: Markers
 
-    /// A file has markers, but none for the part that applies the step.
+    /// A file has markers, but none for the up part.
     case missingUpMarker(String, at: SQLPlace)
 
-    /// The last of several blocks has no part that takes it back.
+    /// The last of several blocks has no down part.
     case missingDownMarker(at: SQLPlace)
 
-    /// A comment is almost a marker.
+    /// A comment looks like a misspelled marker.
     case misspeltMarker(String, at: SQLPlace)
 
-    /// A marker is there a second time.
+    /// A marker is repeated.
     case duplicateMarker(String, at: SQLPlace)
 
-    /// The marker of another tool.
+    /// A file has a marker of another tool.
     case otherMarker(String, at: SQLPlace)
 
-    /// The part that takes the step back stands before the one that applies it.
+    /// The down part comes before the up part.
     case downBeforeUp(at: SQLPlace)
 
-    /// A statement stands before the first marker.
+    /// A statement comes before the first marker.
     case statementBeforeMarker(at: SQLPlace)
 
-    /// A file that is one part as a whole has a marker.
+    /// A file that is a single part has a marker.
     case markerInWholeFile(String, at: SQLPlace)
 
-    /// An option behind a marker is unknown, or asks for what migrations don't do here.
+    /// An option after a marker is unknown, or requests something that isn't supported.
     case unsupportedOption(String, at: SQLPlace)
 
-    /// One of goose's `StatementBegin` and `StatementEnd` is there without the other.
+    /// `StatementBegin` is there without `StatementEnd`, or the other way round.
     case unbalancedStatement(at: SQLPlace)
 
-    /// goose's `ENVSUB ON`.
+    /// A file has goose's `ENVSUB ON`.
     case environmentSubstitution(at: SQLPlace)
 
-    /// sqlx's `-- no-transaction` is not the first line, or not written like that.
+    /// sqlx's `-- no-transaction` is not on the first line, or is misspelled.
     case misplacedNoTransaction(at: SQLPlace)
 
-    /// A line of a `metadata.toml` is none that is known.
+    /// A line of a `metadata.toml` is unknown.
     case unknownMetadata(at: SQLPlace)
 }
 
 extension MigrationFolderError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)

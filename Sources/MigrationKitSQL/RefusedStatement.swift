@@ -1,5 +1,5 @@
-/// A kind of statement that a migration must not contain, because it would reach beyond the
-/// transaction that the migration runs in.
+/// A kind of statement that a migration must not contain, because it has effects outside the
+/// migration's transaction.
 public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` or `RELEASE` outside a trigger's body.
     case transactionControl
@@ -16,10 +16,10 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// A `PRAGMA` that changes where temporary data goes.
     case temporaryStoragePragma
 
-    /// A `PRAGMA` that takes the journal away, or keeps commits from reaching the disk.
+    /// A `PRAGMA` that turns off the journal, or keeps commits from reaching the disk.
     case durabilityPragma
 
-    /// What it is called in a message.
+    /// Its name in messages.
     var name: String {
         switch self {
         case .transactionControl: "BEGIN, COMMIT or ROLLBACK"
@@ -31,7 +31,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// Why a migration can't have it, as a clause.
+    /// The reason why a migration can't contain it, as a clause.
     var reason: String {
         switch self {
         case .transactionControl:
@@ -74,10 +74,10 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// Judges a statement by its beginning.
+    /// Classifies a statement by its beginning.
     ///
-    /// - Parameter words: The statement's first tokens in upper case and without quotes, space
-    ///   and comments left out; ``length`` of them are enough.
+    /// - Parameter words: The statement's first tokens, in upper case and without quotes, spaces
+    ///   and comments. ``length`` tokens are enough.
     init?(words: some Sequence<String>) {
         let words = Self.withoutExplain(words)
         switch words.first {
@@ -110,7 +110,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// How many tokens of a statement it takes to judge it:
+    /// How many tokens are needed to classify a statement:
     /// `EXPLAIN QUERY PLAN PRAGMA schema . name = value`.
     static let length = 9
 
@@ -143,13 +143,12 @@ struct Pragma {
         value = words.dropFirst().first ?? ""
     }
 
-    /// SQLite takes the beginning of a mode's name for the mode, and ignores a mode that it doesn't
-    /// know.
+    /// SQLite accepts a prefix of a mode's name, and ignores an unknown mode.
     fileprivate var keepsJournal: Bool {
         value.isEmpty || !["OFF", "MEMORY"].contains { $0.hasPrefix(value) }
     }
 
-    /// SQLite takes several other numbers and words for `OFF`.
+    /// SQLite treats several other numbers and words as `OFF`.
     fileprivate var keepsSynchronizing: Bool {
         ["1", "2", "3", "NORMAL", "FULL", "EXTRA"].contains(value)
     }

@@ -9,7 +9,7 @@ public struct SQLPlace: Equatable, Sendable {
     /// The column in characters as an editor counts them, from 1.
     public let column: Int
 
-    /// The line's text, cut where it might show a key.
+    /// The line's text, cut before anything that may be a key.
     public let text: String
 
     init(file: String, line: Int, column: Int, text: String) {
@@ -24,7 +24,7 @@ public struct SQLPlace: Equatable, Sendable {
         Excerpt(of: text, line: line, column: column).text
     }
 
-    /// Whatever stands behind PRAGMA or ATTACH may be a key.
+    /// Anything after PRAGMA or ATTACH may be a key.
     private static func withoutSecrets(_ text: String) -> String {
         let statement = /\b(pragma|attach)\b[^'"`=(\[]*/.ignoresCase()
         guard let match = text.firstMatch(of: statement), match.range.upperBound < text.endIndex
@@ -34,7 +34,7 @@ public struct SQLPlace: Equatable, Sendable {
 }
 
 extension SQLPlace: CustomStringConvertible {
-    /// Such as `0003_tags.sql:12:5`.
+    /// For example `0003_tags.sql:12:5`.
     public var description: String { "\(file):\(line):\(column)" }
 }
 

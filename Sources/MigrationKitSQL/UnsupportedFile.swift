@@ -1,14 +1,14 @@
-/// A file that other tools take for a part of the migrations, and that can't be one here.
+/// A file that other tools use as a part of the migrations, but that isn't supported here.
 ///
-/// Left alone in silence, it would be missing from the database.
+/// If it were silently ignored, the database would lack it.
 public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
     /// `R__name.sql`, which Flyway runs again whenever its text changes.
     case repeatable
 
-    /// `B1__name.sql`, which Flyway runs in place of the versions before it.
+    /// `B1__name.sql`, which Flyway runs instead of the versions before it.
     case baseline
 
-    /// `V1__name.sql.conf`, which says how Flyway runs a script.
+    /// `V1__name.sql.conf`, which configures how Flyway runs a script.
     case scriptConfiguration
 
     /// A migration in a programming language.
@@ -16,8 +16,8 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
 
     /// Recognizes a file by its name.
     ///
-    /// A folder may have thousands of ordinary names, so those are recognized by their endings
-    /// alone.
+    /// A folder may have thousands of ordinary names, so those are recognized only by their
+    /// endings.
     init?(name: String) {
         let ending = name.utf8.lastIndex(of: UInt8(ascii: ".")).map { name[$0...].dropFirst() }
         switch ending {
@@ -38,7 +38,7 @@ public enum UnsupportedFile: String, Equatable, Sendable, CaseIterable {
         }
     }
 
-    /// What is wrong, as the rest of a sentence that begins with the file's name.
+    /// The reason, as the rest of a sentence that begins with the file's name.
     var reason: String {
         switch self {
         case .repeatable:

@@ -1,4 +1,4 @@
-// Settings of a cipher, the errors of a file and `Cancellation` stand in this library's own functions:
-// an app that imports it needs no second import for them.
+// This library's own functions use cipher settings, file errors and `Cancellation`. An app that
+// imports it needs no further import for them.
 @_exported import MigrationKit
 @_exported import MigrationKitPages

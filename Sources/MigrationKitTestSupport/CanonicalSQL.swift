@@ -1,16 +1,16 @@
-/// The text of `CREATE` statements without what means nothing: white space, comments, the case of
-/// names and keywords, and quotes around names that need none.
+/// The text of `CREATE` statements without meaningless differences: white space, comments, the case
+/// of names and keywords, and quotes around names that need none.
 ///
-/// SQLite keeps the text that its author wrote, and changes it where a table is altered: it puts
-/// the new name of a renamed table in quotes, for example. A rollback that rebuilds a table comes
-/// to the same schema all the same.
+/// SQLite keeps the author's text, but changes it when a table is altered: for example, it puts the
+/// new name of a renamed table in quotes. A rollback that rebuilds a table still produces the same
+/// schema.
 enum CanonicalSQL {
     /// A part of a statement: a column or a constraint of a table, or the whole of another object.
     struct Line: Equatable {
         fileprivate var tokens: [Token] = []
 
-        /// As it was written, on one line; without the comma behind it, since a column that is
-        /// added behind the last one makes that one no other.
+        /// Its original text on one line, without the comma after it: adding a column at the end
+        /// must not change the line of the column before it.
         var text: String {
             tokens.dropLast(tokens.last?.text == "," ? 1 : 0).enumerated()
                 .map { $0 > 0 && $1.followsSpace ? " " + $1.text : $1.text }

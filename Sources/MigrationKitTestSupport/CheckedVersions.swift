@@ -3,7 +3,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 
-/// Databases in memory of one runner's versions, each with a connection of its own.
+/// Databases in memory, one for each version of a runner, each with its own connection.
 struct CheckedVersions {
     let runner: GRDBMigrationRunner
     let configuration: Configuration
@@ -14,7 +14,7 @@ struct CheckedVersions {
         try DatabaseQueue(configuration: configuration)
     }
 
-    /// The same database on another connection, as it were after a restart of the app.
+    /// The same database on another connection, as after a restart of the app.
     func copy(of database: DatabaseQueue) throws -> DatabaseQueue {
         let copy = try empty()
         try database.backup(to: copy)
@@ -30,7 +30,7 @@ struct CheckedVersions {
         return database
     }
 
-    /// Migrates a database of a version to a later one, or to the end.
+    /// Migrates a database of one version to a later one, or to the end.
     func migrate(
         _ database: DatabaseQueue,
         from version: String?,
@@ -48,7 +48,7 @@ struct CheckedVersions {
         )
     }
 
-    /// Rolls back the latest step, which must lead to a schema.
+    /// Rolls back the latest step, and checks that this produces a schema.
     func rollBack(
         _ identifier: String,
         in database: DatabaseQueue,
@@ -66,7 +66,7 @@ struct CheckedVersions {
         }
     }
 
-    /// Applies a step once more after its rollback, which must lead to a schema.
+    /// Applies a step again after its rollback, and checks that this produces a schema.
     func reapply(
         _ identifier: String,
         in database: DatabaseQueue,
@@ -84,7 +84,7 @@ struct CheckedVersions {
         }
     }
 
-    /// Runs the runner, and turns what fails into an error that names the step.
+    /// Runs the runner, and turns its error into one that names the step.
     func run<Result>(
         failure: (_ step: String?, _ reason: String) -> MigrationCheckError,
         _ work: (MigrationOptions) throws -> Result
@@ -99,7 +99,7 @@ struct CheckedVersions {
     }
 }
 
-/// The step that a run has failed in.
+/// The step in which a run failed.
 private final class FailedStep: @unchecked Sendable {
     // `@unchecked`: every access holds the lock.
     private let lock = NSLock()

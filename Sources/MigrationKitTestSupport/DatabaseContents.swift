@@ -1,7 +1,7 @@
 import GRDB
 import MigrationKitGRDB
 
-/// Everything that is in a database: its schema and its rows, the ledger's too.
+/// The content of a database: its schema and its rows, including the ledger.
 struct DatabaseContents {
     private let schema: SchemaSnapshot
     private var rows: [String: [[DatabaseValue]]] = [:]
@@ -33,7 +33,7 @@ struct DatabaseContents {
                 return nil
             }
             return old.count == new.count
-                ? "  table \(table): other values in its rows"
+                ? "  table \(table): its rows have other values"
                 : "- table \(table): \(count(old))\n+ table \(table): \(count(new))"
         }
         return ([schema.difference(from: before.schema)] + changes)

@@ -2,7 +2,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 
-/// Checks a list of steps the way that its users will run it: from every version, forth and back.
+/// Checks a list of steps as its users will run it: from every version, forward and back.
 ///
 /// ```swift
 /// let check = MigrationCheck(steps: steps)
@@ -17,9 +17,9 @@ import MigrationKitGRDB
 /// )
 /// ```
 ///
-/// Every check throws what it finds, so it works in Swift Testing and in XCTest alike. It works on
-/// databases in memory, and on a new connection for every version: a step that relies on what an
-/// earlier one left on the connection, such as a temporary table, is found out.
+/// Every check throws what it finds, so it works in Swift Testing and in XCTest. It uses databases
+/// in memory, and a new connection for every version. So it detects a step that relies on something
+/// that an earlier one left on the connection, such as a temporary table.
 public struct MigrationCheck: Sendable {
     private let configuration: Configuration
     private let makeRunner: @Sendable () throws -> GRDBMigrationRunner
@@ -65,12 +65,12 @@ public struct MigrationCheck: Sendable {
 
     // MARK: - The Checks
 
-    /// Runs every check that needs nothing but the steps: ``freshInstall()``, ``everyUpgrade()``,
+    /// Runs every check that needs only the steps: ``freshInstall()``, ``everyUpgrade()``,
     /// ``secondRun()`` and ``everyRollback()``.
     ///
-    /// - Returns: What was checked, and which steps have no rollback that could be.
-    /// - Throws: ``MigrationCheckError`` for the first thing found; a `MigrationKitError` for a list
-    ///   that can't be registered.
+    /// - Returns: What was checked, and which steps have no rollback to check.
+    /// - Throws: ``MigrationCheckError`` for the first finding; a `MigrationKitError` if the list
+    ///   can't be registered.
     @discardableResult
     public func everything() throws -> MigrationCheckReport {
         try freshInstall()
@@ -79,16 +79,16 @@ public struct MigrationCheck: Sendable {
         return try everyRollback()
     }
 
-    /// Checks that an empty database is migrated to the end, and is sound there.
+    /// Checks that an empty database can be migrated to the end, and is then sound.
     ///
-    /// - Throws: ``MigrationCheckError/freshInstallFailed(step:reason:)``; a `MigrationKitError` for
-    ///   a list that can't be registered.
+    /// - Throws: ``MigrationCheckError/freshInstallFailed(step:reason:)``; a `MigrationKitError` if
+    ///   the list can't be registered.
     public func freshInstall() throws {
         _ = try versions().installed()
     }
 
-    /// Checks that a database of every version, the empty one included, is migrated to the end, and
-    /// that all of them come to the schema of a fresh install.
+    /// Checks that a database of every version, including an empty one, can be migrated to the end,
+    /// and that all of them get the schema of a fresh install.
     ///
     /// - Throws: ``MigrationCheckError/upgradeFailed(from:step:reason:)`` or
     ///   ``MigrationCheckError/upgradeLeadsElsewhere(from:difference:)``; and what
@@ -132,10 +132,10 @@ public struct MigrationCheck: Sendable {
     }
 
     /// Checks that the rollback of every step restores the schema of the version before it, that
-    /// the step can be applied again afterwards, and that the latest ones can be rolled back in a
-    /// row.
+    /// the step can be applied again afterwards, and that the latest steps can be rolled back one
+    /// after the other.
     ///
-    /// Steps without a rollback are skipped, and named in the result.
+    /// Steps without a rollback are skipped, and listed in the result.
     ///
     /// - Returns: What was checked.
     /// - Throws: ``MigrationCheckError/rollbackFailed(step:reason:)``,
@@ -178,14 +178,14 @@ public struct MigrationCheck: Sendable {
     /// Checks that rows of an earlier version survive to the end.
     ///
     /// - Parameters:
-    ///   - identifier: The last step of the version in which the rows are made.
-    ///   - plant: Writes the rows into a database of that version, in a transaction, with foreign
+    ///   - identifier: The last step of the version in which the rows are inserted.
+    ///   - plant: Inserts the rows into a database of that version, in a transaction, with foreign
     ///     keys on.
-    ///   - survive: Looks for the rows in the migrated database. It throws, or records a failure of
-    ///     the test, if they aren't what they should be.
-    /// - Throws: What the closures throw, unchanged;
-    ///   ``MigrationCheckError/upgradeFailed(from:step:reason:)`` if the rows keep a step from being
-    ///   applied; `MigrationKitError.unknownMigrationTarget(_:)`.
+    ///   - survive: Checks the rows in the migrated database. If they are wrong, it throws, or
+    ///     records a failure of the test.
+    /// - Throws: The closures' errors, unchanged;
+    ///   ``MigrationCheckError/upgradeFailed(from:step:reason:)`` if the rows keep a step from
+    ///   being applied; `MigrationKitError.unknownMigrationTarget(_:)`.
     public func rows(
         plantedAt identifier: String,
         plant: (Database) throws -> Void,

@@ -1,19 +1,18 @@
 import Foundation
 
-/// What a check has found to be wrong with a list of steps.
+/// What is wrong with a list of steps.
 ///
-/// Printed, as the frameworks for tests do, it shows the difference between what was expected and
-/// what was found.
+/// Printed, as test frameworks do, it shows the difference between what was expected and what was
+/// found.
 public enum MigrationCheckError: Error, Equatable, Sendable {
-    /// An empty database can't be migrated to the end. The step that fails, if it is one (and not
-    /// a hook of the app), and why.
+    /// An empty database can't be migrated to the end. `step` is the step that fails, or `nil` for
+    /// a hook of the app.
     case freshInstallFailed(step: String?, reason: String)
 
     /// A database of a version (`nil` is the empty one) can't be migrated further.
     case upgradeFailed(from: String?, step: String?, reason: String)
 
-    /// A database of a version (`nil` is the empty one) comes to another schema than a fresh
-    /// install.
+    /// A database of a version (`nil` is the empty one) gets another schema than a fresh install.
     case upgradeLeadsElsewhere(from: String?, difference: String)
 
     /// A migrated database can't be migrated a second time.
@@ -31,7 +30,7 @@ public enum MigrationCheckError: Error, Equatable, Sendable {
     /// A step can't be applied again after its rollback.
     case reapplicationFailed(step: String, reason: String)
 
-    /// A step that is applied again after its rollback comes to another schema than the first time.
+    /// A step that is applied again after its rollback produces another schema than the first time.
     case reapplicationLeadsElsewhere(step: String, difference: String)
 }
 
@@ -44,7 +43,7 @@ extension MigrationCheckError: LocalizedError {
         case .upgradeFailed(let version, let step, let reason):
             "\(Self.database(version)) can't be migrated further: \(Self.place(step))\(reason)"
         case .upgradeLeadsElsewhere(let version, _):
-            "\(Self.database(version)) is migrated to another schema than a new one"
+            "\(Self.database(version)) is migrated to a different schema from a new database"
         case .secondRunFailed(let step, let reason):
             "a migrated database can't be migrated a second time: \(Self.place(step))\(reason)"
         case .secondRunChanges:
@@ -56,18 +55,18 @@ extension MigrationCheckError: LocalizedError {
         case .reapplicationFailed(let step, let reason):
             "the migration '\(step)' can't be applied again after its rollback: \(reason)"
         case .reapplicationLeadsElsewhere(let step, _):
-            "the migration '\(step)' comes to another schema after its rollback"
+            "the migration '\(step)' produces a different schema after its rollback"
         }
     }
 
-    /// What to do about it, behind the difference if that is what was found.
+    /// What to do about it, after the difference if there is one.
     public var recoverySuggestion: String? {
         guard let difference else { return advice }
-        return "What is there (+) is not what was expected (-):\n\(difference)\n\(advice)"
+        return "Found (+) instead of expected (-):\n\(difference)\n\(advice)"
     }
 
-    /// The difference between what was expected, in lines that begin with `-`, and what is there,
-    /// in lines that begin with `+`; `nil` for an error that is none.
+    /// The difference: expected lines begin with `-`, and found lines with `+`; `nil` if the error
+    /// has none.
     public var difference: String? {
         switch self {
         case .upgradeLeadsElsewhere(_, let difference), .secondRunChanges(let difference),
@@ -83,7 +82,7 @@ extension MigrationCheckError: LocalizedError {
     private var advice: String {
         switch self {
         case .freshInstallFailed:
-            "Correct the migration. One that was shipped needs a further one that corrects it."
+            "Correct the migration. If it was shipped, add a new one that corrects it."
         case .upgradeFailed, .upgradeLeadsElsewhere:
             """
             A migration must not rely on what an earlier one leaves on the connection, such as a \
@@ -92,9 +91,9 @@ extension MigrationCheckError: LocalizedError {
         case .secondRunFailed, .secondRunChanges:
             "What the app does before or after every run must be safe to repeat."
         case .rollbackFailed, .rollbackLeavesOtherSchema:
-            "Have the rollback undo all that the migration does, in the opposite order."
+            "Make the rollback undo everything that the migration does, in reverse order."
         case .reapplicationFailed, .reapplicationLeadsElsewhere:
-            "Have the rollback remove the rows, too, that the migration inserts."
+            "Make the rollback also remove the rows that the migration inserts."
         }
     }
 

@@ -1,7 +1,7 @@
 import GRDB
 import MigrationKitGRDB
 
-/// The schema of a database in a form in which two that mean the same are the same.
+/// A normalized schema of a database, so that equivalent schemas are equal.
 struct SchemaSnapshot {
     private struct Name: Hashable {
         let type: String
@@ -19,8 +19,8 @@ struct SchemaSnapshot {
         }
     }
 
-    /// What has to be taken away from another schema (`-`) and added to it (`+`) to get this one;
-    /// empty if they are the same.
+    /// The difference from the expected schema: lines that are missing (`-`) or additional (`+`);
+    /// empty if there is none.
     func difference(from expected: SchemaSnapshot) -> String {
         Set(objects.keys).union(expected.objects.keys)
             .sorted { ($0.type, $0.name) < ($1.type, $1.name) }

@@ -82,7 +82,7 @@ import Testing
         try expectRefusal(
             64,
             "wrongSetting",
-            "error: migrationkit.toml:1: 'db-path' must be a path: a text that is not empty"
+            "error: migrationkit.toml:1: 'db-path' must be a path, as a non-empty string"
         )
     }
 
@@ -137,7 +137,7 @@ import Testing
             64,
             "malformedSettings",
             """
-            error: migrationkit.toml:2:11: this is no TOML: value: could not determine value type
+            error: migrationkit.toml:2:11: this is not TOML: value: could not determine value type
               The file is TOML: one setting on each line, such as db-path = "notes.db".
             """
         )

@@ -53,7 +53,7 @@ import Testing
             #expect(findings.map { $0["page"] as? Int } == [page])
             #expect(try damage()["pages"] as? [Int] == [page])
             let human = try tool.onStore("verify", "--full")
-            #expect(human.stdout.contains("page \(page) is not as it was written\n"))
+            #expect(human.stdout.contains("page \(page) is damaged\n"))
             #expect(human.stderr.contains("'migrationkit-cli restore'"))
             #expect(human.stderr.contains("'migrationkit-cli salvage'"))
             try tool.folder.write("store.db", sound)

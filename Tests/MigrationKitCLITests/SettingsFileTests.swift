@@ -156,11 +156,11 @@ import Testing
         }
         #expect(place.hasPrefix("migrationkit.toml:\(line):"), "\(place)")
         #expect(place == "migrationkit.toml:\(line):\(column)", "\(place)")
-        #expect(reason.hasPrefix("this is no TOML: "))
+        #expect(reason.hasPrefix("this is not TOML: "))
     }
 
     @Test(arguments: [
-        ([0x61, 0xFF], "this is no text in UTF-8"),
+        ([0x61, 0xFF], "this is not UTF-8 text"),
         (Array("a = 1\0".utf8), "there is a NUL in this text"),
         (Array("db-path = \"a\\u0000b\"".utf8), "there is a NUL in this text"),
         (Array("\"db-path\\U00000000\" = 1".utf8), "there is a NUL in this text"),

@@ -52,7 +52,7 @@ import Testing
             try EncryptedDatabase.open(path, key: key.key)
         }
         #expect(
-            throws: EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
+            throws: EncryptedDatabaseError.cannotCreate(path: path, reason: "not a file name")
         ) {
             try EncryptedDatabase.open(path, key: key.key, options: .init(createsFile: true))
         }

@@ -235,7 +235,7 @@ import Testing
         #expect(error == .changedMigrations(.sqlx, identifiers: ["10_c"]))
         #expect(
             message(error) == """
-                10_c is not as sqlx has applied it: the checksum is another
+                10_c changed after sqlx applied it: the checksum differs
                 Restore the text that was applied, including its line ends. If the new text has \
                 the same effect, use a baseline instead of adopting the table.
                 """
@@ -377,8 +377,8 @@ import Testing
         #expect(adoption.identifiers == ["V1__a"])
         #expect(
             adoption.notes == [
-                "What these scripts without a version have made stays, and nothing here runs them "
-                    + "again: s2.sql."
+                "These scripts have no version, so nothing here runs them again, and what they "
+                    + "made stays: s2.sql."
             ]
         )
     }

@@ -137,7 +137,7 @@ import Testing
         let path = folder.path("0001_a.sql")
         let refused = MigrationFolderError.unreadable(
             file: "0001_a.sql",
-            reason: "it is no regular file"
+            reason: "it is not a regular file"
         )
 
         try folder.makeFolder("0001_a.sql")

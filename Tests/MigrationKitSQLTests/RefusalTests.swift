@@ -497,7 +497,7 @@ import Testing
                 "1_a.sql:2:3: PRAGMA foreign_keys has no effect in a transaction; foreign keys are "
                     + "off in every migration anyway, and checked before its commit",
                 "2_b.sql:2:1: PRAGMA foreign_keys takes effect here, since this migration runs "
-                    + "outside of a transaction; nothing checks them afterwards",
+                    + "outside of a transaction; foreign keys are not checked afterwards",
             ]
         )
         #expect(try folder.migrations().notes.map(\.identifier) == ["1_a", "2_b"])

@@ -147,7 +147,7 @@ import Testing
         })
         #expect(
             failure({ try $0.secondRun() }, of: soundSteps(), integration: counting)
-                == .secondRunChanges(difference: "  table runs: other values in its rows")
+                == .secondRunChanges(difference: "  table runs: its rows have other values")
         )
     }
 
@@ -183,7 +183,7 @@ import Testing
             "\(found)".hasPrefix(
                 """
                 the rollback of '0002' doesn't restore the schema of the version before it
-                What is there (+) is not what was expected (-):
+                Found (+) instead of expected (-):
                 + CREATE INDEX item_name ON item (name)
                 """
             )

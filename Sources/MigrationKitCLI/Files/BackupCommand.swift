@@ -5,7 +5,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
-            abstract: "Copy a database into a new file, while others use it.",
+            abstract: "Copy a database into a new file while other programs use it.",
             usage: """
                 \(Migrations.programName) backup --db-path <path> --output <path>
                   [--new-password-file <path>] [<options>]

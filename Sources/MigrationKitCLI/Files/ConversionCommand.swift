@@ -9,9 +9,9 @@ protocol ConversionCommand: KeyedFileCommand {
 }
 
 extension ConversionCommand {
-    /// The database that is named, its key, or the one that it is to get, and its settings.
+    /// The database that the options name, its current or new key, and its settings.
     ///
-    /// - Parameter isNew: Whether the key is one that the database is to get.
+    /// - Parameter isNew: Whether the key is the database's new one.
     func namedDatabase(
         in context: CommandContext,
         keyIsNew isNew: Bool = false
@@ -38,8 +38,8 @@ extension ConversionCommand {
     /// Converts, shows the progress, and reports the result.
     ///
     /// - Parameters:
-    ///   - deed: What was done, for people: `Encrypted`.
-    ///   - note: What is worth knowing about it.
+    ///   - deed: What was done, as text: `Encrypted`.
+    ///   - note: Returns a note about it.
     ///   - make: Makes the conversion from its options.
     func convert(
         _ path: String,
@@ -77,7 +77,7 @@ extension ConversionCommand {
         context.tell(notes)
     }
 
-    /// The settings of a new encrypted file: these, with the page size that is asked for.
+    /// The settings of a new encrypted file: these, with the requested page size.
     func newCipher(_ cipher: CipherSettings) throws -> CipherSettings {
         guard let pageSize = conversion.pageSize else { return cipher }
         return try CipherSettings(

@@ -37,7 +37,7 @@ struct ConversionOptions: ParsableArguments {
                 "--output doesn't replace the database. Leave out --keep-original."
             )
         }
-        // As SQLite and SQLCipher have it. <https://www.sqlite.org/fileformat.html#page_size>
+        // The limits of SQLite and SQLCipher. <https://www.sqlite.org/fileformat.html#page_size>
         if let pageSize, !(512...65536).contains(pageSize) || pageSize.nonzeroBitCount != 1 {
             throw ValidationError(
                 "The page size must be a power of two from 512 to 65536, not \(pageSize)."

@@ -2,19 +2,19 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// A command that brings what is in a database into another file, with the same or another key.
+/// A command that copies a database's content into another file, with the same key or another one.
 protocol CopyCommand: KeyedFileCommand {
     var waiting: LockTimeoutOptions { get }
     var newKey: KeyOptions<NewKey> { get }
     var encryption: EncryptionOptions { get }
 
-    /// The files that options name beside the database.
+    /// The files that options name in addition to the database.
     var files: [(option: String, path: String?)] { get }
 
-    /// The file that the key is for, if it isn't the database, and what it must be.
+    /// The file that the key is for, if it isn't the database, and what the file must be.
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { get }
 
-    /// What to do if a former key of the database's item opens that file, and the item's doesn't.
+    /// What to do if a former key opens that file, and the item's key doesn't.
     func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy
 }
 
@@ -31,14 +31,14 @@ extension CopyCommand {
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)
     }
 
-    /// Gets the keys, copies, and shows how far it is.
+    /// Gets the keys, copies, and shows the progress.
     ///
     /// - Parameters:
-    ///   - phases: What is done, one after the other.
+    ///   - phases: The phases, in order.
     ///   - confirm: Asks, or throws, before anything is done.
-    ///   - copy: Gets the database that is named, the form and the new key of what is copied, and
-    ///     the options.
-    /// - Returns: The database that is named with its options, and what was done.
+    ///   - copy: Receives the named database, the form and the new key of the source, and the
+    ///     options.
+    /// - Returns: The named database with its options, and what was done.
     func makeCopy<Report>(
         in context: CommandContext,
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],

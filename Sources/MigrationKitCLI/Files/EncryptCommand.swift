@@ -28,7 +28,7 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
-        // What the options can't mean is refused before any file is looked at.
+        // Invalid options are refused before any file is read.
         _ = try newCipher(.current)
         let (path, key, cipher) = try namedDatabase(in: context, keyIsNew: true)
         let new = try newCipher(cipher)

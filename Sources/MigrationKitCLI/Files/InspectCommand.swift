@@ -77,7 +77,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
     }
 
-    /// Inspects with the key that the options name; where none opens the file, with the last one.
+    /// Inspects with the key that the options name. If no key opens the file, reports the last one.
     private func inspect(
         _ path: String,
         _ options: MigrationDatabaseOpenOptions

@@ -53,7 +53,7 @@ struct InspectionDocument: Encodable {
     let possiblePageSizes: [Int]?
     let salt: String?
     let journals: [Journal]
-    /// Left out where there is none.
+    /// Omitted if there is none.
     let unfinishedChange: Bool?
     let leftovers: [Leftover]?
     let key: String
@@ -136,7 +136,7 @@ struct InspectionDocument: Encodable {
 }
 
 extension FileReport {
-    /// The settings that the key opens the file with.
+    /// The settings with which the key opens the file.
     var cipher: CipherSettings? {
         if case .opens(let cipher) = key { cipher } else { nil }
     }

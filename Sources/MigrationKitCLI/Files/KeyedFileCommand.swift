@@ -10,14 +10,14 @@ protocol KeyedFileCommand: ContextCommand {
 }
 
 extension KeyedFileCommand {
-    /// Puts the options together, looks at the file before anybody is asked for its key, and lets go
-    /// of the key's descriptor in the end.
+    /// Combines the options, checks the file before anybody is asked for its key, and closes the
+    /// key's descriptor at the end.
     ///
     /// - Parameters:
-    ///   - isPlaintext: Whether the database is said not to be encrypted.
+    ///   - isPlaintext: Whether an option says that the database isn't encrypted.
     ///   - file: The file that the key is for, and what it must be; `nil` for the named database,
-    ///     which must be encrypted unless it is said not to be.
-    ///   - body: Gets the path and the options.
+    ///     which must be encrypted unless an option says that it isn't.
+    ///   - body: Receives the path and the options.
     func withNamedDatabase<Value>(
         in context: CommandContext,
         isPlaintext: Bool = false,
@@ -28,8 +28,8 @@ extension KeyedFileCommand {
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        // Nobody is asked for the key of a file that wants none. Elsewhere the run finds that out,
-        // once it has removed what a killed one left.
+        // Don't ask for the key of a file that needs none. With other sources, the run detects this
+        // after it has removed leftovers.
         if !isPlaintext, case .prompt = options.keySource {
             try EncryptedDatabase.check(file?.path ?? path, is: file?.is ?? .encrypted)
         }
@@ -38,7 +38,7 @@ extension KeyedFileCommand {
         return try body(path, options)
     }
 
-    /// Gets a new key from its source.
+    /// Reads a new key from its source.
     func read(
         _ newKey: KeyOptions<NewKey>,
         from source: KeySource,
@@ -47,15 +47,15 @@ extension KeyedFileCommand {
         defer { context.release(source) }
         // The database's key may be named in the environment.
         try Self.checkInput(of: context.keySource.noted, source)
-        // What the settings say of a collection is about the service that they name.
+        // The settings file's collection applies only to its own service.
         let store = try database.keychain.keyStore(in: context, ofService: false)
         return try KeyResolver { store }.newKey(from: source, form: newKey.form)
     }
 
-    /// Throws if one descriptor, such as that of standard input, should give both keys: reading the
-    /// first one reads to the end.
+    /// Throws if both keys should come from one descriptor, such as standard input: reading the
+    /// first key consumes everything.
     func checkInput(_ newKey: KeyOptions<NewKey>) throws {
-        // Options that contradict each other are reported where they are used.
+        // Contradicting options are reported where they are used.
         try Self.checkInput(
             of: database.secret.sources.first,
             try? newKey.source()

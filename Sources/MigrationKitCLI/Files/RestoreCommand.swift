@@ -14,8 +14,8 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             discussion: """
                 Give the backup's key. The database keeps it, unless an option of 'New key' gives \
                 another. The backup is copied beside the database, verified, and renamed into its \
-                place. Other programs must close the database first. It may be missing or damaged, \
-                or its key may be lost.
+                place. Other programs must close the database first. The database may be missing \
+                or damaged, or its key may be lost.
 
                 Asks before it replaces a database, unless --keep-original is given.
                 """
@@ -95,13 +95,13 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
 
     func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy {
         FormerKeyError.Remedy(
-            effect: "This restores the backup, and gives the database the key of today:",
+            effect: "This restores the backup and gives the database its current key:",
             words: ["restore", "--db-path", path, "--from", from] + key.itemOptions
                 + key.newItemOptions
         )
     }
 
-    /// That the next command won't open the database with the usual item.
+    /// A note that the usual item doesn't open the database.
     private func keyNote(_ path: String, _ key: FormerKey) -> ConversionNote {
         let remedy = FormerKeyError.Remedy.rekey(path, from: key)
         return ConversionNote(
@@ -122,7 +122,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
-    /// Whether there is a file with something to lose, as far as that is known.
+    /// Whether there is a file whose content would be lost, as far as that is known.
     private static func hasContent(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return errno != ENOENT && errno != ENOTDIR }

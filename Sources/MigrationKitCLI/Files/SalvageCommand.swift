@@ -6,7 +6,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
-            abstract: "Recover what can be read of a damaged database into a new file.",
+            abstract: "Recover the readable content of a damaged database into a new file.",
             usage: """
                 \(Migrations.programName) salvage --db-path <path> --output <path>
                   [--new-password-file <path>] [<options>]
@@ -43,7 +43,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
     var files: [(option: String, path: String?)] { [("--output", output)] }
-    // The first bytes of a damaged file don't show what it is.
+    // A damaged file's first bytes don't show whether it is encrypted.
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (nil, .file) }
 
     func run(in context: CommandContext) throws {

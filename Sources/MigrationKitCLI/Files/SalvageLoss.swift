@@ -1,7 +1,7 @@
 import MigrationKitCommon
 import Foundation
 
-/// A salvage that is done, and couldn't bring back everything.
+/// A salvage has finished, but couldn't recover everything.
 struct SalvageLoss: Error, LocalizedError {
     let path: String
 

@@ -60,7 +60,7 @@ struct SalvageText {
                 report.damagedPages.first?.number == 1
                     ? """
                     Page 1 is damaged: the user version, the application id and other settings \
-                    are lost, and tables may be.
+                    are lost, and perhaps tables.
                     """
                     : "The schema is damaged: tables may be lost."
             )
@@ -71,7 +71,7 @@ struct SalvageText {
                 "The file was truncated: the last \(missing == 1 ? "page is" : "\(missing) pages are") missing."
             )
         }
-        // That of the first page is said already.
+        // The first page is reported separately.
         let pages = report.damagedPages.filter { $0.problem != .missing && $0.number > 1 }
         for page in pages.prefix(Self.mostLines) { lines += wrapped(Self.describe(page)) }
         if pages.count > Self.mostLines {

@@ -38,7 +38,7 @@ struct VerificationProgress: OperationProgress {
 }
 
 extension VerificationCheck {
-    /// For people: a line with the outcome, and lines about what is wrong.
+    /// The outcome of the check in one line, followed by its findings.
     fileprivate func text(hasTime: Bool) -> String {
         let time = hasTime ? "  \(duration(seconds))" : ""
         var lines = ["\(ok ? "ok    " : "FAILED")  \(name)\(time)"]

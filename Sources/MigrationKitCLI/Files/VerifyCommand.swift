@@ -82,7 +82,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     forReading: true,
                     loaded: loaded ?? noMigrations(in: context)
                 )
-                // What is wrong with the database, the checks say.
+                // The checks report any problem of the database, so this error is ignored.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
                 var options = VerificationOptions()
                 options.opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
@@ -97,7 +97,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 }
             }
         } catch {
-            // What is wrong with a file that no key opens stands in the checks up to there.
+            // If no key opens the file, the checks up to then report the problem.
             if json, display.progress.checks.contains(where: { !$0.ok }) {
                 try context.printJSON(VerificationDocument(display.progress.checks))
             }
@@ -119,7 +119,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
-    /// - Returns: `nil` if no folder is named, and the one that is looked for then isn't there.
+    /// - Returns: `nil` if no folder is named and the default folder doesn't exist.
     private func loadedMigrations(in context: CommandContext) throws -> LoadedMigrations? {
         do {
             return try loadMigrations(in: context)
@@ -134,7 +134,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
-    /// What stands for migrations that aren't there: the settings file's required indexes alone.
+    /// Used instead of missing migrations: only the required indexes of the settings file.
     private func noMigrations(in context: CommandContext) throws -> LoadedMigrations {
         let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
         return LoadedMigrations(
@@ -178,7 +178,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             verification.allowsGroup = allowGroup
             return verification
         }
-        // A host may register functions that its schema uses, and so opens the database itself.
+        // A host opens the database itself, since it may register functions that the schema uses.
         let openWriter = context.host.openWriter
         var verification = DatabaseVerification(
             path,

@@ -3,7 +3,7 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-/// The key's item doesn't open a file, and a former key does, which a rotation has kept.
+/// The key's item doesn't open a file, but a former key does, which a rotation has kept.
 struct FormerKeyError: Error {
     /// The file.
     let path: String
@@ -52,30 +52,32 @@ extension FormerKeyError: ToolSuggesting {
 }
 
 extension FormerKey {
-    /// The options that name the item which keeps the former key.
+    /// The options that name the item with the former key.
     var itemOptions: [String] {
         ["--keychain-service", FormerKey.service(of: service), "--keychain-account", name]
     }
 
-    /// The options that name the item of the key of today, for a database that is to get it.
+    /// The options that name the item with the current key, for a database that should get it.
     var newItemOptions: [String] {
         ["--new-keychain-service", service, "--new-keychain-account", account]
     }
 }
 
 extension [String] {
-    /// The words as they can be pasted into a shell.
+    /// The words as a command that can be pasted into a shell.
     var shellCommand: String { map(\.shellWord).joined(separator: " ") }
 }
 
 extension MigrationDatabaseOpenOptions {
-    /// Runs what opens a file with the key, and says which former key opens it if this one doesn't.
+    /// Runs `body`, which opens a file with the key. If the key is wrong, finds the former key that
+    /// opens the file.
     ///
     /// - Parameters:
     ///   - path: The file, if it isn't the database.
-    ///   - remedy: What makes the item open the database again; `nil` for a change of its key.
-    /// - Throws: What the body throws; in place of a wrong key from the key store, where a former key
-    ///   opens the file, ``FormerKeyError``.
+    ///   - remedy: The command that makes the item open the database again; `nil` to give the
+    ///     database the current key.
+    /// - Throws: What the body throws; ``FormerKeyError`` instead of a wrong key from the key
+    ///   store, if a former key opens the file.
     func explainingFormerKey<Value>(
         of path: String? = nil,
         remedy: ((FormerKey) -> FormerKeyError.Remedy)? = nil,
@@ -84,7 +86,7 @@ extension MigrationDatabaseOpenOptions {
         do {
             return try body()
         } catch let error as EncryptedDatabaseError where error.isWrongKey {
-            // Whatever keeps it from being looked for is not what went wrong.
+            // If the search fails, the original error is the one to report.
             guard let path = path ?? dbPath, let stored = storedKey(),
                 let key = (try? stored.formerKey(opening: path)) ?? nil
             else { throw error }
@@ -96,7 +98,7 @@ extension MigrationDatabaseOpenOptions {
         }
     }
 
-    /// The former key that the options name, if its item's key of today doesn't open the database.
+    /// The former key that the options name, if the item's current key doesn't open the database.
     func formerKeyInUse() -> FormerKey? {
         guard !isPlaintext, password == nil, let keychainService,
             FormerKey.isService(keychainService),

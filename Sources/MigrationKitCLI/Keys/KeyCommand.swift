@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The commands on keys in the Secret Service.
+/// The commands for keys in the Secret Service.
 struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(

@@ -31,8 +31,8 @@ struct KeyDescription: Encodable {
 struct KeyItemDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let item: KeyDescription
-    /// What the secret's characters are, where it is shown: `utf8`, or `hexadecimal` for bytes that
-    /// are no text.
+    /// The encoding of the secret, if it is shown: `utf8`, or `hexadecimal` for bytes that aren't
+    /// text.
     var encoding: String?
     var secret: String?
 }
@@ -68,7 +68,7 @@ struct RotatedKeyDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String
     let item: KeyDescription
-    /// The item that the old key is kept in.
+    /// The item in which the old key is kept.
     let kept: KeyDescription?
     let original: String?
     let tables: Int

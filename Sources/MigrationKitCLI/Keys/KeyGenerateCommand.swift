@@ -17,7 +17,9 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @Option(help: ArgumentHelp("What password programs show; default: service and account."))
+    @Option(
+        help: ArgumentHelp("The name that password programs show; default: service and account.")
+    )
     var label: String?
 
     @Flag(help: "Print one JSON document.")

@@ -29,7 +29,7 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
         let service = try all ? nil : keychain.service(in: context)
         let items = try keychain.keyStore(in: context, ofService: service != nil).items(
             service: service,
-            // Who lists wants to see every account, also where the environment names one.
+            // Lists every account, even if the environment names one.
             account: keychain.keychainAccount
         )
         if json {

@@ -14,8 +14,8 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
                 """,
             discussion: """
                 A copy with a random key is written, compared with the database, and renamed into \
-                its place. Then its item in the secret store gets that key. At every instant, an \
-                item opens the whole file. If this command is interrupted, the next one that opens \
+                its place. Then the key's item in the secret store gets that key. At every instant, \
+                an item opens the whole file. If this command is interrupted, the next one that opens \
                 the database finishes the rotation or undoes it.
 
                 The old key is kept as a separate item, because older backups need it ('key list \
@@ -99,7 +99,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    /// That another program has changed the item meanwhile, and where its key is.
+    /// A note that another program has changed the item meanwhile, and where its key is kept.
     private func otherKeyNote(_ report: KeyRotationReport) -> ConversionNote? {
         report.otherKeptItem.map { kept in
             ConversionNote(
@@ -110,7 +110,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
     }
 
-    /// That another program may look for the item in vain.
+    /// A note that another program may no longer find the item.
     private func foreignItemNote(_ report: KeyRotationReport) -> ConversionNote? {
         guard report.formerItem.form == nil else { return nil }
         return ConversionNote(

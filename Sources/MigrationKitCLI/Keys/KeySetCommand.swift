@@ -24,7 +24,9 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Replace without asking.")
     var yes = false
 
-    @Option(help: ArgumentHelp("What password programs show; default: service and account."))
+    @Option(
+        help: ArgumentHelp("The name that password programs show; default: service and account.")
+    )
     var label: String?
 
     @Flag(help: "Print one JSON document.")
@@ -42,7 +44,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
         let source = try source(for: "\(service) (\(account))", in: context)
         context.keySource.note(source)
 
-        // Asked before the key is: what is refused should cost nobody the typing.
+        // Checked before the key is asked for, so that nobody types one in vain.
         let store = try keychain.keyStore(in: context)
         let isThere = try !store.items(service: service, account: account).isEmpty
         if isThere {

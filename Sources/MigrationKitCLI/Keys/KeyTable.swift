@@ -1,7 +1,7 @@
 import Foundation
 import KeyStore
 
-/// Items for people: one line each with what distinguishes it, and the rest below it.
+/// A list of items as text: one line for each with what distinguishes it, and the rest below it.
 struct KeyTable {
     /// How many columns there are.
     let width: Int
@@ -34,19 +34,19 @@ struct KeyTable {
         return lines.joined(separator: "\n")
     }
 
-    /// How wide the first two columns may be: as wide as what is in them if there is room, otherwise
-    /// the account's keeps what it needs up to a third of it.
+    /// The width of the first two columns. If there isn't enough room for both, the account's
+    /// column gets at most a third of it.
     private func widths(of items: [KeyItem]) -> (service: Int, account: Int) {
         let service = items.map(\.service.printable.count).max() ?? 0
         let account = items.map { ($0.account ?? "-").printable.count }.max() ?? 0
-        // FORM, CREATED and CHANGED have ten characters each, and two before them.
+        // FORM, CREATED and CHANGED have ten characters each, and two spaces before each column.
         let room = max(width, 60) - 3 * 10 - 4 * 2
         guard service + account > room else { return (service, account) }
         let cutAccount = min(account, max(room / 3, room - service))
         return (room - cutAccount, cutAccount)
     }
 
-    /// Label, collection, and the attributes that the columns don't show whole.
+    /// The label, the collection, and the attributes that the columns don't show in full.
     private static func details(
         of item: KeyItem,
         _ widest: (service: Int, account: Int)
@@ -74,7 +74,7 @@ struct KeyTable {
 }
 
 extension KeyItem {
-    /// The item in one line, for a sentence.
+    /// The item as part of a sentence.
     var summaryLine: String {
         let account = account.map { ", username \"\($0)\"" } ?? ""
         return "service \"\(service)\"\(account), in \(collection)".printable
@@ -82,7 +82,7 @@ extension KeyItem {
 }
 
 extension [String] {
-    /// The words in lines of at most a width, where they fit it.
+    /// Wraps the words at a width, if each of them fits.
     fileprivate func wrapped(to width: Int) -> [String] {
         var lines: [String] = []
         for word in self {

@@ -1,12 +1,12 @@
 import Foundation
 import KeyStore
 
-/// A JSON document with a key in it, none of which becomes a text that can't be wiped.
+/// A JSON document with a key, of which no `String` is made: that could not be wiped.
 enum RevealedKey {
     /// What `key show --reveal --json` prints.
     static func document(of entry: KeyEntry) throws -> Secret {
         let isText = entry.text.withUnsafeBytes { isUTF8($0) }
-        // The document is made around a word that stands nowhere else in it.
+        // The document is made with a unique placeholder for the secret.
         let place = UUID().uuidString
         let text = try JSON.text(
             of: KeyItemDocument(
@@ -19,7 +19,7 @@ enum RevealedKey {
         let head = parts.first ?? []
         let tail = parts.dropFirst().first ?? []
         return entry.text.withUnsafeBytes { bytes in
-            // A byte is written as six characters at most: `\u001f`.
+            // A byte takes at most six characters: `\u001f`.
             Secret(
                 capacity: head.count + 6 * bytes.count + tail.count,
                 initializingWith: { memory in
@@ -57,7 +57,7 @@ enum RevealedKey {
         }
     }
 
-    /// Judged in place.
+    /// Checked in place, without a copy.
     private static func isUTF8(_ bytes: some Sequence<UInt8>) -> Bool {
         var decoder = UTF8()
         var iterator = bytes.makeIterator()

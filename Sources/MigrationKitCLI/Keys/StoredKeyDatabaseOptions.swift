@@ -2,7 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// The options that name a database whose key is in the Secret Service, and nowhere else.
+/// The options that name a database whose key is in the Secret Service.
 struct StoredKeyDatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFileOptions
     @OptionGroup var keychain: KeychainOptions

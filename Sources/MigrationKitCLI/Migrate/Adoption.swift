@@ -18,21 +18,21 @@ extension ArgumentHelp {
 }
 
 extension OpenStore {
-    /// The tools that have migrated the database, if nothing is recorded in it here.
+    /// The tools that have migrated the database, if this tool has recorded nothing in it.
     ///
-    /// Only a folder can be another tool's; the steps of a host can't.
+    /// Other tools work only with a folder, not with a host's steps.
     func otherTools() throws -> [MigrationTool] {
         guard folder != nil else { return [] }
         let tools = try writer.read(MigrationTool.found)
-        // Where everything was rolled back since, the history says that it was adopted.
+        // If everything was rolled back since, the history shows that the database was adopted.
         guard !tools.isEmpty, try runner.appliedMigrationIdentifiers(in: writer).isEmpty,
             try GRDBMigrationRunner.history(in: writer).isEmpty
         else { return [] }
         return tools
     }
 
-    /// Refuses a database that another tool has migrated, before everything is applied to it a
-    /// second time.
+    /// Refuses a database that another tool has migrated: its migrations would be applied a second
+    /// time.
     ///
     /// - Throws: ``NotAdopted``.
     func checkIsAdopted() throws {
@@ -40,9 +40,9 @@ extension OpenStore {
         guard tools.isEmpty else { throw NotAdopted(tools: tools) }
     }
 
-    /// Says that another tool has migrated the database.
+    /// Prints a note if another tool has migrated the database.
     ///
-    /// - Returns: What a JSON document says about it; `nil` if there is nothing to say.
+    /// - Returns: The tools for a JSON document; `nil` if there are none.
     func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherToolDocument]? {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
@@ -50,9 +50,9 @@ extension OpenStore {
         return tools.map { OtherToolDocument(tool: $0.rawValue, table: $0.versionTable) }
     }
 
-    /// What another tool's table says, before anything is recorded.
+    /// Reads another tool's table, before anything is recorded.
     ///
-    /// - Returns: `nil` if migrations are recorded already: then it was adopted before.
+    /// - Returns: `nil` if migrations are recorded already: the database was adopted before.
     /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`.
     func adoption(from tool: MigrationTool) throws -> MigrationAdoption? {
         guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
@@ -60,7 +60,7 @@ extension OpenStore {
         return try writer.read { try folder.adoption(from: tool, in: $0) }
     }
 
-    /// Records as applied what another tool's table says it has applied. The table stays.
+    /// Records as applied what another tool's table lists. The table stays.
     ///
     /// - Returns: The identifiers that were recorded.
     /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`; what
@@ -79,11 +79,11 @@ struct OtherToolDocument: Encodable {
     let table: String
 }
 
-/// Another tool has migrated the database, and nothing is recorded in it here.
+/// Another tool has migrated the database, and this tool has recorded nothing in it.
 struct NotAdopted: Error {
     let tools: [MigrationTool]
 
-    /// What is worth knowing where nothing is changed.
+    /// The note for commands that change nothing.
     var note: String { "\(fact); adopt it with \(ways)" }
 
     private var fact: String {

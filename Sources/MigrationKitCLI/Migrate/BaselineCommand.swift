@@ -78,7 +78,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 }
 
-/// What was recorded as applied without running.
+/// The migrations that were recorded as applied without running.
 struct RecordedDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let database: String?
@@ -91,13 +91,13 @@ struct RecordedDocument: Encodable {
 extension [String] {
     /// Which migrations were recorded.
     var baselineSummary: String {
-        guard !isEmpty else { return "Nothing was applied, and so nothing is recorded." }
+        guard !isEmpty else { return "Nothing was applied, so nothing is recorded." }
         return list(under: "Recorded")
     }
 
     /// Which migrations would be recorded.
     var previewSummary: String {
-        guard !isEmpty else { return "Nothing was applied, and so nothing would be recorded." }
+        guard !isEmpty else { return "Nothing was applied, so nothing would be recorded." }
         return list(under: "Would record")
     }
 

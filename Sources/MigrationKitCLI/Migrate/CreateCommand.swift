@@ -15,7 +15,7 @@ struct CreateCommand: ContextCommand {
         )
     }
 
-    @Argument(help: ArgumentHelp("What it does, such as 'add tags'.", valueName: "name"))
+    @Argument(help: ArgumentHelp("What the migration does, such as 'add tags'.", valueName: "name"))
     var name: String
 
     @Flag(help: "Use the date and time in UTC as the number.")
@@ -76,6 +76,6 @@ extension MigrationFormat: ExpressibleByArgument {
         self = format
     }
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     var argument: String { self == .upOnly ? "up-only" : rawValue }
 }

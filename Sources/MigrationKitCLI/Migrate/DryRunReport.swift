@@ -3,11 +3,11 @@ import MigrationKitGRDB
 import MigrationKitSQL
 
 extension CommandContext {
-    /// Tries a migration, and reports what it would do.
+    /// Runs a dry run, and reports what a run would do.
     ///
     /// - Parameters:
     ///   - adoption: What would be recorded first, if another tool's database is adopted.
-    ///   - otherTools: The tools that have migrated the database, if it is not.
+    ///   - otherTools: The tools that have migrated the database, if it isn't adopted.
     func reportDryRun(
         on store: OpenStore,
         recording adoption: MigrationAdoption? = nil,

@@ -22,7 +22,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    /// Not needed, and taken all the same: it is among the options that one gives to every command.
+    /// Not needed, but accepted: users give these options to every command.
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func run(in context: CommandContext) throws {

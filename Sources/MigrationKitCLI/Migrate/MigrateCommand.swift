@@ -52,7 +52,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     var acceptLostCommits = false
 
     #if DEBUG
-        // Not in the tool that people install: it destroys every row.
+        // Only in debug builds, since it destroys all rows.
         @Flag(
             help: ArgumentHelp(
                 """
@@ -97,7 +97,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
         let runner = store.runner
         let writer = store.writer
-        // Also of a run that fails.
+        // Printed even if the run fails.
         if !json { store.tellCreation(to: context) }
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
@@ -155,15 +155,15 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
-    /// Whether the run is about to change something. What it would refuse is refused here, before
-    /// anything is copied.
+    /// Whether the run is about to change something. Whatever the run would refuse is refused here,
+    /// before anything is copied.
     private func hasWork(on store: OpenStore, upTo target: String?) throws -> Bool {
         try adopt != nil
             || !store.runner.plannedSteps(in: store.writer, upTo: target, steps: range.steps)
                 .isEmpty
     }
 
-    /// Tries everything, the adoption of another tool's database included.
+    /// Runs a dry run, including the adoption of another tool's database.
     private func preview(
         _ store: OpenStore,
         upTo target: String?,

@@ -4,18 +4,18 @@ import MigrationKit
 import MigrationKitGRDB
 
 extension GRDBMigrationRunner {
-    /// The identifier that somebody means who types it, or the beginning of it.
+    /// The identifier for the text that the user typed: the whole identifier, or its beginning.
     ///
     /// - Parameters:
     ///   - text: What was typed.
-    ///   - unknown: The error for what no migration begins with.
+    ///   - unknown: The error if no migration begins with it.
     /// - Throws: ``UnknownMigration``; ``MigrationCLIError/ambiguousMigration(_:candidates:)``.
     func identifier(
         _ text: String,
         else unknown: (String) -> MigrationKitError = MigrationKitError.unknownMigrationIdentifier
     ) throws -> String {
         if migrationIdentifiers.contains(text) { return text }
-        // A number is meant as a whole: 1 is 0001, and not the beginning of 10.
+        // A number is compared as a whole: 1 means 0001, and isn't the beginning of 10.
         if text.allSatisfy({ ("0"..."9").contains($0) }), let number = text.number {
             let numbered = migrationIdentifiers.filter { $0.number == number }
             if numbered.count == 1 { return numbered[0] }
@@ -35,14 +35,14 @@ extension GRDBMigrationRunner {
 }
 
 extension String {
-    /// The number that a name begins with, without zeros in front.
+    /// The number at the beginning of a name, without leading zeros.
     fileprivate var number: Substring? {
         let digits = drop { $0 == "V" }.prefix { ("0"..."9").contains($0) }
         return digits.isEmpty ? nil : digits.drop { $0 == "0" }
     }
 }
 
-/// A migration that isn't there, and the one that may have been meant.
+/// A migration that doesn't exist, and the one that was probably meant.
 struct UnknownMigration: Error {
     let error: MigrationKitError
     let nearest: String?

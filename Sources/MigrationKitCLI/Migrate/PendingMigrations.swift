@@ -1,21 +1,21 @@
 import MigrationKitGRDB
 import MigrationKitSQL
 
-/// The migrations that are not applied yet, and what 'migrate' makes of them.
+/// The pending migrations, and what 'migrate' would do with them.
 struct PendingMigrations {
     /// All of them, in order.
     let identifiers: [String]
 
-    /// Those that come before an applied one, and are not allowed to.
+    /// The pending migrations that come before an applied one without permission.
     let late: Set<String>
 
-    /// Those into which nothing was written yet.
+    /// The migrations whose files have no SQL yet.
     let drafts: Set<String>
 
-    /// Whether 'migrate' refuses the database for something that isn't about them.
+    /// Whether 'migrate' refuses the database for another reason.
     private let isRefused: Bool
 
-    /// - Parameter isAdopted: Whether no other tool has to be adopted first.
+    /// - Parameter isAdopted: Whether no other tool's database must be adopted first.
     init(_ overview: MigrationOverview, of store: OpenStore, isAdopted: Bool = true) {
         self.init(
             overview.pending,

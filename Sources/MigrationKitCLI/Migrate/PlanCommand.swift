@@ -67,7 +67,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     }
 
-    /// An SQL script for people: what the engine gets, and in which transaction.
+    /// The plan as an SQL script: the SQL and its transactions.
     private func text(
         of steps: [GRDBMigrationRunner.Step],
         amongPending pending: Int,

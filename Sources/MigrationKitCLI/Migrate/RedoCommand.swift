@@ -16,7 +16,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
-    @Option(help: ArgumentHelp("How many migrations.", valueName: "number"))
+    @Option(help: ArgumentHelp("How many migrations to redo.", valueName: "number"))
     var steps = 1
 
     @OptionGroup var run: RunOptions

@@ -101,7 +101,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     // MARK: - Asking
 
-    /// Refuses, before anything is asked, what the runner would refuse.
+    /// Refuses what the runner would refuse, before anything is asked.
     private func check(
         _ renamings: [(old: String, new: String)],
         _ overview: MigrationOverview,

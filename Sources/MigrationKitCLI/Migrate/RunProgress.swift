@@ -56,8 +56,8 @@ extension OpenStore {
     /// Runs a migration, a rollback or a dry run.
     ///
     /// - Parameter run: Gets the options with the display of its progress in them.
-    /// - Throws: ``MigrationStepFailure`` around what a step, or the verification in its
-    ///   transaction, throws; everything else as it is.
+    /// - Throws: ``MigrationStepFailure`` for an error of a step, or of the verification in its
+    ///   transaction; any other error unchanged.
     func watch<Result>(
         _ options: MigrationOptions,
         in context: CommandContext,
@@ -89,7 +89,7 @@ extension OpenStore {
         runner.steps.first { $0.identifier == identifier }?.usesTransaction ?? true
     }
 
-    /// Whether the database has tables, and no migration that is known to have made them.
+    /// Whether the database has tables, but no recorded migration that made them.
     private var isUnmanaged: Bool {
         let isUnmanaged = try? writer.read { db in
             try runner.migrator.appliedIdentifiers(db).isEmpty

@@ -2,7 +2,7 @@ import MigrationKit
 import MigrationKitGRDB
 
 extension CommandContext {
-    /// What a run does with its steps.
+    /// Whether a run applies steps or rolls them back.
     enum Deed {
         case applied, rolledBack
     }
@@ -10,8 +10,8 @@ extension CommandContext {
     /// Runs a migration or a rollback, and reports what it did.
     ///
     /// - Parameters:
-    ///   - recorded: What was recorded before it without running, if that was asked for.
-    ///   - notes: What is worth knowing about that.
+    ///   - recorded: What was recorded before the run without running, if requested.
+    ///   - notes: Notes about that.
     func report(
         _ deed: Deed,
         on store: OpenStore,
@@ -84,7 +84,7 @@ struct StepDocument: Encodable {
 
     init(_ step: MigrationReport.Step) {
         identifier = step.identifier
-        // Microseconds are as far as the clock can be trusted.
+        // The clock isn't more precise than microseconds.
         seconds = (step.seconds * 1_000_000).rounded() / 1_000_000
         rowsChanged = step.rowsChanged
     }
@@ -123,10 +123,10 @@ private struct RunDocument: Encodable {
 }
 
 extension [MigrationReport.Step] {
-    /// How many, how long, and each with its time.
+    /// The number of steps and the total time, then each step with its time.
     var summary: String { summary { _ in "" } }
 
-    /// The same, with the number of rows that each changed.
+    /// The same, with the number of rows that each step changed.
     var summaryWithRows: String {
         let width = map { "\($0.rowsChanged)".count }.max() ?? 0
         return summary { step in
@@ -138,7 +138,7 @@ extension [MigrationReport.Step] {
 
     private func summary(_ rows: (MigrationReport.Step) -> String) -> String {
         let total = reduce(0) { $0 + $1.seconds }
-        // One long name is no reason to push all times out of sight.
+        // One long name must not push all times out of sight.
         let width = Swift.min(map(\.identifier.count).max() ?? 0, 60)
         let lines = map {
             "  \($0.identifier.printable.padded(to: width))  \(rows($0))\(duration($0.seconds))"
@@ -149,7 +149,7 @@ extension [MigrationReport.Step] {
 }
 
 extension MigrationReport {
-    /// Where the database stands now.
+    /// The current state of the database.
     func closing(in runner: GRDBMigrationRunner) -> String {
         let latest = runner.migrationIdentifiers.last { !pending.contains($0) }
         let state = latest.map { "The database is at \($0.printable)" } ?? "No migration is applied"

@@ -43,7 +43,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
             context.output(report.text(context.style))
         }
         if exitCode {
-            // What 'migrate' would refuse is no less worth an exit code.
+            // If 'migrate' would refuse the database, this throws, too.
             _ = try store.runner.plannedSteps(in: store.writer)
             let pending = report.pending.identifiers
             guard pending.isEmpty else { throw MigrationCLIError.pending(pending) }
@@ -51,12 +51,12 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 }
 
-/// Where each migration of a database stands.
+/// The state of each migration of a database.
 private struct StatusReport {
     struct Row {
         let identifier: String
         let source: String?
-        /// The state of the contract, or what people are to notice instead of it.
+        /// `up`, `down`, or a more important mark.
         let state: String
         let mark: String?
         let record: MigrationRecord?
@@ -66,7 +66,7 @@ private struct StatusReport {
     let rows: [Row]
     let pending: PendingMigrations
     private let otherTools: [OtherToolDocument]?
-    /// The applied migrations that are not there, with pending ones of the same text.
+    /// The missing applied migrations for which a pending one has the same text.
     private let renamed: [(old: String, new: String)]
 
     init(of store: OpenStore, otherTools: [OtherToolDocument]?) throws {
@@ -144,7 +144,7 @@ private struct StatusReport {
             "\($0) changed since \($0 == 1 ? "it was" : "they were") applied: 'migrate' refuses, 'repair' accepts."
         }
         count({ $0.mark == "missing" }) {
-            "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") there again."
+            "\($0) missing: 'migrate' refuses until \($0 == 1 ? "it is" : "they are") restored."
         }
         count({ $0.state == "unknown" && $0.mark == nil }) {
             "\($0) unknown: applied by a newer program, or renamed or deleted: 'migrate' refuses."
@@ -211,7 +211,7 @@ extension StatusReport.Row {
         }
     }
 
-    /// Whether the identifier says already where the migration is defined.
+    /// Whether the identifier already shows where the migration is defined.
     fileprivate var isSourceTold: Bool {
         // A file's name begins with it.
         source.map { $0.hasPrefix(identifier) || $0.contains(identifier) } ?? true

@@ -6,51 +6,52 @@ import KeyStore
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-/// What a command works with, beside its options.
+/// Everything that a command needs beside its options.
 struct CommandContext: Sendable {
     let host: MigrationCLIHost
     let environment: ProcessEnvironment
 
-    /// The value of `--password`, where it never became text.
+    /// The value of `--password`, if it never became a `String`.
     var passwordArgument: Secret?
 
-    /// Takes results, a line or several at a time.
+    /// Receives results, one or more lines at a time.
     let output: @Sendable (String) -> Void
 
-    /// Takes everything else.
+    /// Receives everything else.
     let errorOutput: @Sendable (String) -> Void
 
-    /// Whether the key may be asked for, where there is a terminal.
+    /// Whether the user may be asked for the key, if there is a terminal.
     let canPrompt: Bool
 
-    /// Whether the descriptors that the user opened for the process are the tool's to close.
+    /// Whether the tool may close the descriptors that the user opened for the process.
     var ownsDescriptors = false
 
-    /// Whether standard output is a terminal, where a key may be shown.
+    /// Whether standard output is a terminal, so that a key may be shown.
     var outputIsTerminal = false
 
-    /// How many columns help texts have.
+    /// The width of help texts in columns.
     var columns = Terminal.columns
 
     /// The colours of standard output.
     var style = Style.plain
 
-    /// Takes a key that was asked for, and bytes around it.
+    /// Receives the requested key, and the bytes around it.
     let reveal: @Sendable (Secret) -> Void
 
     /// Whether standard error is a terminal that shows progress.
     let showsProgress: Bool
 
-    /// Whether Ctrl-C ends a run in good order. The owner of the process decides.
+    /// Whether Ctrl-C ends a run cleanly. The owner of the process decides this.
     let endsOnSignals: Bool
 
-    /// Whether notes may stand beside an error on standard error, which JSON doesn't allow.
+    /// Whether notes may be written to standard error together with an error, which JSON doesn't
+    /// allow.
     var writesNotes = true
 
-    /// Remembers where the key came from, for an error that comes later.
+    /// Records where the key came from, for a later error.
     let keySource = Note<KeySource>()
 
-    /// Remembers which database is worked on, for the same.
+    /// Records the current database, for a later error.
     let database = Note<String>()
 
     /// The settings file.
@@ -59,11 +60,11 @@ struct CommandContext: Sendable {
     /// Opens the database that the options name.
     ///
     /// - Parameters:
-    ///   - forReading: Whether a database that can't be written will do.
-    ///   - changesIt: Whether it is opened to be changed, which loses what SQLite doesn't see in a
-    ///     damaged log.
-    ///   - acceptsLostCommits: Whether a damaged log is ended instead of refused.
-    ///   - relocate: Gives the path that is opened in place of the one that was named.
+    ///   - forReading: Whether a database that can't be written is accepted.
+    ///   - changesIt: Whether it is opened to be changed. That loses the commits that a damaged log
+    ///     hides.
+    ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
+    ///   - relocate: Returns the path to open instead of the named one.
     /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
         _ options: KeyedDatabaseOptions,
@@ -85,7 +86,7 @@ struct CommandContext: Sendable {
         if let lockTimeout {
             resolved.busyTimeout = lockTimeout
         }
-        // A host's own opening gets the options as they were given.
+        // A host opens the database itself, and gets the options unchanged.
         if case .folder = host.migrations { resolved.opensForReading = forReading }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
@@ -95,7 +96,7 @@ struct CommandContext: Sendable {
         if let relocate { resolved.dbPath = try relocate(path) }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
-        // Only once the key is proven.
+        // Only after the key is proven.
         if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
         // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
@@ -117,15 +118,15 @@ struct CommandContext: Sendable {
         )
     }
 
-    /// Lets go of the descriptor that a key was read from: while the tool works, nobody finds the
-    /// key's file among those that it has open.
+    /// Closes the descriptor from which a key was read, so that other processes can't find the
+    /// key's file among the tool's open files.
     func release(_ source: KeySource?) {
         guard ownsDescriptors else { return }
         switch source {
         case .fileDescriptor(let number) where number > STDERR_FILENO:
             close(number)
         case .standardInput, .fileDescriptor(STDIN_FILENO):
-            // The number stays taken, or the next file that is opened would be standard input.
+            // Otherwise the next file to be opened would become standard input.
             let nothing = Foundation.open("/dev/null", O_RDONLY | O_CLOEXEC)
             guard nothing >= 0 else { return }
             dup2(nothing, STDIN_FILENO)
@@ -135,7 +136,7 @@ struct CommandContext: Sendable {
         }
     }
 
-    /// Warns about a key that was given where others can see it.
+    /// Warns about a key that others can see on the command line.
     func warn(about options: KeyOptions<DatabasesKey>) {
         guard options.password != nil else { return }
         errorOutput(
@@ -146,9 +147,9 @@ struct CommandContext: Sendable {
         )
     }
 
-    /// Asks a question on the terminal, unless it is answered already.
+    /// Asks a question on the terminal, unless an option already answers it.
     ///
-    /// - Parameter nobody: The error where there is nobody to ask.
+    /// - Parameter nobody: The error if there is nobody to ask.
     /// - Throws: That error; ``KeyCommandError/declined`` if the answer is no.
     func confirm(
         _ question: String,
@@ -163,12 +164,12 @@ struct CommandContext: Sendable {
         guard answer else { throw KeyCommandError.declined }
     }
 
-    /// Warns about variables of the environment that look like ours and mean nothing.
+    /// Warns about unknown environment variables whose names look like ours.
     func warnAboutUnknownVariables() {
         let prefix = "MIGRATIONKIT_"
         for name in environment.names(beginningWith: prefix)
         where !SettingsKey.variables.contains(name) {
-            // What all of them begin with makes none of them any nearer.
+            // The common prefix must not count as similarity.
             let meant = nearest(
                 to: String(name.dropFirst(prefix.count)),
                 among: SettingsKey.variables.map { String($0.dropFirst(prefix.count)) }
@@ -185,7 +186,7 @@ struct CommandContext: Sendable {
     }
 }
 
-/// Remembers something for an error that comes later.
+/// Records something for a later error.
 final class Note<Value: Sendable>: Sendable {
     private let value = Locked<Value?>(nil)
 
@@ -196,13 +197,13 @@ final class Note<Value: Sendable>: Sendable {
     var noted: Value? { value.withLock { $0 } }
 }
 
-/// A command of ours: it runs in a context instead of taking things from the process.
+/// A command that runs in a context instead of using the process's state.
 protocol ContextCommand: ParsableCommand {
     func run(in context: CommandContext) throws
 }
 
 extension ContextCommand {
-    /// `MigrationCLI.run` gives the context, and calls the other one.
+    /// `MigrationCLI.run` provides the context, and calls the other function.
     func run() throws {
         throw CleanExit.helpRequest(self)
     }

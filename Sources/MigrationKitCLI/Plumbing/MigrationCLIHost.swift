@@ -4,7 +4,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-/// What a command line needs to know of the program that it is part of.
+/// The program that a command line is part of.
 ///
 /// ```swift
 /// let host = MigrationCLIHost(
@@ -18,7 +18,7 @@ public struct MigrationCLIHost: Sendable {
     public typealias OpenWriter =
         @Sendable (_ options: MigrationDatabaseOpenOptions) throws -> any DatabaseWriter
 
-    /// Where the steps come from.
+    /// The source of the steps.
     enum Migrations: Sendable {
         /// The program has them built in.
         case runner(GRDBMigrationRunner)
@@ -31,12 +31,12 @@ public struct MigrationCLIHost: Sendable {
     let openWriter: OpenWriter
     let generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
 
-    /// Creates the host of a program with steps of its own.
+    /// Creates the host of a program with its own steps.
     ///
     /// - Parameters:
     ///   - runner: The steps.
-    ///   - openWriter: Opens the database. ``openDatabase(_:)`` does it for an encrypted one.
-    ///   - schemaSnapshotProvider: Makes what `schema-dump` prints.
+    ///   - openWriter: Opens the database. For an encrypted one, use ``openDatabase(_:)``.
+    ///   - schemaSnapshotProvider: Makes the output of `schema-dump`.
     public init(
         runner: GRDBMigrationRunner,
         openWriter: @escaping OpenWriter,
@@ -53,12 +53,12 @@ public struct MigrationCLIHost: Sendable {
         )
     }
 
-    /// Creates the host of a program with steps of its own.
+    /// Creates the host of a program with its own steps.
     ///
     /// - Parameters:
     ///   - runner: The steps.
-    ///   - openWriter: Opens the database. ``openDatabase(_:)`` does it for an encrypted one.
-    ///   - generateSchemaSnapshot: Makes what `schema-dump` prints.
+    ///   - openWriter: Opens the database. For an encrypted one, use ``openDatabase(_:)``.
+    ///   - generateSchemaSnapshot: Makes the output of `schema-dump`.
     public init(
         runner: GRDBMigrationRunner,
         openWriter: @escaping OpenWriter,
@@ -81,8 +81,8 @@ public struct MigrationCLIHost: Sendable {
         self.generateSchemaSnapshot = generateSchemaSnapshot
     }
 
-    /// The host of a program that takes its steps from a folder of SQL files, which
-    /// `--migrations` names.
+    /// The host of a program whose steps come from a folder of SQL files, which `--migrations`
+    /// names.
     public static let standalone = MigrationCLIHost(
         migrations: .folder,
         openWriter: openDatabase,
@@ -99,11 +99,10 @@ public struct MigrationCLIHost: Sendable {
     /// Opens the database that the options name, with the key from the source that they name.
     ///
     /// - Parameter options: Which database, and where its key comes from.
-    /// - Returns: A queue on the database: SQLCipher, proven to be so, or for `--no-encryption`
-    ///   plain SQLite.
+    /// - Returns: A queue: proven to be SQLCipher or, with `--no-encryption`, plain SQLite.
     /// - Throws: ``MigrationCLIError``, such as ``MigrationCLIError/severalKeySources(_:)``; a
-    ///   `KeySourceError`, a `KeyStoreError`, or an `EncryptedDatabaseError`. What is wrong with the
-    ///   path is found before anybody is asked for a key.
+    ///   `KeySourceError`, a `KeyStoreError`, or an `EncryptedDatabaseError`. The path is checked
+    ///   before anybody is asked for a key.
     @Sendable public static func openDatabase(
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {

@@ -3,19 +3,19 @@ import KeyStore
 import MigrationKitSQLCipher
 import SecretService
 
-/// Which database a command works on, and how it is opened.
+/// The database that a command works on, and how it is opened.
 ///
-/// A host's `openWriter` gets it, with everything that was given: a password and a keychain service
-/// together, if both were. One that opens an encrypted database passes it to
-/// ``MigrationCLIHost/openDatabase(_:)``, or gets the key from ``key()`` and opens the file its own
-/// way; these two refuse more than one source of the key.
+/// A host's `openWriter` receives everything that was given, even a password and a keychain service
+/// together. To open an encrypted database, pass the options to
+/// ``MigrationCLIHost/openDatabase(_:)``, or get the key with ``key()`` and open the file yourself.
+/// These two refuse more than one key source.
 public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
-    /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` where none gives
-    /// one.
+    /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` if none is
+    /// given.
     public internal(set) var dbPath: String?
 
-    /// The text of `--password`. Every other source keeps the secret out of a `String`:
-    /// see ``keySource``.
+    /// The text of `--password`. Every other source keeps the secret out of a `String`: see
+    /// ``keySource``.
     public let password: String?
 
     /// The service of `--keychain-service` or `MIGRATIONKIT_KEYCHAIN_SERVICE`.
@@ -24,37 +24,36 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// The account of `--keychain-account` or `MIGRATIONKIT_KEYCHAIN_ACCOUNT`.
     public let keychainAccount: String?
 
-    /// The source of the key that is neither `--password` nor the keychain.
+    /// The key source, if it is neither `--password` nor the keychain.
     public let otherKeySource: KeySource?
 
     /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
     public let isRawKey: Bool
 
-    /// Whether the database is a plaintext one (`--no-encryption`).
+    /// Whether the database is plaintext (`--no-encryption`).
     public let isPlaintext: Bool
 
-    /// Whether a file that doesn't exist is created. Only `migrate` and `schema-load` ask
-    /// for it.
+    /// Whether a missing file is created. Only `migrate` and `schema-load` ask for it.
     public let createsFile: Bool
 
     /// The collection of the Secret Service to look in (`--keychain-collection`); `nil` for all.
     public let keychainCollection: String?
 
-    /// How long the Secret Service, and who unlocks it, may take (`--keychain-timeout`).
+    /// How long the Secret Service and the user who unlocks it may take (`--keychain-timeout`).
     public let keychainTimeout: Duration
 
-    /// Whether a question may be shown to unlock the Secret Service; not with `--no-prompt`.
+    /// Whether the user may be asked to unlock the Secret Service; false with `--no-prompt`.
     public let allowsPrompt: Bool
 
     /// How the file is encrypted (`--cipher-compatibility` and the like).
     public let cipher: CipherSettings
 
-    /// How long to wait, in seconds, where another process has locked the database.
+    /// How long to wait if another process has locked the database, in seconds.
     public var busyTimeout: TimeInterval
 
-    /// Whether a database that can't be written, for its mode or its medium, may be opened for
-    /// reading only. The standalone tool sets it for commands that change nothing; a host that
-    /// opens its database itself may do so, too.
+    /// Whether a database that can't be written, because of its mode or its medium, may be opened
+    /// read-only. The standalone tool sets it for commands that change nothing; a host that opens
+    /// its database itself may do the same.
     public var opensForReading: Bool
 
     /// Creates options.
@@ -66,13 +65,13 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - keychainAccount: The account under which the key store has the key.
     ///   - otherKeySource: Any other source of the key.
     ///   - isRawKey: Whether the secret is the digits of a raw key.
-    ///   - isPlaintext: Whether the database is a plaintext one.
-    ///   - createsFile: Whether a file that doesn't exist is created.
+    ///   - isPlaintext: Whether the database is plaintext.
+    ///   - createsFile: Whether a missing file is created.
     ///   - keychainCollection: The collection of the Secret Service to look in.
     ///   - keychainTimeout: How long the Secret Service may take.
-    ///   - allowsPrompt: Whether a question may be shown to unlock the Secret Service.
+    ///   - allowsPrompt: Whether the user may be asked to unlock the Secret Service.
     ///   - cipher: How the file is encrypted.
-    ///   - busyTimeout: How long to wait, in seconds, where another process has locked the database.
+    ///   - busyTimeout: How long to wait if another process has locked the database, in seconds.
     ///   - opensForReading: Whether a database that can't be written may be opened for reading only.
     public init(
         dbPath: String? = nil,
@@ -106,8 +105,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         self.opensForReading = opensForReading
     }
 
-    /// Where the key comes from; `nil` where nothing says it. Of several sources, the password comes
-    /// first, then the keychain.
+    /// The key source; `nil` if none is given. If there are several, the password takes precedence,
+    /// then the keychain.
     public var keySource: KeySource? {
         if let password {
             .password(Secret(utf8: password))
@@ -118,10 +117,10 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         }
     }
 
-    /// Gets the key from its source, the Secret Service as the options say.
+    /// Gets the key from its source.
     ///
-    /// Where a rotation of the key was killed (`key rotate`), it is finished or undone before; and
-    /// while one is going on, the key is the one that opens the database now.
+    /// If a key rotation was killed (`key rotate`), it is first finished or undone. While one is
+    /// running, this is the key that opens the database now.
     ///
     /// - Returns: The key; `nil` for a plaintext database.
     /// - Throws: As ``key(resolver:)``.
@@ -136,10 +135,10 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - isReadOnly: Whether the Secret Service must not be changed.
-    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
-    ///     for as long as for other locks.
-    ///   - attempt: Opens it with a key, or with none; may be called several times, where a rotation
-    ///     is going on.
+    ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
+    ///     as for other locks.
+    ///   - attempt: Opens the database with a key, or without one. During a rotation it may be
+    ///     called several times.
     func open<Value>(
         isReadOnly: Bool = false,
         timeout: TimeInterval? = nil,
@@ -152,12 +151,12 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         return try explainingFormerKey { try stored.open(attempt) }
     }
 
-    /// The key in the Secret Service, if it is there that the options say it is.
+    /// The key in the Secret Service, if the options name one there.
     ///
     /// - Parameters:
-    ///   - isReadOnly: Whether nothing may be changed there.
-    ///   - timeout: How long to wait, in seconds, for a rotation of the key that is going on; `nil`
-    ///     for as long as for other locks.
+    ///   - isReadOnly: Whether the Secret Service must not be changed.
+    ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
+    ///     as for other locks.
     func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {
         guard !isPlaintext, let dbPath, let source = keySource,
             case .keyStore(let service, let account) = source
@@ -182,14 +181,14 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         )
     }
 
-    /// Gets the key from its source. On a terminal, the passphrase of a database that is about to be
-    /// created is asked for twice.
+    /// Gets the key from its source. On a terminal, the passphrase of a new database is asked for
+    /// twice.
     ///
     /// - Parameter resolver: Reads the source.
     /// - Returns: The key; `nil` for a plaintext database.
-    /// - Throws: ``MigrationCLIError/noKey`` where no source is named, and
-    ///   ``MigrationCLIError/severalKeySources(_:)`` where several are; a `KeySourceError` or a
-    ///   `KeyStoreError` where the source gives no key; ``KeyCommandError/passphrasesDiffer``.
+    /// - Throws: ``MigrationCLIError/noKey`` if no source is named;
+    ///   ``MigrationCLIError/severalKeySources(_:)`` if several are; a `KeySourceError` or a
+    ///   `KeyStoreError` if the source gives no key; ``KeyCommandError/passphrasesDiffer``.
     public func key(resolver: KeyResolver) throws -> DatabaseKey? {
         try checkKeySource()
         guard !isPlaintext else { return nil }
@@ -199,7 +198,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             : try resolver.key(from: keySource, form: form)
     }
 
-    /// The key that a database is to get: as ``key()``, and on a terminal asked for twice.
+    /// The database's new key: like ``key()``, but on a terminal it is asked for twice.
     func newKey() throws -> DatabaseKey? {
         guard let keySource, case .prompt = keySource else { return try key() }
         let store = keyStore
@@ -214,7 +213,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         createsFile && dbPath.map { !EncryptedDatabase.hasContent($0) } ?? false
     }
 
-    /// Throws unless one source of the key is named, wholly, or none.
+    /// Throws if several key sources are named, or one is named incompletely.
     ///
     /// - Throws: ``MigrationCLIError/severalKeySources(_:)``;
     ///   ``MigrationCLIError/accountWithoutService``;
@@ -236,8 +235,8 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 }
 
 extension KeyResolver {
-    /// The key that a database or an item is to get. On a terminal it is asked for twice: nobody sees
-    /// what is typed, and what has a slip in it opens nothing again.
+    /// A new key for a database or an item. On a terminal it is asked for twice: typing isn't
+    /// shown, and with a typing error nothing could be opened again.
     ///
     /// - Throws: ``KeyCommandError/passphrasesDiffer``; as `key(from:form:)` does.
     func newKey(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {

@@ -3,9 +3,10 @@ import GRDB
 import MigrationKitSQLCipher
 
 extension CommandContext {
-    /// The path of a database that 'migrate' would create. No key is asked for.
+    /// The path of a database that 'migrate' would create. The key isn't needed.
     ///
-    /// - Returns: `nil` if there is a file, if it can't be created there, or if the host opens a database of its own choice.
+    /// - Returns: `nil` if the file exists or can't be created, or if the host chooses the database
+    ///   itself.
     func pathOfNewDatabase(
         _ options: KeyedDatabaseOptions,
         _ encryption: EncryptionOptions
@@ -27,7 +28,7 @@ extension CommandContext {
 }
 
 extension DatabaseQueue {
-    /// An empty database in memory, of which nothing reaches the disk.
+    /// An empty database in memory. Nothing of it reaches the disk.
     static func standingForNewDatabase() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { $0.add(function: .uuid) }
@@ -36,7 +37,7 @@ extension DatabaseQueue {
 }
 
 extension OpenStore {
-    /// Says that the database is still to be created, so that a mistyped path is seen.
+    /// Prints that the database doesn't exist yet, so that a mistyped path is noticed.
     func tellIsNew(to context: CommandContext) {
         guard isNew, let path else { return }
         context.errorOutput(

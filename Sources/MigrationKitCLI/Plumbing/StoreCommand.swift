@@ -8,8 +8,8 @@ import MigrationKitSQLCipher
 
 /// A command that works on a database with migrations.
 ///
-/// The groups of its options stand in the command itself: a debug build of ArgumentParser checks
-/// each group four times for every group that it stands in, which adds up to seconds.
+/// The commands declare their option groups themselves: a debug build of ArgumentParser checks each
+/// group four times for every group around it, which adds up to seconds.
 protocol StoreCommand: ContextCommand {
     associatedtype Migrations: MigrationsOptions
 
@@ -19,23 +19,23 @@ protocol StoreCommand: ContextCommand {
 }
 
 extension StoreCommand {
-    /// Reads the migrations, with what the settings file says about them, then opens the database.
+    /// Loads the migrations with their settings, then opens the database.
     ///
     /// - Parameters:
     ///   - createsFile: Whether a database that doesn't exist is created.
-    ///   - forReading: Whether a database that can't be written will do.
-    ///   - previewsNew: Whether an empty database in memory stands for one that doesn't exist yet.
-    ///   - run: The options of a command that runs migrations, which waits longer for another
-    ///     process that has the database for itself.
+    ///   - forReading: Whether a database that can't be written is accepted.
+    ///   - previewsNew: Whether a missing database is replaced by an empty one in memory.
+    ///   - run: The options of a command that runs migrations. It waits longer for another process
+    ///     that has exclusive access.
     ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
-    ///     command line says it.
+    ///     command line says so.
     ///   - loaded: The migrations; `nil` for those that the options name.
     ///   - changesIt: Whether the database is opened to be changed.
-    ///   - acceptsLostCommits: Whether a damaged log is ended instead of refused.
-    ///   - check: Refuses, before anything is opened, what the migrations don't allow.
-    ///   - beforeCreating: Refuses, before a database is created, what can't be done to a new one. It
-    ///     gets an empty database in memory.
-    ///   - relocate: Gives the path that is opened in place of the one that was named.
+    ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
+    ///   - check: Throws, before anything is opened, if the migrations don't allow the command.
+    ///   - beforeCreating: Throws, before a database is created, if the command can't run on a new
+    ///     one. Receives an empty database in memory.
+    ///   - relocate: Returns the path to open instead of the named one.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
@@ -88,7 +88,7 @@ extension StoreCommand {
         )
     }
 
-    /// Reads the migrations, with what the settings file says about them.
+    /// Loads the migrations with their settings.
     func loadMigrations(
         in context: CommandContext,
         allowsOutOfOrder: Bool? = nil
@@ -110,27 +110,27 @@ struct OpenStore {
     let writer: any DatabaseWriter
     let path: String?
 
-    /// Whether the database was created for it.
+    /// Whether the command has created the database.
     var wasCreated = false
 
-    /// Whether the database doesn't exist yet, and an empty one in memory stands for it.
+    /// Whether the database doesn't exist yet, and an empty one in memory is used instead.
     var isNew = false
 
-    /// The SQL of the migrations that are files.
+    /// The SQL of the migrations, if they are files.
     var scripts: [String: MigrationSQL] { folder?.scripts ?? [:] }
 
-    /// Prints that the database was created, and where: a mistyped path should be seen.
+    /// Prints that the database was created, and where, so that a mistyped path is noticed.
     func tellCreation(to context: CommandContext) {
         guard wasCreated, let path else { return }
         context.output("Created \(EncryptedDatabase.absolutePath(of: path).printable).")
     }
 
-    /// Refuses drafts among the migrations that a run is about to apply.
+    /// Throws if a run is about to apply drafts.
     ///
     /// - Parameters:
-    ///   - target: The last migration to apply; all if it is `nil`.
-    ///   - count: How many to apply at most; all if it is `nil`.
-    ///   - recorded: Those that are recorded as applied before the run.
+    ///   - target: The last migration to apply; `nil` for all.
+    ///   - count: How many to apply at most; `nil` for all.
+    ///   - recorded: Migrations that are recorded as applied before the run.
     func checkForDrafts(
         upTo target: String? = nil,
         steps count: Int? = nil,

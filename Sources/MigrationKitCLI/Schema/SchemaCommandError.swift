@@ -3,15 +3,15 @@ import Foundation
 import MigrationKitGRDB
 import MigrationKitSQL
 
-/// A reason for which a command on dumps of a schema ends without success.
+/// Why a command on schema dumps fails.
 enum SchemaCommandError: Error, Equatable {
-    /// A file differs from the schema of the migrations. The command rewrites it.
+    /// A file differs from the schema of the migrations. `command` rewrites it.
     case differs(path: String, command: String)
 
     /// There is no file to compare with.
     case noSuchFile(path: String, command: String)
 
-    /// What was named as the file to compare with is a folder.
+    /// The path of the file to compare with leads to a folder.
     case isFolder(path: String)
 
     /// The file to compare with can't be read.

@@ -66,7 +66,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try compare(check, with: text, format: format, in: context)
         }
         guard output != "-" else {
-            // That form is a JSON document already.
+            // The JSON format is already a JSON document.
             if json, format != .json {
                 return try context.printJSON(Document(format: format, text: text))
             }

@@ -5,15 +5,14 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-/// The forms in which `schema-dump` writes a schema down.
+/// The formats of `schema-dump`.
 enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
     case sql, json, mermaid, dot
 
-    /// The schema to which the migrations lead, a line feed at its end.
+    /// The schema that the migrations produce. It ends with a line feed.
     ///
-    /// The SQL is what the host makes of it; for a folder the migrations that it stands for are
-    /// recorded at its end. Everything else is read from a database in memory, on which the steps
-    /// have run.
+    /// The host makes the SQL. For a folder, the migrations are recorded at its end. The other
+    /// formats are read from a database in memory on which the steps have run.
     ///
     /// - Throws: ``MigrationCLIError/schemaSnapshotNotConfigured``; what a step throws.
     func text(of runner: GRDBMigrationRunner, host: MigrationCLIHost) throws -> String {
@@ -48,8 +47,7 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
         return try queue.read(SchemaDescription.init(of:))
     }
 
-    /// The statements that record the schema's migrations, whether `schema-load` or any SQLite
-    /// loads it.
+    /// The statements that record the schema's migrations, for `schema-load` and for any SQLite.
     private static func ledger(of identifiers: [String]) -> String {
         let values = identifiers.map { "    ('\($0.replacing("'", with: "''"))')" }
         return """

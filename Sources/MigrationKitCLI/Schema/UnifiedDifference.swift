@@ -1,12 +1,12 @@
-/// What makes one text out of another, in the form that `diff -u` has and `patch` reads.
+/// The difference between two texts in the format of `diff -u`, which `patch` reads.
 struct UnifiedDifference {
-    /// The lines, from the names of the texts on; empty where the texts are the same.
+    /// The lines, including the header; empty if the texts are the same.
     let lines: [String]
 
     /// - Parameters:
-    ///   - old: A text, and what to call it.
-    ///   - new: Another one.
-    ///   - context: How many lines that are the same stand around those that are not.
+    ///   - old: The old text, and its name.
+    ///   - new: The new text, and its name.
+    ///   - context: How many unchanged lines surround the changes.
     init(
         from old: (name: String, text: String),
         to new: (name: String, text: String),
@@ -28,12 +28,12 @@ struct UnifiedDifference {
     private struct Edit {
         let sign: Sign
         let line: String
-        /// How many lines of each text stand before it.
+        /// How many lines of each text come before it.
         let before: (old: Int, new: Int)
     }
 
-    /// The lines of a text. A line without a line end differs from one with it, and is reported as
-    /// `diff` does.
+    /// The lines of a text. A last line without a line end differs from one with it, and is
+    /// reported as by `diff`.
     private static func lines(of text: String) -> [String] {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if let last = lines.popLast(), !last.isEmpty {
@@ -69,7 +69,7 @@ struct UnifiedDifference {
         return edits
     }
 
-    /// The changes with the lines around them; those whose surroundings touch are one.
+    /// The changes with the lines around them. Changes whose contexts touch are combined.
     private static func hunks(of edits: [Edit], context: Int) -> [Range<Int>] {
         edits.indices.filter { edits[$0].sign != .same }.reduce(into: []) { hunks, index in
             let start = max(0, index - context)
@@ -87,7 +87,7 @@ struct UnifiedDifference {
         guard let first = edits.first else { return [] }
         func range(_ start: Int, without sign: Sign) -> String {
             let count = edits.count { $0.sign != sign }
-            // A range without lines is given by the line before it.
+            // An empty range is given by the line before it.
             return "\(count == 0 ? start : start + 1),\(count)"
         }
         let old = range(first.before.old, without: .inserted)

@@ -1,14 +1,14 @@
 import Dispatch
 import MigrationKit
 
-/// Runs work on a thread of its own: the threads of Swift's tasks are few, and must not wait.
+/// Runs work on its own thread: Swift's tasks share few threads, which must not block.
 ///
-/// A queue of its own, because on Linux tasks run on the threads of the global queues: work that
-/// keeps those busy would keep the task from running that is to cancel it.
+/// It has its own queue. On Linux, tasks run on the threads of the global queues, so blocking those
+/// could keep the task that cancels the work from running.
 ///
 /// - Parameters:
-///   - cancel: Asks the work for its end, where the task is cancelled.
-///   - work: The work, which may block.
+///   - cancel: Asks the work to end if the task is cancelled.
+///   - work: The work. It may block.
 /// - Returns: What the work returns.
 /// - Throws: What the work throws.
 package func blocking<Value: Sendable>(

@@ -1,17 +1,18 @@
 import GRDB
 import GRDBSQLite
 
-/// The settings of a connection that a run's promises rest on. What a step changes is put back.
+/// The connection settings that a run relies on. If a step changes them, they are restored.
 struct ConnectionSettings {
     private let values: [(name: String, value: Int32)]
     private let journalMode: String?
 
-    /// What a step can change within a transaction.
+    /// The settings that a step can change within a transaction.
     static func withinTransaction(of db: Database) throws -> ConnectionSettings {
         try ConnectionSettings(["ignore_check_constraints", "writable_schema"], of: db)
     }
 
-    /// What a step can change outside of one: how commits reach the disk, too.
+    /// The settings that a step can change outside of a transaction, including how commits reach
+    /// the disk.
     static func outsideTransaction(of db: Database) throws -> ConnectionSettings {
         try ConnectionSettings(
             [
@@ -28,11 +29,10 @@ struct ConnectionSettings {
         self.journalMode = journalMode
     }
 
-    /// Puts back what has changed.
+    /// Restores what has changed.
     ///
-    /// A journal mode stays, since a step may choose one for the file, unless it is one that leaves
-    /// nothing to undo a failed transaction with.
-    /// <https://www.sqlite.org/pragma.html#pragma_journal_mode>
+    /// A step may choose a journal mode for the file, so that stays, unless the mode leaves no way
+    /// to undo a failed transaction. <https://www.sqlite.org/pragma.html#pragma_journal_mode>
     ///
     /// - Returns: The names of the settings that the step had changed.
     @discardableResult
@@ -57,27 +57,27 @@ extension Database {
         get throws { try String.fetchOne(self, sql: "PRAGMA main.journal_mode") }
     }
 
-    /// Whether SQL may write the rows of `sqlite_schema`.
+    /// Whether SQL may write to `sqlite_schema`.
     var hasWritableSchema: Bool { (try? number("PRAGMA writable_schema")) != 0 }
 
-    /// Keeps the journal mode until the transaction ends, which SQLite does once a page has changed.
-    /// Before that, a step could turn the journal off, and with it the way back.
+    /// Fixes the journal mode until the transaction ends, which SQLite does once a page has
+    /// changed. Otherwise a step could turn the journal off, and its changes could not be undone.
     ///
-    /// What changes is the first page, as in every commit.
+    /// This changes the first page, as every commit does.
     func holdJournalMode() throws {
-        // An error may have ended the transaction, and then the step would be blamed for it.
+        // An error may have ended the transaction, and the step would be blamed for it.
         try execute(
             "PRAGMA main.user_version = \(try number("PRAGMA main.user_version"))",
             until: SQLITE_DONE
         )
     }
 
-    /// GRDB runs nothing more where a step's transaction was aborted.
+    /// Called directly, since GRDB runs nothing more after a step's transaction was aborted.
     fileprivate func set(_ pragma: String) {
         sqlite3_exec(sqliteConnection, pragma, nil, nil, nil)
     }
 
-    /// The number that a PRAGMA answers. Every step asks for several, so this takes the short way.
+    /// The number that a PRAGMA returns. Called directly, because every step needs several.
     fileprivate func number(_ sql: String) throws -> Int32 {
         try execute(sql, until: SQLITE_ROW) { sqlite3_column_int($0, 0) }
     }

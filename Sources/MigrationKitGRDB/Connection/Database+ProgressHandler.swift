@@ -2,20 +2,20 @@ import GRDB
 import GRDBSQLite
 
 extension Database {
-    /// Runs SQL during which SQLite calls back every few thousand instructions: to give a sign of
-    /// life, and to be interrupted. <https://www.sqlite.org/c3ref/progress_handler.html>
+    /// Runs SQL during which SQLite calls back every few thousand instructions, to report progress
+    /// and to allow an interruption. <https://www.sqlite.org/c3ref/progress_handler.html>
     ///
     /// - Parameters:
-    ///   - count: How many instructions of SQLite's virtual machine are between two calls.
-    ///   - atStatements: Whether there is a call at every statement that changes something, too.
+    ///   - count: How many instructions of SQLite's virtual machine run between two calls.
+    ///   - atStatements: Whether there is also a call at every statement that changes something.
     ///     SQLite restarts the count with each statement, so thousands of short ones may never
     ///     reach `count`.
-    ///   - continues: Is called on the thread of the database, and must not use it. Whether the
-    ///     statement is to go on.
+    ///   - continues: Called on the database's thread; must not use the database. Returns whether
+    ///     the statement should continue.
     ///   - body: Runs the SQL.
     /// - Returns: What the body returns.
-    /// - Throws: What the body throws; for a statement that was interrupted, that says nothing about
-    ///   why it was.
+    /// - Throws: What the body throws. The error of an interrupted statement doesn't say why it was
+    ///   interrupted.
     package func withProgressHandler<Value>(
         every count: Int32,
         atStatements: Bool = false,
@@ -35,7 +35,7 @@ extension Database {
     }
 }
 
-/// GRDB asks its observers before every statement that changes a table.
+/// Calls back at statements: GRDB asks its observers before every statement that changes a table.
 private final class ProgressHandler: TransactionObserver {
     private unowned let db: Database
     private let count: Int32
@@ -74,11 +74,11 @@ private final class ProgressHandler: TransactionObserver {
 
     private func isInterrupted() -> Bool {
         if interruptsNext {
-            // That statement only: what cleans up after it must run.
+            // Only that statement: the cleanup after it must run.
             interruptsNext = false
             return true
         }
-        // SQLite doesn't let its handler be changed from within.
+        // SQLite doesn't allow its handler to be changed from within.
         if let counted = instructions {
             instructions = (counted + 1) % count
             guard counted + 1 == count else { return false }

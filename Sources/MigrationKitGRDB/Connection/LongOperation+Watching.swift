@@ -30,7 +30,7 @@ extension LongOperation {
         do {
             return try db.withProgressHandler(every: count, atStatements: atStatements, look, body)
         } catch {
-            // What the interrupted statement throws says nothing about why it was.
+            // The interrupted statement's error doesn't say why it was interrupted.
             try checkCancellation()
             throw error
         }

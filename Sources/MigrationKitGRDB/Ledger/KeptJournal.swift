@@ -1,16 +1,15 @@
 import GRDB
 
-/// Keeps the file of the rollback journal from one commit to the next, while a run lasts.
+/// Keeps the rollback journal's file between commits during a run.
 ///
-/// A new file and its removal for every step cost as much as all that is written into it: the
-/// folder has to reach the disk as well. The mode is the connection's alone, nothing of it is in
-/// the database, and a commit is as durable as before.
+/// Creating and removing the file for every step costs as much as writing into it, since the folder
+/// must be synchronized, too. The mode applies only to this connection and isn't stored in the
+/// database. A commit is as durable as before.
 /// <https://www.sqlite.org/pragma.html#pragma_journal_mode>
 enum KeptJournal {
-    /// Runs a block in which the journal stays. It is removed afterwards, on every path.
+    /// Runs a block in which the journal is kept. It is always removed afterwards.
     ///
-    /// What is not in the default mode is left as it is: WAL has no such file, and the others are a
-    /// host's wish.
+    /// Other journal modes are left alone: WAL has no such file, and the host chose the rest.
     static func during<Value>(
         on writer: any DatabaseWriter,
         _ body: () throws -> Value
@@ -21,8 +20,8 @@ enum KeptJournal {
         guard isKept else { return try body() }
         defer {
             writer.writeWithoutTransaction { db in
-                // A step may have asked for another one. A journal that can't be removed is empty,
-                // and the next transaction removes it.
+                // A step may have chosen another mode. If the journal can't be removed, it is
+                // empty, and the next transaction removes it.
                 if (try? db.journalMode) == "persist" { _ = try? change(to: "DELETE", db) }
             }
         }

@@ -1,12 +1,12 @@
 import GRDB
 import MigrationKit
 
-/// Sees to it that GRDB's migrator records a step before the step is committed.
+/// Ensures that GRDB's migrator has recorded a step before the step is committed.
 ///
-/// The migrator writes the ledger after the step's closure, and doesn't look whether its row got
-/// there. A trigger can keep it out, and a temporary table of that name can take it.
+/// The migrator writes to the ledger after the step's closure, and doesn't check that its row is
+/// there. A trigger can prevent it, or a temporary table of the same name can receive the row.
 final class LedgerWitness: TransactionObserver {
-    /// How many rows the ledger lacks yet.
+    /// How many rows are still missing from the ledger.
     private var missing: Int
 
     /// Whether the commit has begun. If it fails on the disk, GRDB keeps this for the next transaction.
@@ -14,8 +14,8 @@ final class LedgerWitness: TransactionObserver {
 
     /// Watches until the end of the transaction, which can't be committed without the step's row.
     ///
-    /// - Parameter removed: How many rows the migrator takes off the ledger, of steps that this one
-    ///   stands for.
+    /// - Parameter removed: How many rows the migrator removes from the ledger, for steps that this
+    ///   one replaces.
     static func watch(_ db: Database, removed: Int) {
         db.add(transactionObserver: LedgerWitness(missing: 1 - removed), extent: .nextTransaction)
     }

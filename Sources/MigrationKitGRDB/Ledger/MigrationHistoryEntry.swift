@@ -7,20 +7,20 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
         /// The step ran.
         case applied
 
-        /// The step was taken back.
+        /// The step was rolled back.
         case rolledBack
 
-        /// The step was noted as applied without running: a baseline, or another tool's doing.
+        /// The step was recorded as applied without running: by a baseline, or because another tool
+        /// had run it.
         case recorded
 
-        /// The text that the step has now was accepted in place of the one that ran.
+        /// The step's new text was accepted instead of the one that ran.
         case repaired
 
-        /// The ledger's entry was given to a step of another name, whose own entry
-        /// (``recorded``) comes next.
+        /// The step was renamed. The entry of the new name (``recorded``) comes next.
         case renamed
 
-        /// The step was taken out of the ledger, without anything being undone.
+        /// The step was removed from the ledger without being undone.
         case forgotten
     }
 
@@ -33,9 +33,9 @@ public struct MigrationHistoryEntry: Equatable, Sendable {
     /// When it was done.
     public let time: Date
 
-    /// How long it took, in seconds; `nil` where nothing ran.
+    /// How long it took, in seconds; `nil` if nothing ran.
     public let seconds: Double?
 
-    /// The step's checksum at that time; `nil` where it has none, or none any more.
+    /// The step's checksum at that time; `nil` if it has none.
     public let checksum: String?
 }

@@ -2,19 +2,19 @@ import Foundation
 import GRDB
 import MigrationKit
 
-/// The table that remembers what was done to the ledger, when, and with which text of the steps.
+/// The table that records what was done to the ledger, when, and with which text of the steps.
 ///
 /// Rows are only added, each in the transaction of the change that it records. The table may be
-/// missing: plain GRDB and earlier releases migrate without it.
+/// missing: plain GRDB and earlier releases work without it.
 ///
-/// The name begins with `grdb_`, since GRDB takes every other table for one of the user's: its
-/// `eraseDatabaseOnSchemaChange` would see a change of the schema in it.
+/// The name begins with `grdb_`, since GRDB treats every other table as the user's: its
+/// `eraseDatabaseOnSchemaChange` would take it for a change of the schema.
 enum MigrationJournal {
     static let table = "grdb_migrationkit_journal"
 
-    /// Adds a row, and makes the table if it is not there.
+    /// Adds a row, and creates the table if it is missing.
     ///
-    /// - Parameter seconds: How long it took, where something ran.
+    /// - Parameter seconds: How long it took, if something ran.
     static func add(
         _ event: MigrationHistoryEntry.Event,
         _ step: MigrationStep<Database>,
@@ -54,7 +54,7 @@ enum MigrationJournal {
         _ seconds: Double?,
         _ db: Database
     ) throws {
-        // The form of the time is the one in which GRDB stores dates, in UTC.
+        // The time has the format in which GRDB stores dates, in UTC.
         try db.cachedStatement(
             sql: """
                 INSERT INTO main.\(table) (identifier, event, checksum, time, seconds)
@@ -67,15 +67,15 @@ enum MigrationJournal {
                 seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
             ]
         )
-        // A trigger can keep the row out.
+        // A trigger can prevent the row.
         guard db.changesCount == 1 else { throw MigrationKitError.unusableTable(table) }
     }
 
-    /// Everything that was noted, oldest first.
+    /// All entries, oldest first.
     static func read(_ db: Database) throws -> [MigrationHistoryEntry] {
         guard try db.hasTable(table) else { return [] }
-        // Others may have written into it. What is no note is left out, and so is what a later
-        // release notes; the time is in days. <https://www.sqlite.org/lang_datefunc.html>
+        // Other programs may have written to it. Rows that aren't entries, or are from a later
+        // release, are left out. The time is in days. <https://www.sqlite.org/lang_datefunc.html>
         return try db.reading(table) {
             let rows = try Row.fetchCursor(
                 db,
@@ -109,9 +109,9 @@ enum MigrationJournal {
     private static let events = MigrationHistoryEntry.Event.allCases
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-    /// What is known of every step that was not rolled back since, by its identifier.
+    /// The record of every step that wasn't rolled back since, by its identifier.
     static func records(_ db: Database) throws -> [String: MigrationRecord] {
-        /// What is remembered of a step that has another name from the next entry on.
+        /// The record of a step whose new name is in the next entry.
         var renamed: MigrationRecord?
         return try read(db).reduce(into: [:]) { records, entry in
             defer { if entry.event != .renamed { renamed = nil } }
@@ -140,12 +140,12 @@ enum MigrationJournal {
 
 extension MigrationHistoryEntry.Event: DatabaseValueConvertible {}
 
-/// What is remembered of an applied step.
+/// What is recorded about an applied step.
 public struct MigrationRecord: Equatable, Sendable {
-    /// When it was applied, or recorded as such; `nil` where that is not known.
+    /// When it was applied, or recorded as applied; `nil` if that isn't known.
     public let appliedAt: Date?
 
-    /// How long it took, in seconds; `nil` where it was recorded without running.
+    /// How long it took, in seconds; `nil` if it was recorded without running.
     public let seconds: Double?
 
     /// The step's checksum then, or the one that was accepted since.

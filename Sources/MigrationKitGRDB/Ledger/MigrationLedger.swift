@@ -2,20 +2,19 @@ import Foundation
 import GRDB
 import MigrationKit
 
-/// The table in which a database remembers its applied steps.
+/// The table in which a database records its applied steps.
 ///
-/// It is the table of GRDB's own `DatabaseMigrator`, so that a database can go from one to the
-/// other and back.
+/// It is the table of GRDB's own `DatabaseMigrator`, so a database can be migrated with either.
 enum MigrationLedger {
     static let table = "grdb_migrations"
 
-    /// Whether this is the table's name, as SQLite compares names. Every statement of a step is asked
-    /// about.
+    /// Whether this is the table's name, compared as SQLite does. Called for every statement of a
+    /// step.
     static func isTable(_ name: String) -> Bool {
         name.utf8.count == table.utf8.count && name.lowercased() == table
     }
 
-    /// Makes the table, as GRDB does, if it is not there.
+    /// Creates the table, as GRDB does, if it is missing.
     static func create(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -25,7 +24,7 @@ enum MigrationLedger {
         )
     }
 
-    /// The identifiers of all applied steps, also of those that no registry knows.
+    /// The identifiers of all applied steps, including those that no registry has.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has made the table.
     static func read(_ db: Database) throws -> Set<String> {
@@ -41,7 +40,7 @@ enum MigrationLedger {
         }
     }
 
-    /// A number that changes when another connection commits something, whatever it is.
+    /// A number that changes whenever another connection commits anything.
     /// <https://www.sqlite.org/pragma.html#pragma_data_version>
     static func dataVersion(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "PRAGMA data_version") ?? 0
@@ -54,8 +53,8 @@ enum MigrationLedger {
         return try Bool.fetchOne(statement, arguments: [identifier]) ?? false
     }
 
-    /// - Throws: `MigrationKitError.unusableTable(_:)` if the row isn't there afterwards: a trigger
-    ///   can keep it out.
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if the row isn't there afterwards. A trigger
+    ///   can prevent it.
     static func insert(_ identifier: String, _ db: Database) throws {
         try db.cachedStatement(sql: "INSERT INTO main.grdb_migrations (identifier) VALUES (?)")
             .execute(arguments: [identifier])
@@ -64,7 +63,7 @@ enum MigrationLedger {
         }
     }
 
-    /// - Throws: `MigrationKitError.unusableTable(_:)` if a row isn't gone afterwards.
+    /// - Throws: `MigrationKitError.unusableTable(_:)` if a row is still there afterwards.
     static func remove(_ identifiers: some Sequence<String>, _ db: Database) throws {
         for identifier in identifiers {
             try db.execute(
@@ -79,7 +78,7 @@ enum MigrationLedger {
 }
 
 extension MigrationRegistry<Database> {
-    /// Refuses a database that a newer program has migrated, or with steps that are gone.
+    /// Throws if a newer program has migrated the database, or if applied steps are missing.
     func checkKnows(_ applied: Set<String>) throws {
         let unknown = unknown(among: applied)
         guard unknown.newer.isEmpty else {
@@ -90,10 +89,10 @@ extension MigrationRegistry<Database> {
         }
     }
 
-    /// The applied steps that the registry doesn't know, sorted.
+    /// The applied steps that the registry doesn't have, sorted.
     ///
-    /// Where the identifiers ascend, one before the last of the registry is missing from it: a
-    /// newer program's come behind.
+    /// If the identifiers ascend, a step before the registry's last one is missing from the
+    /// registry. A step after it belongs to a newer program.
     func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
         let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
         let unknown = applied.subtracting(known).sorted()
@@ -106,19 +105,19 @@ extension MigrationRegistry<Database> {
         return (unknown.filter { !isBefore($0, last) }, unknown.filter { isBefore($0, last) })
     }
 
-    /// Refuses steps that were changed after they were applied.
+    /// Throws if steps were changed after they were applied.
     func checkUnchanged(_ applied: Set<String>, _ db: Database) throws {
         let changed = try changed(among: applied, db)
         guard changed.isEmpty else { throw MigrationKitError.changedAfterApplied(changed) }
     }
 
-    /// The applied steps whose checksum is another one than the journal has, in order.
+    /// The applied steps whose checksum differs from the journal's, in order.
     func changed(among applied: Set<String>, _ db: Database) throws -> [String] {
         guard steps.contains(where: { $0.checksum != nil }) else { return [] }
         return changed(among: applied, try MigrationJournal.records(db))
     }
 
-    /// The applied steps whose checksum is another one than they are remembered with, in order.
+    /// The applied steps whose checksum differs from the recorded one, in order.
     func changed(
         among applied: Set<String>,
         _ records: [String: MigrationRecord]
@@ -136,7 +135,7 @@ extension MigrationRegistry<Database> {
         steps.filter { applied.contains($0.identifier) }
     }
 
-    /// An applied step that a pending one behind `step` stands for, if there is one.
+    /// An applied step that a pending step after `step` replaces, if there is one.
     func merged(behind step: MigrationStep<Database>, among applied: Set<String>) -> String? {
         steps.drop { $0.identifier != step.identifier }.dropFirst()
             .filter { !applied.contains($0.identifier) }
@@ -149,7 +148,7 @@ extension MigrationRegistry<Database> {
         guard !allowsOutOfOrder,
             let latest = steps.lastIndex(where: { applied.contains($0.identifier) })
         else { return [] }
-        // A step that takes the place of others is not late where one of them is applied.
+        // A step that replaces others is not late if one of those is applied.
         return steps[..<latest].filter {
             !applied.contains($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
         }.map(\.identifier)
@@ -162,7 +161,7 @@ extension MigrationRegistry<Database> {
 }
 
 extension Database {
-    /// Does something with a table of ours, which others may have made otherwise.
+    /// Reads one of our tables, which another program may have created with other columns.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if the SQL doesn't fit it.
     func reading<Value>(_ table: String, _ body: () throws -> Value) throws -> Value {
@@ -173,12 +172,11 @@ extension Database {
         }
     }
 
-    /// Whether a table of ours is there. GRDB's own answer comes from a cache, which knows neither
-    /// what another process has done to the schema nor what was rolled back.
+    /// Whether one of our tables exists. GRDB caches its answer, which then misses other processes'
+    /// changes and rollbacks.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has the name: reading a
-    ///   view runs what its author wrote, which need not come to an end, and a virtual table what
-    ///   its module does.
+    ///   view runs its author's SQL, which may never end, and a virtual table runs its module.
     func hasTable(_ name: String) throws -> Bool {
         let isTable = try Bool.fetchAll(
             self,

@@ -10,7 +10,7 @@ struct BackwardRun {
     let options: MigrationOptions
     let monitor: RunMonitor
 
-    /// Which steps are rolled back, newest first, given the ledger.
+    /// Chooses the steps to roll back, newest first, from the ledger.
     let choose: (_ applied: Set<String>) throws -> [MigrationStep<Database>]
 
     init(
@@ -36,7 +36,7 @@ struct BackwardRun {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
             try MigrationLock.hold(for: writer, options: options) {
                 try writer.barrierWriteWithoutTransaction { db in
-                    // What is kept in mind may be of a schema that is rolled back.
+                    // The caches may have the schema that is rolled back.
                     defer { db.forgetSchema() }
                     switch options.transaction {
                     case .perStep: try rollBackStepByStep(db)
@@ -63,16 +63,16 @@ struct BackwardRun {
 
     /// The steps to roll back, each with its closure.
     private func plan(_ db: Database) throws -> [(step: MigrationStep<Database>, Rollback)] {
-        // Another process may have changed the schema since this connection has looked, and steps
-        // may ask GRDB for it.
+        // Another process may have changed the schema since this connection read it, and steps may
+        // ask GRDB for it.
         db.clearSchemaCache()
         let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
         try runner.registry.checkKnows(applied)
         let chosen = try choose(applied)
-        // One that goes anyway may have been edited: that is what a redo is for.
+        // The steps that are undone may have been edited: redo exists for that.
         try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
         return try chosen.map { step in
-            // A step of an earlier release that another one stands for: its rollback is gone.
+            // A newer step replaces this step of an earlier release, so its rollback is gone.
             if let merged = runner.registry.merged(behind: step, among: applied) {
                 throw MigrationKitError.rollbackNotDefined(merged)
             }
@@ -86,7 +86,7 @@ struct BackwardRun {
     // MARK: - Step by Step
 
     private func rollBackStepByStep(_ db: Database) throws {
-        // Under our lock; what a program that doesn't know it changes is found out step by step.
+        // Under our lock. Changes by a program that doesn't use it are detected at each step.
         let plan = try plan(db)
         monitor.expect(plan.count)
         for (index, (step, rollback)) in plan.enumerated() {
@@ -125,7 +125,7 @@ struct BackwardRun {
         }
     }
 
-    /// Undoes a step that can't be in a transaction, and takes it off the ledger afterwards.
+    /// Undoes a step that can't run in a transaction, then removes it from the ledger.
     private func rollBackWithoutTransaction(
         _ step: MigrationStep<Database>,
         in db: Database,
@@ -152,7 +152,7 @@ struct BackwardRun {
             let wantsForeignKeysOff = try StepTransaction.checkAllOrNothing(plan(db).map(\.step))
             try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                 try db.inTransaction(.immediate) {
-                    // The plan again, now under the lock.
+                    // Plan again, now under the lock.
                     let plan = try plan(db)
                     monitor.expect(plan.count)
                     for (step, rollback) in plan {

@@ -4,18 +4,18 @@ import GRDBSQLite
 import MigrationKit
 import MigrationKitCommon
 
-/// Waits for SQLite's own locks, while a run lasts, as long as for the lock between processes.
+/// During a run, waits for SQLite's own locks as long as for the lock between processes.
 ///
-/// Another process has the database for itself while it commits, or as long as a step takes that
-/// changes more than fits its cache. A connection whose configuration says nothing of it would give
-/// up at once, and none gives up waiting because the run was cancelled.
+/// Another process has exclusive access while it commits, or for a whole step that changes more
+/// than fits its cache. By default, a connection would give up at once, and would not stop waiting
+/// if the run is cancelled.
 final class BusyWaiting {
     private let operation: LongOperation<MigrationEvent>
     private let limit: Duration
     private var start = ContinuousClock.now
 
-    /// Runs a block while the writer's connection waits. Where the configuration has a busy handler
-    /// of the host's own, it is left to that.
+    /// Runs a block during which the writer's connection waits. If the host's configuration has a
+    /// busy handler of its own, that one is used.
     static func during<Value>(
         _ options: MigrationOptions,
         on writer: any DatabaseWriter,
@@ -66,10 +66,10 @@ final class BusyWaiting {
         )
     }
 
-    /// Waits a little.
+    /// Waits a moment.
     ///
-    /// - Parameter attempt: How often SQLite has asked before, for the same lock.
-    /// - Returns: Whether SQLite is to try again.
+    /// - Parameter attempt: How often SQLite has already asked for the same lock.
+    /// - Returns: Whether SQLite should try again.
     private func waits(_ attempt: Int32) -> Bool {
         if attempt == 0 { start = .now }
         guard !operation.isCancelled, .now - start < limit else { return false }

@@ -11,8 +11,8 @@ struct ForwardRun {
     let monitor: RunMonitor
 
     /// - Parameters:
-    ///   - end: How many steps of the registry, from its start, are to be applied.
-    ///   - limit: How many of those that are pending are to be applied at most.
+    ///   - end: How many of the registry's steps to apply, counted from its start.
+    ///   - limit: How many of the pending steps to apply at most.
     init(
         _ runner: GRDBMigrationRunner,
         on writer: any DatabaseWriter,
@@ -53,7 +53,8 @@ struct ForwardRun {
             }
         }
 
-        // All up to `end` are applied now, by this process or by another, unless there was a limit.
+        // Everything up to `end` is applied now, by this process or another, unless there was a
+        // limit.
         let pending =
             limit == .max
             ? Array(runner.migrationIdentifiers[end...])
@@ -91,8 +92,8 @@ struct ForwardRun {
     }
 
     private func plan(_ db: Database) throws -> MigrationPlan {
-        // Another process may have changed the schema since this connection has looked, and steps
-        // may ask GRDB for it.
+        // Another process may have changed the schema since this connection read it, and steps may
+        // ask GRDB for it.
         db.clearSchemaCache()
         return try monitor.watching(db) {
             let applied = try MigrationLedger.read(db)
@@ -103,7 +104,7 @@ struct ForwardRun {
                 limit: limit - monitor.steps.count
             )
             try runner.registry.checkUnchanged(applied, db)
-            // GRDB makes its ledger before the first step, and so before the journal is written.
+            // GRDB creates its ledger before the first step, and so before the journal is written.
             if !plan.isEmpty { _ = try db.hasTable(MigrationJournal.table) }
             return plan
         }
@@ -121,13 +122,13 @@ struct ForwardRun {
 
     // MARK: - Step by Step
 
-    /// Applies what is pending. Plans again if a program that doesn't use our lock migrates in
-    /// between.
+    /// Applies the pending steps. Plans again if a program that doesn't use our lock migrates
+    /// meanwhile.
     private func applyStepByStep() throws {
         var fruitlessPlans = 0
         while true {
             let done = monitor.steps.count
-            // Before the plan: what others commit after it is seen by its change.
+            // Read before planning, so that a later commit by another connection is noticed.
             let version = try writer.writeWithoutTransaction(MigrationLedger.dataVersion)
             let plan = try plan()
             monitor.expect(plan.pending.count)
@@ -166,7 +167,7 @@ struct ForwardRun {
         }
     }
 
-    /// Drops the rows of steps that others stand for.
+    /// Removes the rows of steps that others replace.
     private func forgetObsolete(_ plan: MigrationPlan) throws {
         guard !plan.obsolete.isEmpty else { return }
         try writer.write { db in
@@ -177,10 +178,10 @@ struct ForwardRun {
         }
     }
 
-    /// Applies a group of steps with GRDB's migrator, each in a transaction of its own.
+    /// Applies a group of steps with GRDB's migrator, each in its own transaction.
     ///
-    /// GRDB ends the process where a target is unknown or lies behind the database. A migrator
-    /// that holds the group alone can't come to that, whatever other programs do.
+    /// GRDB ends the process if a target is unknown or comes before the database's state. This
+    /// can't happen with a migrator that has only this group, whatever other programs do.
     private func apply(
         _ group: ArraySlice<MigrationStep<Database>>,
         of plan: MigrationPlan,
@@ -188,12 +189,12 @@ struct ForwardRun {
     ) throws {
         let lastOfRun = plan.pending.last?.identifier
 
-        // The migrator's own checks name neither the step nor more than one row.
+        // The migrator's own checks name no step, and only one row.
         var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
         for step in group {
             migrator.register(step) { db, merged in
-                // GRDB reads the ledger before it takes the lock. Under the lock it may have
-                // changed: a step that another program has applied since must not run again.
+                // GRDB reads the ledger before it takes the lock, so the ledger may have changed: a
+                // step that another program has applied since must not run again.
                 monitor.finishStep()
                 guard try ledger.isThere(db) else { throw LedgerChanged() }
                 let transaction = try StepTransaction(on: db)
@@ -233,7 +234,7 @@ struct ForwardRun {
         try ForeignKeyCheck.run(after: step, in: transaction.db)
     }
 
-    /// Runs a step that can't be in a transaction, and records it once it has succeeded.
+    /// Runs a step that can't run in a transaction, and records it after it has succeeded.
     private func applyWithoutTransaction(
         _ step: MigrationStep<Database>,
         completes: Bool
@@ -262,25 +263,26 @@ struct ForwardRun {
 
     // MARK: - All or Nothing
 
-    /// Applies what is pending in one transaction, the host's bootstrap and verification included.
+    /// Applies the pending steps in one transaction, including the host's bootstrap and
+    /// verification.
     ///
     /// - Parameters:
-    ///   - ending: Whether the transaction is committed; a dry run isn't.
-    ///   - inspect: Looks at the result inside the transaction.
+    ///   - ending: Whether the transaction is committed. A dry run rolls it back.
+    ///   - inspect: Reads the result inside the transaction.
     func applyAllOrNothing(
         ending: Database.TransactionCompletion,
         inspect: (Database) throws -> Void = { _ in }
     ) throws {
         do {
             try writer.barrierWriteWithoutTransaction { db in
-                // What is kept in mind may be of a schema that is rolled back.
+                // The caches may have the schema that is rolled back.
                 defer { db.forgetSchema() }
                 let wantsForeignKeysOff =
                     try StepTransaction.checkAllOrNothing(plan(db).pending)
                 try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                     try db.inTransaction(.immediate) {
                         let bootstrapped = try bootstrap(db)
-                        // The plan again, now under the lock.
+                        // Plan again, now under the lock.
                         let plan = try plan(db)
                         if !plan.isEmpty { try applyAll(plan, in: db) }
                         if bootstrapped || !plan.pending.isEmpty {
@@ -333,15 +335,15 @@ struct ForwardRun {
 /// Another program has applied or rolled back a step since the run was planned.
 private struct LedgerChanged: Error {}
 
-/// What the ledger must be like when the next step begins.
+/// The expected ledger when the next step begins.
 ///
 /// - Note: `@unchecked` because GRDB's migrator calls the closures that share it one after the
-///   other, on the thread of the database.
+///   other, on the database's thread.
 private final class ExpectedLedger: @unchecked Sendable {
     var identifiers: Set<String>
 
-    /// A mark of the database's state. If it is unchanged, no other connection has written, and
-    /// nothing need be read.
+    /// The database's data version. If it is unchanged, no other connection has written, and the
+    /// ledger needn't be read.
     private var dataVersion: Int
 
     init(_ identifiers: Set<String>, dataVersion: Int) {
@@ -349,7 +351,7 @@ private final class ExpectedLedger: @unchecked Sendable {
         self.dataVersion = dataVersion
     }
 
-    /// Looks at it, inside a transaction.
+    /// Checks it inside a transaction.
     func isThere(_ db: Database) throws -> Bool {
         let version = try MigrationLedger.dataVersion(db)
         if version == dataVersion { return true }
@@ -359,7 +361,7 @@ private final class ExpectedLedger: @unchecked Sendable {
 }
 
 extension DatabaseMigrator {
-    /// Registers a step with a body of one's own.
+    /// Registers a step with another body.
     mutating func register(
         _ step: MigrationStep<Database>,
         body: @escaping @Sendable (Database, _ merged: Set<String>) throws -> Void

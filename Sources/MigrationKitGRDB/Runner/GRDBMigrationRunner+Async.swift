@@ -4,16 +4,16 @@ import MigrationKit
 
 /// The asynchronous forms of everything that blocks.
 ///
-/// They have names of their own, as GRDB's `asyncMigrate` has, so that code which calls the blocking
-/// forms from an asynchronous function keeps its meaning. The work is done on a thread of its own.
-/// Where the task is cancelled, the running statement is interrupted, its transaction undone, and a
-/// `CancellationError` thrown.
+/// They have their own names, like GRDB's `asyncMigrate`, so that existing code that calls the
+/// blocking forms from an asynchronous function keeps its meaning. The work runs on its own thread.
+/// If the task is cancelled, the running statement is interrupted, its transaction is undone, and a
+/// `CancellationError` is thrown.
 extension GRDBMigrationRunner {
     /// The asynchronous form of ``migrate(in:options:)``.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -29,7 +29,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The last step to apply.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -48,7 +48,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - count: How many steps at most, from 0 upwards.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -65,7 +65,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The step to roll back to.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -84,7 +84,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - count: How many steps, from 0 upwards.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -103,7 +103,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - identifier: The step.
     ///   - writer: The database, opened for writing.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -121,9 +121,9 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
-    ///   - count: How many steps at most; all where it is `nil`.
-    ///   - options: How the run goes.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
+    ///   - options: How the run works.
     /// - Returns: What a run would do.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncDryRun(
@@ -161,7 +161,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    ///   - choose: Gives the identifiers of the steps.
+    ///   - choose: Returns the identifiers of the steps.
     /// - Returns: The identifiers that were recorded, in order.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -180,7 +180,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - count: How many steps, from 0 upwards.
-    ///   - options: How the runs go.
+    ///   - options: How the runs work.
     /// - Returns: What was rolled back, and what was applied again.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
@@ -200,7 +200,7 @@ extension GRDBMigrationRunner {
     ///   - identifiers: The steps.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of those that had another text, in order.
+    /// - Returns: The identifiers of the steps whose text differed, in order.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     @discardableResult
     public func asyncRepairMigrations(
@@ -227,9 +227,9 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database. The runner's own checks only read it.
-    ///   - additionalIndexes: Indexes that are required beside the runner's own.
-    ///   - isFull: Whether the further checks are made.
-    ///   - options: Who watches, and may end it.
+    ///   - additionalIndexes: Indexes that are required in addition to the runner's own.
+    ///   - isFull: Whether to run the further checks.
+    ///   - options: An observer and a cancellation.
     /// - Returns: The outcome of every check, in the order in which they ran.
     /// - Throws: What the blocking form throws.
     public func asyncVerificationChecks(

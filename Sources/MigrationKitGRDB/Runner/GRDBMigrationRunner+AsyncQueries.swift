@@ -1,9 +1,9 @@
 import GRDB
 import MigrationKit
 
-/// The asynchronous forms of the queries. They run to their end even if the task is cancelled: they
-/// read two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a database
-/// in memory.
+/// The asynchronous forms of the queries. They complete even if the task is cancelled: they read
+/// two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a database in
+/// memory.
 extension GRDBMigrationRunner {
     /// The asynchronous form of ``migrationStatus(in:)``.
     ///
@@ -70,7 +70,7 @@ extension GRDBMigrationRunner {
     /// The asynchronous form of ``hasBeenSuperseded(in:)``.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Returns: Whether the ledger names steps that the runner doesn't know.
+    /// - Returns: Whether the ledger has steps that the runner doesn't have.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncHasBeenSuperseded(in writer: any DatabaseWriter) async throws -> Bool {
         try await querying { try hasBeenSuperseded(in: writer) }
@@ -110,7 +110,7 @@ extension GRDBMigrationRunner {
     /// The asynchronous form of ``missingMigrationIdentifiers(in:)``.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Returns: The identifiers of the applied steps that the runner should have and hasn't.
+    /// - Returns: The identifiers of the applied steps that are missing from the runner.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncMissingMigrationIdentifiers(
         in writer: any DatabaseWriter
@@ -121,7 +121,7 @@ extension GRDBMigrationRunner {
     /// The asynchronous form of ``overview(of:)``.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Returns: Where every migration stands.
+    /// - Returns: The state of every migration.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncOverview(of writer: any DatabaseWriter) async throws -> MigrationOverview {
         try await querying { try overview(of: writer) }
@@ -130,7 +130,7 @@ extension GRDBMigrationRunner {
     /// The asynchronous form of ``history(in:)``.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Returns: An entry for every step that was applied, taken back, recorded or repaired.
+    /// - Returns: An entry for every step that was applied, rolled back, recorded or repaired.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public static func asyncHistory(
         in writer: any DatabaseWriter
@@ -143,8 +143,8 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database. It is only read.
-    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
-    ///   - count: How many steps at most; all where it is `nil`.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
     ///   - transaction: Whether the run commits its steps one by one or together.
     /// - Returns: The pending steps.
     /// - Throws: What the blocking form throws; a `CancellationError`.
@@ -188,8 +188,8 @@ extension GRDBMigrationRunner {
 }
 
 extension GRDBMigrationVerifier {
-    /// The asynchronous form of ``runPostMigrationChecks(in:requiredIndexes:)``. It runs to its end
-    /// even if the task is cancelled; `GRDBMigrationRunner.asyncRunPostMigrationChecks(in:)` can be
+    /// The asynchronous form of ``runPostMigrationChecks(in:requiredIndexes:)``. It completes even
+    /// if the task is cancelled; `GRDBMigrationRunner.asyncRunPostMigrationChecks(in:)` can be
     /// interrupted.
     ///
     /// - Parameters:
@@ -208,11 +208,11 @@ extension GRDBMigrationVerifier {
 }
 
 extension MigrationBackup {
-    /// The asynchronous form of ``copy(_:to:)``. It runs to its end even if the task is cancelled.
+    /// The asynchronous form of ``copy(_:to:)``. It completes even if the task is cancelled.
     ///
     /// - Parameters:
     ///   - source: The database. It is only read.
-    ///   - path: The new file. What stands there already is never replaced.
+    ///   - path: The new file. An existing file is never replaced.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public static func asyncCopy(_ source: any DatabaseReader, to path: String) async throws {
         try Task.checkCancellation()
@@ -221,10 +221,10 @@ extension MigrationBackup {
 }
 
 extension GRDBSchemaSnapshotProvider {
-    /// The asynchronous form of ``generateCanonicalSnapshot()``. It runs to its end even if the task
-    /// is cancelled.
+    /// The asynchronous form of ``generateCanonicalSnapshot()``. It completes even if the task is
+    /// cancelled.
     ///
-    /// - Returns: SQL that creates the schema; empty where there is none.
+    /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncGenerateCanonicalSnapshot() async throws -> String {
         try Task.checkCancellation()

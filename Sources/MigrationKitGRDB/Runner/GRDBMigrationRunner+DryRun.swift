@@ -41,17 +41,17 @@ public struct MigrationPreview: Equatable, Sendable {
 }
 
 extension GRDBMigrationRunner {
-    /// Runs everything that is pending, verification included, and undoes it.
+    /// Runs all pending steps and the verification, and undoes them.
     ///
     /// The steps really run, on the real rows, in one transaction that is rolled back: what fails
     /// here would fail in a run. Other programs can't write meanwhile. The host's
-    /// `verifyPostMigration`, which needs committed steps, doesn't run.
+    /// `verifyPostMigration` doesn't run, since it needs committed steps.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
-    ///   - count: How many steps at most; all where it is `nil`.
-    ///   - options: How the run goes. It is all or nothing whatever they say.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
+    ///   - options: How the run works. It is always all or nothing.
     /// - Returns: What a run would do.
     /// - Throws: What a run would throw; `MigrationKitError.notForAllOrNothing(_:_:)` for steps that
     ///   can't be undone.
@@ -64,15 +64,15 @@ extension GRDBMigrationRunner {
         try forwardRun(on: writer, upTo: targetIdentifier, steps: count, options: options).preview()
     }
 
-    /// Does the same for a database in which steps are recorded as applied first, by what another
-    /// tool has noted there. The recording is undone with the rest.
+    /// A dry run for a database in which another tool has recorded applied steps: they are first
+    /// recorded as applied. The recording is undone with the rest.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - identifiers: The steps to record. They don't run.
-    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
-    ///   - count: How many steps at most; all where it is `nil`.
-    ///   - options: How the run goes. It is all or nothing whatever they say.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
+    ///   - options: How the run works. It is always all or nothing.
     /// - Returns: What a run would do.
     /// - Throws: What ``dryRun(in:upTo:steps:options:)`` throws;
     ///   `MigrationKitError.unknownMigrationIdentifier(_:)`.
@@ -84,7 +84,7 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationPreview {
         let bootstrap = integration.bootstrapSchema
-        // The hook runs in the transaction. The plan is made again after it.
+        // The hook runs in the transaction, before the plan is made again.
         let integration = Integration(
             bootstrapSchema: { db in
                 _ = try record(identifiers, in: db)
@@ -95,7 +95,7 @@ extension GRDBMigrationRunner {
         )
         let recorded = Set(identifiers)
         let registry = try MigrationRegistry(
-            // Those don't run, and so nothing about them is in the way of one transaction.
+            // Recorded steps don't run, so they can't prevent a single transaction.
             steps: steps.map { recorded.contains($0.identifier) ? $0.withoutEffect : $0 },
             enforceLexicographicOrder: false,
             allowsOutOfOrder: registry.allowsOutOfOrder
@@ -113,8 +113,8 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameters:
     ///   - writer: The database. It is only read.
-    ///   - targetIdentifier: The last step to apply; all where it is `nil`.
-    ///   - count: How many steps at most; all where it is `nil`.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
     ///   - transaction: Whether the run commits its steps one by one or together.
     /// - Returns: The pending steps.
     /// - Throws: What a run would throw before its first step;
@@ -156,7 +156,7 @@ extension ForwardRun {
 
     private func tryOut() throws -> MigrationPreview {
         let before = try writer.writeWithoutTransaction(SchemaObjects.init)
-        // What does nothing needs no lock, which a database on a read-only medium has no room for.
+        // With nothing to do, take no lock: a lock file can't be created on a read-only medium.
         guard try runner.integration.bootstrapSchema != nil || !plan().isEmpty else {
             return MigrationPreview(
                 steps: [],

@@ -4,16 +4,16 @@ import MigrationKit
 extension GRDBMigrationRunner {
     /// Everything that runners have done to the migrations of a database, oldest first.
     ///
-    /// What plain GRDB did is not in it, nor what happened before the database had a journal.
+    /// It doesn't include what plain GRDB did, or what happened before the database had a journal.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Returns: An entry for every step that was applied, taken back, recorded or repaired.
+    /// - Returns: An entry for every step that was applied, rolled back, recorded or repaired.
     /// - Throws: A `DatabaseError` if the database can't be read.
     public static func history(in writer: any DatabaseWriter) throws -> [MigrationHistoryEntry] {
         try writer.read(MigrationJournal.read)
     }
 
-    /// Where every migration stands, all of it read in one transaction.
+    /// The state of every migration, all read in one transaction.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.
@@ -34,8 +34,8 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// What is remembered of the applied steps, by their identifiers: when they were applied, how
-    /// long they took, which text they had.
+    /// What is recorded about the applied steps, by identifier: when they were applied, how long
+    /// they took, and which text they had.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Returns: A record for every applied step that the journal knows.
@@ -54,8 +54,8 @@ extension GRDBMigrationRunner {
         try overview(of: writer).changed
     }
 
-    /// The identifiers of the applied steps that this runner should have and hasn't, sorted: it has
-    /// later ones. The other applied steps that it doesn't know are a newer program's.
+    /// The identifiers of the applied steps that are missing from this runner, sorted: it has later
+    /// ones. All other applied steps that it doesn't have belong to a newer program.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.

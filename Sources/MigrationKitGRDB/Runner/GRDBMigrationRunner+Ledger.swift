@@ -2,8 +2,8 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Compares the ledger and the journal with the steps, and looks for rows in them that neither
-    /// of them wrote. Pending steps are not an error.
+    /// Compares the ledger and the journal with the steps, and reports rows that neither of them
+    /// wrote. Pending steps are not an error.
     func ledgerOutcome(in db: Database) throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
         var applied: Set<String> = []
@@ -38,7 +38,7 @@ extension GRDBMigrationRunner {
             db,
             sql: rows.query(where: "typeof(identifier) <> 'text' OR identifier = ''")
         ) {
-            outcome.add(rows.finding(address, "holds no identifier"))
+            outcome.add(rows.finding(address, "has no identifier"))
         }
         let names = try Row.fetchAll(
             db,
@@ -54,7 +54,7 @@ extension GRDBMigrationRunner {
             applied.insert(identifier)
             guard count > 1 else { continue }
             outcome.add(
-                VerificationFinding("'\(identifier)' stands in \(count) rows", table: table)
+                VerificationFinding("'\(identifier)' is in \(count) rows", table: table)
             )
         }
         return applied
@@ -68,8 +68,8 @@ extension GRDBMigrationRunner {
         let unknown = registry.unknown(among: applied)
         let changed = try registry.changed(among: applied, db)
         let faults =
-            unknown.newer.map { ($0, "is applied, and not known here") }
-            + unknown.missing.map { ($0, "is applied, and missing among the migrations") }
+            unknown.newer.map { ($0, "is applied, but unknown here") }
+            + unknown.missing.map { ($0, "is applied, but missing from the migrations") }
             + changed.map { ($0, "was changed after it was applied") }
             + registry.late(among: applied).map {
                 ($0, "is pending, although a later one is applied")
@@ -92,14 +92,14 @@ extension GRDBMigrationRunner {
             typeof(identifier) <> 'text' OR typeof(event) <> 'text' OR julianday(time) IS NULL
             """
         for address in try Int64.fetchAll(db, sql: rows.query(where: condition)) {
-            outcome.add(rows.finding(address, "is no entry of the journal"))
+            outcome.add(rows.finding(address, "is not a valid journal entry"))
         }
         let recorded = try MigrationJournal.records(db)
         for identifier in migrationIdentifiers
         where recorded[identifier] != nil && !applied.contains(identifier) {
             outcome.add(
                 VerificationFinding(
-                    "'\(identifier)' was applied by the journal, and isn't by the ledger",
+                    "'\(identifier)' is applied in the journal, but not in the ledger",
                     table: table
                 )
             )

@@ -4,16 +4,16 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Makes the schema of an empty database from a dump instead of by running the steps, and
-    /// records the steps that the dump stands for as applied.
+    /// Creates the schema of an empty database from a dump instead of by running the steps, and
+    /// records the dump's steps as applied.
     ///
-    /// The dump says which they are: it fills the ledger's table. What it makes is verified before
-    /// the commit.
+    /// The dump fills the ledger's table, which names them. The result is verified before the
+    /// commit.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing. Nobody else may use it yet.
-    ///   - options: How long to wait for another process, and what ends the run.
-    ///   - dump: Makes the tables and the ledger.
+    ///   - options: How long to wait for another process, and the cancellation.
+    ///   - dump: Creates the tables and the ledger.
     /// - Returns: The identifiers that were recorded, in order.
     /// - Throws: ``SchemaLoadError``; a ``GRDBMigrationVerificationError``; what the dump throws; a
     ///   `CancellationError`.
@@ -52,7 +52,7 @@ extension GRDBMigrationRunner {
                 try monitor.watching(db) {
                     try StepTransaction(on: db).run("the dump", mayFillLedger: true, dump)
                     identifiers = try self.identifiers(recordedIn: db)
-                    // Recorded again afterwards, with all its details.
+                    // Recorded again afterwards, with all details.
                     try db.execute(sql: "DROP TABLE grdb_migrations")
                     try verify(
                         db,
@@ -71,8 +71,8 @@ extension GRDBMigrationRunner {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
     }
 
-    /// What the dump has put into the ledger, in the order of the steps, of which it must be the
-    /// beginning.
+    /// What the dump has written to the ledger, in the order of the steps. The steps must be the
+    /// first ones of the registry.
     private func identifiers(recordedIn db: Database) throws -> [String] {
         let recorded = try MigrationLedger.read(db)
         guard !recorded.isEmpty else { throw SchemaLoadError.noLedger }
@@ -87,18 +87,18 @@ extension GRDBMigrationRunner {
     }
 }
 
-/// A reason for which a database can't be made from a dump.
+/// Why a database can't be created from a dump.
 package enum SchemaLoadError: Error, Equatable, Sendable {
-    /// There is something in the database already.
+    /// The database isn't empty.
     case notEmpty
 
-    /// The dump doesn't say which migrations it stands for.
+    /// The dump doesn't list its migrations.
     case noLedger
 
-    /// The dump stands for migrations that the runner doesn't have.
+    /// The dump has migrations that the runner doesn't have.
     case unknownMigrations([String])
 
-    /// The dump stands for later migrations, but not for these.
+    /// The dump has later migrations, but not these.
     case missingMigrations([String])
 }
 
@@ -113,7 +113,7 @@ extension SchemaLoadError: LocalizedError {
             "the dump has unknown migrations: "
                 + identifiers.joined(separator: ", ")
         case .missingMigrations(let identifiers):
-            "the dump lacks migrations that come before later ones in it: "
+            "the dump has later migrations, but lacks: "
                 + identifiers.joined(separator: ", ")
         }
     }
@@ -121,7 +121,7 @@ extension SchemaLoadError: LocalizedError {
     package var recoverySuggestion: String? {
         switch self {
         case .notEmpty:
-            "A dump is loaded into a new database only."
+            "A dump can only be loaded into a new database."
         case .noLedger:
             """
             'schema-dump' writes these lines at the end:
@@ -140,7 +140,7 @@ extension SchemaLoadError: LocalizedError {
 }
 
 extension SchemaLoadError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .notEmpty: ErrorCode("databaseExists", .cannotCreate)

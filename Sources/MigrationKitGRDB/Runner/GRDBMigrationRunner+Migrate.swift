@@ -4,16 +4,15 @@ import MigrationKit
 extension GRDBMigrationRunner {
     /// Applies every pending step, then verifies the database.
     ///
-    /// The steps run in order, each in a transaction of its own unless
-    /// ``MigrationOptions/transaction`` says otherwise. The last one is verified before its commit.
-    /// Foreign keys are checked once, after each step that wants it. The schema is read again
-    /// before the last commit, and in the end by a further connection with the writer's
-    /// configuration. Whatever fails is undone before the error is thrown. A run that finds nothing
-    /// pending changes nothing.
+    /// The steps run in order, each in its own transaction unless ``MigrationOptions/transaction``
+    /// says otherwise. Foreign keys are checked after each step that asks for it. Before the last
+    /// commit, the schema is read again and the database is verified. At the end, a new connection
+    /// with the writer's configuration reads the schema once more. Whatever fails is undone before
+    /// the error is thrown. A run with nothing to do changes nothing.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing. Its journal mode is left alone.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
     ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
@@ -33,13 +32,13 @@ extension GRDBMigrationRunner {
 
     /// Applies the pending steps up to one of them, then verifies the database.
     ///
-    /// As long as steps are pending, required indexes may be missing and the host's
-    /// `verifyPostMigration` can't hold, so neither is asked for; integrity is always verified.
+    /// While steps are pending, required indexes may be missing and the host's
+    /// `verifyPostMigration` can't hold, so neither is checked. Integrity is always verified.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing. Its journal mode is left alone.
     ///   - targetIdentifier: The last step to apply.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
     ///   `MigrationKitError.targetBehindDatabase(target:latestApplied:)` if a later step is
@@ -53,12 +52,12 @@ extension GRDBMigrationRunner {
         try forwardRun(on: writer, upTo: targetIdentifier, options: options).run()
     }
 
-    /// Applies the first of the pending steps, then verifies the database.
+    /// Applies the first pending steps, then verifies the database.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing. Its journal mode is left alone.
     ///   - count: How many steps at most, from 0 upwards.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was applied, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.stepCountMustBeNonNegative(_:)`; and what
     ///   ``migrate(in:options:)`` throws.
@@ -73,9 +72,8 @@ extension GRDBMigrationRunner {
 
     /// Records steps as applied without running them.
     ///
-    /// For a database whose tables exist already, because another tool or the app itself made them:
-    /// from then on it is migrated like any other. Nothing but the ledger and the journal is
-    /// written.
+    /// For a database whose tables already exist, because another tool or the app itself created
+    /// them. Afterwards it is migrated like any other. Only the ledger and the journal are written.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
@@ -94,14 +92,14 @@ extension GRDBMigrationRunner {
         return try baseline(in: writer, options: options) { _ in identifiers }
     }
 
-    /// Records steps as applied without running them. The database shows which: another tool may
-    /// have recorded there what it has run.
+    /// Records steps as applied without running them. The database itself determines which: another
+    /// tool may have recorded in it what it has run.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    ///   - choose: Gives the identifiers of the steps. It runs in the transaction in which they are
-    ///     recorded.
+    ///   - choose: Returns the identifiers of the steps. It runs in the transaction in which they
+    ///     are recorded.
     /// - Returns: The identifiers that were recorded, in order.
     /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
     ///   `MigrationKitError.baselineOnMigratedDatabase(latestApplied:)` if any step is applied;
@@ -117,7 +115,7 @@ extension GRDBMigrationRunner {
                 try writer.write { db in
                     let applied = try MigrationLedger.read(db)
                     try registry.checkKnows(applied)
-                    // Where only steps are applied that others stand for by now, the last of them.
+                    // If only replaced steps are applied, the last of those.
                     let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
                     if let latest {
                         throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
@@ -162,7 +160,7 @@ extension GRDBMigrationRunner {
         )
     }
 
-    /// How many steps, from the first, a run up to a target applies.
+    /// How many steps a run up to a target applies, counted from the first.
     func end(upTo targetIdentifier: String) throws -> Int {
         guard let index = migrationIdentifiers.firstIndex(of: targetIdentifier) else {
             throw MigrationKitError.unknownMigrationTarget(targetIdentifier)

@@ -2,11 +2,12 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// GRDB's own migrator with the same steps, for those who want its queries.
+    /// GRDB's own migrator with the same steps, for apps that need its queries.
     ///
-    /// Migrating with it works on the same ledger, without the guarantees of the runner: it takes
-    /// no lock between processes, verifies nothing, and ends the process where a target is unknown
-    /// or lies behind the database. Steps that use no transaction run inside one here.
+    /// Migrating with it uses the same ledger, but without the runner's guarantees: it takes no
+    /// lock between processes, verifies nothing, and ends the process if a target is unknown or
+    /// comes before the database's state. It runs every step in a transaction, even one that asks
+    /// for none.
     public var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         for step in registry.steps {
@@ -32,7 +33,8 @@ extension GRDBMigrationRunner {
         try !hasPendingMigrations(in: writer)
     }
 
-    /// Whether the ledger names steps that the runner doesn't know: a newer program was here.
+    /// Whether the ledger has steps that the runner doesn't have, because a newer program applied
+    /// them.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.
@@ -41,10 +43,10 @@ extension GRDBMigrationRunner {
         return !unknown.newer.isEmpty || !unknown.missing.isEmpty
     }
 
-    /// Whether the applied steps, run again, would lead to another schema than the database has.
+    /// Whether the applied steps, run again, would produce another schema than the database has.
     ///
-    /// For development: finds out whether a step was changed after it was applied. The steps run on
-    /// a new database in memory that is configured as this one is, its key included.
+    /// For development: detects that a step was changed after it was applied. The steps run on a
+    /// new database in memory with this one's configuration, including its key.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: What a step throws on the new database.
@@ -69,7 +71,7 @@ extension GRDBMigrationRunner {
             allowsOutOfOrder: true,
             integration: Integration(
                 bootstrapSchema: integration.bootstrapSchema,
-                // The rows on a new database say nothing about those of this one.
+                // The rows of a new database don't matter.
                 verifyIntegrity: { _ in }
             )
         ).migrate(in: fresh)
@@ -80,8 +82,8 @@ extension GRDBMigrationRunner {
         /// Drops everything in the database if a step was changed after it was applied, so that the
         /// next run starts over.
         ///
-        /// **This destroys all rows.** It is there for development, and only in debug builds. Works
-        /// on an encrypted database, which keeps its key.
+        /// **This destroys all rows.** It is for development, and only in debug builds. It also
+        /// works on an encrypted database, which keeps its key.
         ///
         /// - Parameter writer: The database, opened for writing.
         /// - Returns: Whether the database was erased.
@@ -99,7 +101,7 @@ extension GRDBMigrationRunner {
         private static func erase(_ db: Database) throws {
             try StepTransaction.withForeignKeysOff(db, if: true) {
                 try db.inTransaction(.immediate) {
-                    // Virtual tables first: they take their shadow tables with them.
+                    // Virtual tables first: dropping them drops their shadow tables.
                     for type in ["trigger", "view", "table"] {
                         let objects = try String.fetchAll(
                             db,

@@ -4,16 +4,16 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Accepts the text that applied steps have now in place of the one that ran.
+    /// Accepts the current text of applied steps instead of the text that ran.
     ///
-    /// Nothing but the journal is written. The caller must know whether the database is as the new
-    /// text would have made it.
+    /// Only the journal is written. The caller must know that the database is as the new text would
+    /// have made it.
     ///
     /// - Parameters:
     ///   - identifiers: The steps.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of those that had another text, in order.
+    /// - Returns: The identifiers of the steps whose text differed, in order.
     /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`.
     @discardableResult
     public func repairMigrations(
@@ -30,22 +30,22 @@ extension GRDBMigrationRunner {
         )
     }
 
-    /// Accepts the text that applied steps have now, and brings the ledger in line with steps that
-    /// were renamed or deleted after they were applied.
+    /// Accepts the current text of applied steps, and updates the ledger for steps that were
+    /// renamed or deleted after they were applied.
     ///
-    /// Nothing but the ledger and the journal is written, all of it in one transaction. The caller
-    /// must know whether the database is as the steps would have made it.
+    /// Only the ledger and the journal are written, in one transaction. The caller must know that
+    /// the database is as the steps would have made it.
     ///
     /// - Parameters:
-    ///   - identifiers: The steps whose text is accepted. A step that gets its name here has its
-    ///     text accepted with it.
-    ///   - renamings: The applied steps that the runner doesn't know, each with the pending step
-    ///     that is recorded as applied in its place.
-    ///   - forgotten: The applied steps that the runner doesn't know, and that are taken out of the
+    ///   - identifiers: The steps whose text is accepted. Not needed for the new name of a renamed
+    ///     step.
+    ///   - renamings: Applied steps that the runner doesn't have, each with the pending step that
+    ///     is recorded as applied instead.
+    ///   - forgotten: Applied steps that the runner doesn't have and that are removed from the
     ///     ledger.
     ///   - writer: The database, opened for writing.
     ///   - options: How long to wait for another process that is migrating the database.
-    /// - Returns: The identifiers of those that had another text, in order.
+    /// - Returns: The identifiers of the steps whose text differed, in order.
     /// - Throws: ``MigrationRepairError``; `MigrationKitError.unknownMigrationIdentifier(_:)`.
     @discardableResult
     public func repairMigrations(
@@ -108,15 +108,15 @@ extension GRDBMigrationRunner {
     }
 }
 
-/// A reason for which the ledger can't be brought in line with steps that were renamed or deleted.
+/// Why the ledger can't be updated for renamed or deleted steps.
 public enum MigrationRepairError: Error, Equatable, Sendable {
     /// The ledger doesn't have the step that was renamed or deleted.
     case notApplied(String)
 
-    /// The runner has the step that is said to be renamed or deleted.
+    /// The runner still has the step that should have been renamed or deleted.
     case stillThere(String)
 
-    /// The step whose name another one has got is recorded as applied already.
+    /// The step's new name is already recorded as applied.
     case alreadyApplied(String)
 }
 
@@ -129,7 +129,7 @@ extension MigrationRepairError: LocalizedError {
         case .stillThere(let identifier):
             "the migration '\(identifier)' is still there: it was neither renamed nor deleted"
         case .alreadyApplied(let identifier):
-            "the migration '\(identifier)' is recorded as applied already"
+            "the migration '\(identifier)' is already recorded as applied"
         }
     }
 
@@ -147,7 +147,7 @@ extension MigrationRepairError: LocalizedError {
 }
 
 extension MigrationRepairError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .notApplied: ErrorCode("notApplied", .usage)

@@ -2,12 +2,12 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Rolls back the step that was applied last, then verifies the database. Does nothing where
-    /// no step is applied.
+    /// Rolls back the step that was applied last, then verifies the database. Does nothing if no
+    /// step is applied.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back.
     /// - Throws: What ``rollbackMigrations(in:steps:options:)`` throws.
     @discardableResult
@@ -20,15 +20,15 @@ extension GRDBMigrationRunner {
 
     /// Rolls back the steps that were applied last, newest first, then verifies the database.
     ///
-    /// Each step is undone in a transaction of its own, unless ``MigrationOptions/transaction``
-    /// says otherwise, together with its row in the ledger; the last one is verified before its
-    /// commit. Where fewer steps are applied, all of them are rolled back. Whether every one of
-    /// them can be is found out before the first one is.
+    /// Each step and its row in the ledger are undone in their own transaction, unless
+    /// ``MigrationOptions/transaction`` says otherwise. The last one is verified before its commit.
+    /// If fewer steps are applied, all of them are rolled back. Before the first one is undone, the
+    /// run checks that all of them can be.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - count: How many steps, from 0 upwards.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.rollbackStepCountMustBeNonNegative(_:)`;
     ///   `MigrationKitError.databaseIsNewer(unknown:)`;
@@ -54,7 +54,7 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - targetIdentifier: The step to roll back to. It stays applied.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back, in order, with the seconds that each step took.
     /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
     ///   `MigrationKitError.rollbackTargetNotApplied(_:)`; and what
@@ -76,16 +76,16 @@ extension GRDBMigrationRunner {
 
     /// Rolls back the steps that were applied last, and applies them again.
     ///
-    /// For development. The two runs have the transactions that ``MigrationOptions/transaction``
-    /// says, and one lock: no other process that knows it gets in between.
+    /// For development. ``MigrationOptions/transaction`` applies to each of the two runs. Both
+    /// share one lock, so no other process that uses it can migrate in between.
     ///
     /// - Parameters:
     ///   - writer: The database, opened for writing.
     ///   - count: How many steps, from 0 upwards.
-    ///   - options: How the runs go.
+    ///   - options: How the runs work.
     /// - Returns: What was rolled back, and what was applied again.
     /// - Throws: What ``rollbackMigrations(in:steps:options:)`` and ``migrate(in:upTo:options:)``
-    ///   throw. Where it is the latter, the database stays rolled back.
+    ///   throw. If applying fails, the database stays rolled back.
     @discardableResult
     public func redoMigrations(
         in writer: any DatabaseWriter,
@@ -96,19 +96,19 @@ extension GRDBMigrationRunner {
             var options = options
             options.isUnderLock = true
             let undone = try rollbackMigrations(in: writer, steps: count, options: options)
-            // Nothing to undo is nothing to apply again.
+            // If nothing was undone, there is nothing to apply again.
             guard let latest = undone.steps.first?.identifier else { return (undone, undone) }
             return (undone, try migrate(in: writer, upTo: latest, options: options))
         }
     }
 
     /// Rolls back one step, which must be the one that was applied last, then verifies the
-    /// database. Does nothing where the step is not applied.
+    /// database. Does nothing if the step is not applied.
     ///
     /// - Parameters:
     ///   - identifier: The step.
     ///   - writer: The database, opened for writing.
-    ///   - options: How the run goes.
+    ///   - options: How the run works.
     /// - Returns: What was rolled back.
     /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
     ///   `MigrationKitError.rollbackMustTargetLatestApplied(latestApplied:requested:)`; and what

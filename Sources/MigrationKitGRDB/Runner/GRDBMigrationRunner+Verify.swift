@@ -3,8 +3,8 @@ import GRDB
 import MigrationKit
 
 extension GRDBMigrationRunner {
-    /// Verifies a database: its integrity, the runner's required indexes, and what the host's
-    /// hooks check in their place.
+    /// Verifies a database: its integrity and the runner's required indexes, or what the host's
+    /// hooks check instead.
     ///
     /// - Parameter writer: The database. The runner's own checks only read it.
     /// - Throws: ``GRDBMigrationVerificationError`` for the first check that fails; what a hook of
@@ -34,25 +34,23 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails, and, if asked for,
-    /// everything else that SQLite can check.
+    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails. A full verification
+    /// runs further checks:
     ///
-    /// A full verification has further checks:
-    ///
-    /// - `integrity_check`: as `quick_check`, and the indexes against their tables;
+    /// - `integrity_check`: like `quick_check`, and the indexes against their tables;
     /// - `row_constraints`: rows that break NOT NULL, CHECK or the types of a STRICT table;
     /// - `virtual_tables`: full text search (FTS5, FTS4, FTS3) with its content tables, and R-trees;
     /// - `ledger`: the ledger and the journal against the steps.
     ///
     /// - Parameters:
-    ///   - writer: The database. The runner's own checks only read it. Those of full text search
-    ///     take the lock for writing, and change nothing.
-    ///   - additionalIndexes: Indexes that are required beside the runner's own.
-    ///   - isFull: Whether the further checks are made. They read the whole file several times.
-    ///   - options: Who watches, and may end it.
-    /// - Returns: The outcome of every check, in order. In a large database `foreign_key_check` runs
-    ///   beside `quick_check`, on further connections that read and are opened with the writer's
-    ///   configuration; the seconds of a sound one's `quick_check` are those of both.
+    ///   - writer: The database. The runner's own checks only read it. Those of full-text search
+    ///     take the write lock, but change nothing.
+    ///   - additionalIndexes: Indexes that are required in addition to the runner's own.
+    ///   - isFull: Whether to run the further checks. They read the whole file several times.
+    ///   - options: An observer and a cancellation.
+    /// - Returns: The outcome of every check, in order. In a large database, `foreign_key_check`
+    ///   runs at the same time as `quick_check`, on connections with the writer's configuration. If
+    ///   the database is sound, the seconds of `quick_check` are those of both.
     /// - Throws: A `DatabaseError` if the database can't be read, or is locked for longer than its
     ///   connection waits; a `CancellationError`.
     public func verificationChecks(
@@ -115,8 +113,8 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Runs `quick_check` and `foreign_key_check`, at the same time where that is possible, with the
-    /// outcomes that they would have one after the other.
+    /// Runs `quick_check` and `foreign_key_check`, at the same time if possible. The outcomes are
+    /// the same as one after the other.
     private func runIntegrityChecks(
         in writer: any DatabaseWriter,
         _ monitor: VerificationMonitor
@@ -137,7 +135,7 @@ extension GRDBMigrationRunner {
         }
         try monitor.check("foreign_key_check") {
             guard !isSound else { return VerificationOutcome() }
-            // By the file's name there may be another one by now.
+            // Another file may have this name by now.
             if let foreignKeys, let outcome = try monitor.result(of: foreignKeys),
                 try writer.unsafeRead({ $0.hasFile })
             {
@@ -147,16 +145,17 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// SQLite doesn't even read the CHECK constraints of a database that it can't write.
+    /// SQLite doesn't read the CHECK constraints of a read-only database.
     private static func constraintsNote(of writer: any DatabaseWriter) -> String? {
         writer.configuration.readonly
             ? "without CHECK constraints: the database can't be written" : nil
     }
 
-    /// Whether a database passes both checks on two further connections, while the writer's own sees
-    /// to it that nobody writes the file.
+    /// Whether a database passes both checks on two more connections, while the writer's own makes
+    /// sure that nobody writes the file.
     ///
-    /// That is the fastest way, and only ever saves time: whatever is found, or keeps them from
+    /// This is the fastest way, and only saves time. If there is any finding, or the checks can't
+    /// run, the writer's connections check again.
     /// finding anything, is left to the writer's connections.
     private func isSoundWhileStill(
         _ writer: any DatabaseWriter,
@@ -200,12 +199,12 @@ extension GRDBMigrationRunner {
     /// The checks that can run inside a transaction, and so before a commit.
     ///
     /// - Parameters:
-    ///   - isComplete: Whether no step is pending. As long as one is, the index that is required may
-    ///     be what it creates.
-    ///   - checksForeignKeys: Whether foreign keys are checked. A run has checked them after each
-    ///     step that wants it.
+    ///   - isComplete: Whether no step is pending. Otherwise a pending step may create the required
+    ///     index.
+    ///   - checksForeignKeys: Whether to check foreign keys. A run has checked them after each step
+    ///     that asks for it.
     func verify(_ db: Database, isComplete: Bool, checksForeignKeys: Bool) throws {
-        // What SQLite has in mind of the schema isn't what a step may have written into its table.
+        // SQLite's cached schema may differ from what a step has written into the schema table.
         try GRDBMigrationVerifier.readSchemaAnew(in: db)
         let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
         if let verifyIntegrity = integration.verifyIntegrity {

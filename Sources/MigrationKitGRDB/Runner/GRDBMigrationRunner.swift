@@ -1,21 +1,21 @@
 import GRDB
 import MigrationKit
 
-/// Brings a database from the version that it has to the version that the program needs, and back.
+/// Brings a database from its current version to the version that the program needs, and back.
 ///
 /// ```swift
 /// let runner = try GRDBMigrationRunner(steps: steps)
 /// try runner.migrate(in: writer)
 /// ```
 ///
-/// Each step runs in a transaction of its own, in the order of the list. What fails is undone
+/// Each step runs in its own transaction, in the order of the list. A step that fails is undone
 /// before the error is thrown; the steps before it stay. The last step of a run is verified before
-/// it is committed. With ``MigrationTransaction/allOrNothing`` the whole run is one transaction.
+/// its commit. With ``MigrationTransaction/allOrNothing`` the whole run is one transaction.
 ///
-/// The applied steps are remembered in GRDB's own table, so a database that a `DatabaseMigrator`
-/// has migrated is continued, and the other way round. Several processes may migrate one database
-/// at the same moment: every step runs once. Open the database with a busy timeout
-/// (`Configuration.busyMode`) for that, or the later process fails with `SQLITE_BUSY` instead of
+/// The applied steps are recorded in GRDB's own table, so a database that a `DatabaseMigrator` has
+/// migrated is continued, and the other way round. Several processes may migrate one database at
+/// the same moment: every step runs once. For that, open the database with a busy timeout
+/// (`Configuration.busyMode`). Otherwise the later process fails with `SQLITE_BUSY` instead of
 /// waiting.
 ///
 /// Steps see the raw schema, run with deferred foreign keys, and can't end their transaction or
@@ -31,7 +31,7 @@ public struct GRDBMigrationRunner: Sendable {
     let integration: Integration
     let requiredIndexes: [RequiredIndexSpec]
 
-    /// Indexes that are required whatever the hooks verify.
+    /// Indexes that are required even if a hook verifies in the runner's place.
     private(set) var furtherIndexes: [RequiredIndexSpec] = []
 
     let log: (@Sendable (String) -> Void)?
@@ -43,9 +43,9 @@ public struct GRDBMigrationRunner: Sendable {
     ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text.
     ///   - allowsOutOfOrder: Whether a pending step may be applied to a database that has a later
     ///     one.
-    ///   - integration: The places where the app takes part in a run.
+    ///   - integration: The hooks of the app.
     ///   - requiredIndexes: The indexes that a fully migrated database must have.
-    ///   - log: Gets a line for people at every step.
+    ///   - log: Receives a line of text for every step.
     /// - Throws: `MigrationKitError.duplicateIdentifiers(_:)` or
     ///   `MigrationKitError.identifiersOutOfOrder(expected:actual:)`.
     public init(
@@ -66,17 +66,17 @@ public struct GRDBMigrationRunner: Sendable {
         self.log = log
     }
 
-    /// The same runner, which applies a pending step also to a database that has a later one.
+    /// The same runner, but it also applies pending steps to a database that has a later one.
     ///
     /// - Returns: The runner.
     public func allowingOutOfOrder() -> GRDBMigrationRunner {
         GRDBMigrationRunner(self, registry: registry.allowingOutOfOrder())
     }
 
-    /// The same runner, which requires more indexes of a fully migrated database.
+    /// The same runner, but a fully migrated database must have more indexes.
     ///
-    /// They are looked for beside what the runner verifies otherwise, and also where a hook of the
-    /// host verifies in the runner's place.
+    /// They are checked in addition to everything else, even if a hook of the host verifies in the
+    /// runner's place.
     ///
     /// - Parameter indexes: The indexes.
     /// - Returns: The runner.
@@ -155,7 +155,7 @@ public struct GRDBMigrationRunner: Sendable {
         try !pendingMigrationIdentifiers(in: writer).isEmpty
     }
 
-    /// The identifiers of all applied steps, also of those that this runner doesn't know.
+    /// The identifiers of all applied steps, including those that this runner doesn't have.
     ///
     /// - Parameter writer: The database. It is only read.
     /// - Throws: A `DatabaseError` if the database can't be read.

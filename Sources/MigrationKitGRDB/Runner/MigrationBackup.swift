@@ -4,22 +4,22 @@ import GRDB
 import GRDBSQLite
 import MigrationKit
 
-/// A copy of a database before it is migrated, made by the connection that migrates it. Others may go
-/// on writing meanwhile.
+/// A copy of a database before it is migrated, made by the connection that migrates it. Others may
+/// write meanwhile.
 public enum MigrationBackup {
     /// Copies a database, page by page, into a new file, and checks the copy by opening it.
     ///
-    /// The copy holds one state of the database, with everything that was committed when the
-    /// copying began and nothing that was not. It is encrypted with the same key, and readable for
-    /// its owner alone. <https://www.sqlite.org/backup.html>
+    /// The copy has the state of the database when the copying began: everything that was committed
+    /// then, and nothing else. It has the same key, and only its owner can read it.
+    /// <https://www.sqlite.org/backup.html>
     ///
-    /// It gets its name once it is whole, checked, and on the disk. Until then it is made beside its
-    /// place, under a hidden name; what a killed run has left of one, the next one for the same path
-    /// removes.
+    /// It gets its name when it is complete, checked, and on the disk. Until then it has a hidden
+    /// name beside that. If a run is killed, the next run for the same path removes its unfinished
+    /// file.
     ///
     /// - Parameters:
     ///   - source: The database. It is only read.
-    ///   - path: The new file. What stands there already is never replaced.
+    ///   - path: The new file. An existing file is never replaced.
     /// - Throws: ``MigrationBackupError``, with nothing left at the path;
     ///   `MigrationKitError.locked(path:holder:seconds:)` if another process is making this file.
     public static func copy(_ source: any DatabaseReader, to path: String) throws {
@@ -35,7 +35,7 @@ public enum MigrationBackup {
         }
     }
 
-    /// Neither the file nor one that SQLite would take for its journal may be there.
+    /// Throws if the file exists, or a file that SQLite would take for its journal.
     private static func checkIsFree(_ path: String) throws {
         var status = stat()
         for suffix in [""] + NewFiles.journalSuffixes
@@ -67,8 +67,8 @@ public enum MigrationBackup {
     private static func fill(_ path: String, from source: any DatabaseReader) throws {
         let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
         try copy.writeWithoutTransaction { db in
-            // A crash loses only the temporary file, and what it holds in the end is synchronized as
-            // a whole. So a journal of its own and SQLite's synchronizations would be wasted.
+            // A crash loses only the temporary file, and it is synchronized as a whole at the end.
+            // So a journal and SQLite's own synchronizations would be wasted.
             try db.execute(
                 sql: "PRAGMA main.journal_mode = OFF; PRAGMA main.synchronous = OFF"
             )
@@ -77,8 +77,8 @@ public enum MigrationBackup {
             // Begins the transaction whose state is copied.
             try look(at: db)
             try copy.writeWithoutTransaction { try db.backup(to: $0) }
-            // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next
-            // one that is asked for in the same transaction: of the last page, that is now.
+            // SQLCipher returns zeros for a page that it can't authenticate, and fails at the next
+            // page in the same transaction. For the last page, that next one is here.
             try look(at: db)
         }
         try copy.close()
@@ -89,10 +89,9 @@ public enum MigrationBackup {
         try db.execute(sql: "SELECT count(*) FROM sqlite_master")
     }
 
-    /// Opened again, because the connection that wrote it has its pages in memory; and for writing,
-    /// although nothing is written, since a connection that only reads a database in WAL mode can't
-    /// take away the files that it has to make beside it.
-    /// <https://www.sqlite.org/wal.html#read_only_databases>
+    /// Opened again, because the connection that wrote it has its pages in memory. Opened for
+    /// writing, although nothing is written: in WAL mode, a read-only connection can't remove the
+    /// files that it creates beside it. <https://www.sqlite.org/wal.html#read_only_databases>
     private static func check(
         _ file: String,
         of path: String,
@@ -109,7 +108,7 @@ public enum MigrationBackup {
         }
     }
 
-    /// The key is in the configuration, whatever gave it.
+    /// The source's configuration has the key, however it was given.
     private static func configuration(like source: any DatabaseReader) -> Configuration {
         var configuration = source.configuration
         configuration.readonly = false
@@ -119,15 +118,15 @@ public enum MigrationBackup {
     }
 }
 
-/// A reason for which there is no backup.
+/// Why a backup can't be made.
 public enum MigrationBackupError: Error, Equatable, Sendable {
-    /// The file can't be created or written, with this error number of the system's.
+    /// The file can't be created or written, with this errno.
     case cannotCreate(path: String, code: Int32)
 
-    /// The database can't be read or the copy not written, with this code of SQLite's.
+    /// The database can't be read, or the copy can't be written, with this result code of SQLite.
     case cannotCopy(path: String, resultCode: ResultCode)
 
-    /// The copy could be written, but is not sound: so is the database itself, or the disk.
+    /// The copy was written, but is damaged. So the database or the disk is damaged, too.
     case copyIsDamaged(path: String, finding: String)
 }
 
@@ -160,7 +159,7 @@ extension MigrationBackupError: LocalizedError {
 }
 
 extension MigrationBackupError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .cannotCreate(_, ENOSPC), .cannotCreate(_, EIO), .copyIsDamaged:

@@ -10,7 +10,7 @@ extension MigrationEvent {
     /// for await event in events { show(event) }
     /// ```
     ///
-    /// The stream ends when the observer is let go, with the run's options.
+    /// The stream ends when the observer is released together with the run's options.
     ///
     /// - Returns: The stream, and the observer to put into ``MigrationOptions/observer``.
     public static func stream() -> (
@@ -23,7 +23,7 @@ extension MigrationEvent {
 
     /// An observer that writes every event to a log.
     ///
-    /// Identifiers, times and counts are logged, and never a value of a row.
+    /// It logs identifiers, times and counts, but never a row's values.
     ///
     /// - Parameter logger: The log.
     /// - Returns: The observer to put into ``MigrationOptions/observer``.
@@ -83,7 +83,7 @@ extension MigrationEvent {
     }
 }
 
-/// Ends its stream when the last closure that holds it goes.
+/// Ends its stream when the last closure that holds it is released.
 private final class EventSource: Sendable {
     let continuation: AsyncStream<MigrationEvent>.Continuation
 

@@ -3,11 +3,11 @@ import Foundation
 import GRDB
 import MigrationKit
 
-/// Lets one process at a time migrate a database.
+/// Allows only one process at a time to migrate a database.
 ///
-/// The lock is a file beside the database, `NAME-migration.lock`, which the kernel frees when its
-/// holder ends. Programs that migrate with GRDB alone don't know it; what they may do in between is
-/// looked for under SQLite's own lock.
+/// The lock is a file beside the database, `NAME-migration.lock`, which the kernel unlocks when its
+/// holder ends. Programs that migrate with GRDB alone don't use it. What they do meanwhile is
+/// detected under SQLite's own lock.
 enum MigrationLock {
     static func hold<Value>(
         for writer: any DatabaseWriter,
@@ -15,8 +15,8 @@ enum MigrationLock {
         _ body: () throws -> Value
     ) throws -> Value {
         guard !options.isUnderLock else { return try body() }
-        // The path as SQLite has resolved it, so that all programs come to the same one; empty for
-        // a database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>
+        // The path as SQLite has resolved it, so that all programs use the same one; empty for a
+        // database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>
         let path = try writer.writeWithoutTransaction { db in
             try String.fetchOne(
                 db,

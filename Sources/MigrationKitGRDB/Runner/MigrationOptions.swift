@@ -3,46 +3,46 @@ import MigrationKit
 
 /// Whether the steps of a run are committed one by one or together.
 public enum MigrationTransaction: Equatable, Sendable {
-    /// Each step has a transaction of its own. Where one fails, those before it stay.
+    /// Each step has its own transaction. If one fails, those before it stay.
     case perStep
 
-    /// All steps have one transaction. Where one fails, or the verification of the result, the
+    /// All steps share one transaction. If a step or the verification of the result fails, the
     /// database is exactly as it was before the run.
     case allOrNothing
 }
 
-/// How a run goes.
+/// Options of a run.
 public struct MigrationOptions: Sendable {
     /// Whether the steps are committed one by one or together.
     public var transaction: MigrationTransaction
 
-    /// Whether a run that found nothing pending verifies the database all the same. Off by default,
-    /// since an app pays for it at every launch.
+    /// Whether a run with nothing to do still verifies the database. Off by default, since an app
+    /// would pay for it at every launch.
     public var verifiesUnchanged: Bool
 
     /// How long to wait for another process that is migrating the same database, in seconds.
     public var lockTimeout: TimeInterval
 
-    /// Ends the run from another thread.
+    /// Cancels the run from another thread.
     public var cancellation: MigrationCancellation?
 
-    /// Watches the run.
+    /// Observes the run.
     ///
-    /// It is called on the thread of the database, also in the middle of a statement, and must not
-    /// use the database.
+    /// It is called on the database's thread, even in the middle of a statement, and must not use
+    /// the database.
     public var observer: (@Sendable (MigrationEvent) -> Void)?
 
-    /// Whether the run is part of one that holds the lock between processes already.
+    /// Whether the run is part of one that already holds the lock between processes.
     var isUnderLock = false
 
     /// Creates options.
     ///
     /// - Parameters:
     ///   - transaction: Whether the steps are committed one by one or together.
-    ///   - verifiesUnchanged: Whether a run that found nothing pending verifies all the same.
+    ///   - verifiesUnchanged: Whether a run with nothing to do still verifies the database.
     ///   - lockTimeout: How long to wait for another process, in seconds.
-    ///   - cancellation: Ends the run from another thread.
-    ///   - observer: Watches the run.
+    ///   - cancellation: Cancels the run from another thread.
+    ///   - observer: Observes the run.
     public init(
         transaction: MigrationTransaction = .perStep,
         verifiesUnchanged: Bool = false,
@@ -62,5 +62,5 @@ extension MigrationOptions: OperationOptions {
     package var timeout: TimeInterval { lockTimeout }
 }
 
-/// Ends a run from another thread.
+/// Cancels a run from another thread.
 public typealias MigrationCancellation = Cancellation

@@ -1,15 +1,15 @@
 import GRDB
 import MigrationKit
 
-/// What a forward run has to do to a database, given its ledger.
+/// What a forward run must do to a database, depending on its ledger.
 struct MigrationPlan {
     /// The steps to apply, in order.
     let pending: [MigrationStep<Database>]
 
-    /// The rows of the ledger that belong to steps which others stand for by now.
+    /// The rows of the ledger for steps that others replace.
     let obsolete: Set<String>
 
-    /// What the ledger holds without the obsolete rows.
+    /// The ledger without the obsolete rows.
     let ledger: Set<String>
 
     /// Whether no step of the registry is pending once the plan is carried out.
@@ -22,9 +22,9 @@ struct MigrationPlan {
     /// - Parameters:
     ///   - applied: The ledger.
     ///   - registry: The steps.
-    ///   - end: How many steps of the registry, from its start, are to be applied.
-    ///   - limit: How many of the pending steps are to be applied at most.
-    /// - Throws: ``MigrationKitError`` for a ledger that doesn't lead there.
+    ///   - end: How many of the registry's steps to apply, counted from its start.
+    ///   - limit: How many of the pending steps to apply at most.
+    /// - Throws: ``MigrationKitError`` if the ledger doesn't allow it.
     init(
         applied: Set<String>,
         registry: MigrationRegistry<Database>,

@@ -35,7 +35,7 @@ final class RunMonitor: Sendable {
         state.withLock { $0.finished }
     }
 
-    /// The run has this many steps to do, as far as is known now.
+    /// Sets how many steps the run still has to do, as far as is known now.
     func expect(_ remaining: Int) {
         let isFirst = state.withLock { state in
             defer { state.count = state.finished.count + remaining }
@@ -50,8 +50,8 @@ final class RunMonitor: Sendable {
 
     /// Runs a step's work, from its beginning to just before its commit.
     ///
-    /// - Parameter ledgerRows: How many rows of the ledger the work changes. They are none of the
-    ///   step's own.
+    /// - Parameter ledgerRows: How many rows of the ledger the work changes. They don't count as
+    ///   the step's.
     /// - Returns: How long the work took, in seconds.
     func step(
         _ identifier: String,
@@ -80,7 +80,7 @@ final class RunMonitor: Sendable {
         )
         try watching(db, work)
         let changes = db.totalChangesCount - changesBefore - ledgerRows
-        // The journal has this time as well, and is written before the commit.
+        // The journal stores this time, too, and is written before the commit.
         let seconds = (.now - start) / .seconds(1)
         state.withLock { state in
             state.running?.changes = changes
@@ -90,7 +90,7 @@ final class RunMonitor: Sendable {
         return seconds
     }
 
-    /// The running step, if there is one, is committed.
+    /// Marks the running step, if there is one, as committed.
     func finishStep() {
         let step: MigrationReport.Step? = state.withLock { state in
             guard let running = state.running else { return nil }
@@ -108,7 +108,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// The running step, if there is one, failed.
+    /// Marks the running step, if there is one, as failed.
     ///
     /// - Parameters:
     ///   - error: Why.
@@ -129,7 +129,7 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// A run in one transaction failed.
+    /// Marks a run in one transaction as failed.
     ///
     /// - Parameters:
     ///   - error: Why.
@@ -144,9 +144,9 @@ final class RunMonitor: Sendable {
         }
         // Nothing is committed before the last step is done.
         if let within { operation.report(.stepFailed(identifier: within, direction: direction)) }
-        // If nothing had begun, there was nothing to undo.
+        // If nothing has begun, there is nothing to undo.
         guard hasBegun else { return }
-        // Only behind its last step can the transaction have been committed.
+        // The transaction can have been committed only after its last step.
         if within == nil, let last = identifiers.last {
             let isDone = isDone(last, error, readLedger)
             if isDone != false {
@@ -159,9 +159,9 @@ final class RunMonitor: Sendable {
         operation.report(.rolledBack(identifiers: identifiers))
     }
 
-    /// Reads the schema once more when the steps are committed.
+    /// Reads the schema once more after the steps are committed.
     ///
-    /// - Throws: What ``readSchemaAnew()`` throws. The event says that the steps are done.
+    /// - Throws: What ``readSchemaAnew()`` throws. The event reports that the steps are done.
     func readSchemaAnew(of writer: any DatabaseWriter) throws {
         do {
             try writer.readSchemaAnew()
@@ -179,13 +179,14 @@ final class RunMonitor: Sendable {
         }
     }
 
-    /// Whether a step that failed is done all the same: a lock, an unlock or a synchronization can
-    /// fail after the commit. Only the ledger says so; SQLite's error doesn't.
+    /// Whether a step that failed is nevertheless done: a lock, an unlock or a synchronization can
+    /// fail after the commit. SQLite's error doesn't show this, so the ledger is read.
     ///
-    /// A commit to a write-ahead log is written before it is synchronized. If only that fails, this
-    /// connection goes on without the commit, and the next one may find it.
+    /// A commit to a write-ahead log is written before it is synchronized. If only the
+    /// synchronization fails, this connection continues without the commit, and the next one may
+    /// find it.
     ///
-    /// - Returns: `nil` if it can't be told.
+    /// - Returns: `nil` if it is unknown.
     private func isDone(
         _ identifier: String,
         _ error: any Error,
@@ -199,7 +200,7 @@ final class RunMonitor: Sendable {
 
     // MARK: - At and Within Statements
 
-    /// Runs a block that gives signs of life, and can be interrupted, at every statement and in the
+    /// Runs a block that reports progress and can be interrupted, at every statement and in the
     /// middle of a long one.
     func watching<Value>(_ db: Database, _ block: () throws -> Value) throws -> Value {
         try operation.watching(

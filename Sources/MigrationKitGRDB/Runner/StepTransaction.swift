@@ -11,9 +11,9 @@ struct StepTransaction {
     /// - Parameter db: A connection with an open transaction, in which one step runs, or several.
     init(on db: Database) throws {
         self.db = db
-        // Compiling this opens the temporary database. From then on SQLite refuses to move it while
-        // a transaction is active: a step that sets `temp_store` fails, and no sorter writes a row
-        // to the disk in the clear. <https://www.sqlite.org/pragma.html#pragma_temp_store>
+        // Compiling this opens the temporary database. Afterwards SQLite refuses to move it during
+        // a transaction: a step that sets `temp_store` fails, and no sorter writes plaintext rows
+        // to the disk. <https://www.sqlite.org/pragma.html#pragma_temp_store>
         temporaryObjects = try db.makeStatement(sql: "SELECT 1 FROM sqlite_temp_schema")
         try db.holdJournalMode()
         settings = try ConnectionSettings.withinTransaction(of: db)
@@ -21,7 +21,7 @@ struct StepTransaction {
 
     /// Runs a step's closure.
     ///
-    /// - Parameter mayFillLedger: Whether recording steps is part of it.
+    /// - Parameter mayFillLedger: Whether the closure may record steps.
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
     ///   `MigrationKitError.stepChangedLedger(_:)`.
     func run(
@@ -38,9 +38,9 @@ struct StepTransaction {
         do {
             try result.get()
         } catch {
-            // SQLite itself ends the transaction where the disk is full, for example, and then its
-            // error is the one to throw. Where the step did it, the error of the next statement
-            // (GRDB's: the transaction was aborted) says little.
+            // SQLite itself ends the transaction if the disk is full, for example. Then its error
+            // is thrown. If the step ended it, the next statement's error (GRDB's: the transaction
+            // was aborted) explains little.
             let wasAborted = (error as? DatabaseError)?.resultCode == .SQLITE_ABORT
             if !db.isInsideTransaction, guardian.refusedCommit || wasAborted {
                 throw MigrationKitError.stepEndedTransaction(identifier)
@@ -62,7 +62,7 @@ struct StepTransaction {
         }
     }
 
-    /// Whether there is a temporary table that would get what belongs into the ledger.
+    /// Whether a temporary table would receive rows that belong in the ledger.
     private func hasTemporaryLedger() throws -> Bool {
         try Bool.fetchOne(
             db,
@@ -75,7 +75,7 @@ struct StepTransaction {
         ) ?? false
     }
 
-    /// Runs the closure of a step that can't be in a transaction.
+    /// Runs the closure of a step that can't run in a transaction.
     ///
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)` if it leaves
     ///   a transaction open, which is then rolled back.
@@ -93,9 +93,9 @@ struct StepTransaction {
         if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
     }
 
-    /// Refuses steps that can't share one transaction.
+    /// Throws if steps can't share one transaction.
     ///
-    /// - Returns: Whether the transaction wants foreign keys off.
+    /// - Returns: Whether the transaction needs foreign keys off.
     static func checkAllOrNothing(_ steps: [MigrationStep<Database>]) throws -> Bool {
         if let step = steps.first(where: { !$0.usesTransaction }) {
             throw MigrationKitError.notForAllOrNothing(step.identifier, .usesNoTransaction)
@@ -107,15 +107,15 @@ struct StepTransaction {
         return immediate.isEmpty
     }
 
-    /// Runs a block with foreign keys off, and turns them on again on every path.
+    /// Runs a block with foreign keys off, and always turns them on again.
     ///
-    /// SQLite's procedure for rebuilding a table wants them off before the transaction begins,
-    /// checked before it is committed, and on again afterwards.
+    /// SQLite's procedure for rebuilding a table requires that they are turned off before the
+    /// transaction begins, checked before it is committed, and turned on again afterwards.
     /// <https://www.sqlite.org/lang_altertable.html#otheralter>
     ///
     /// - Parameters:
-    ///   - wanted: Whether they are to be off at all.
-    ///   - body: What runs.
+    ///   - wanted: Whether to turn them off at all.
+    ///   - body: The block.
     static func withForeignKeysOff(
         _ db: Database,
         if wanted: Bool,
@@ -131,15 +131,15 @@ struct StepTransaction {
     }
 }
 
-/// Turns a `COMMIT` of the step's own into a rollback, and looks out for changes of the ledger and of
-/// the schema's own table.
+/// Turns a `COMMIT` by the step into a rollback, and detects changes of the ledger and of the
+/// schema table.
 private final class CommitGuard: TransactionObserver {
     private let identifier: String
     private unowned let db: Database
     private(set) var refusedCommit = false
     private(set) var sawLedgerChange = false
 
-    /// `CREATE` and `ALTER` change that table, too. What writes its rows directly needs
+    /// `CREATE` and `ALTER` change that table, too. Writing its rows directly requires
     /// `writable_schema`.
     private(set) var sawSchemaWrite = false
 
@@ -148,8 +148,8 @@ private final class CommitGuard: TransactionObserver {
         self.db = db
     }
 
-    /// GRDB asks before every statement that changes a table. What it changes isn't waited for:
-    /// inside a savepoint, that is reported too late.
+    /// GRDB asks before every statement that changes a table. The change itself would be reported
+    /// too late: inside a savepoint, only when that ends.
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
         let table = eventKind.tableName
         if MigrationLedger.isTable(table) { sawLedgerChange = true }

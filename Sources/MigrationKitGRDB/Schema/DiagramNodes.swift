@@ -1,8 +1,8 @@
-/// The boxes of a diagram: the tables of a schema, and those that it refers to and doesn't have.
+/// The boxes of a diagram: a schema's tables, and missing tables that it refers to.
 struct DiagramNodes {
     struct Node {
         let name: String
-        /// `nil` for what is referred to and isn't there.
+        /// `nil` if the table is referred to but doesn't exist.
         let table: SchemaDescription.Table?
     }
 
@@ -18,15 +18,15 @@ struct DiagramNodes {
         }
     }
 
-    /// The place of a table's box among all boxes.
+    /// The index of a table's box.
     func index(of table: String) -> Int? {
         nodes.firstIndex { $0.name.isSameName(as: table) }
     }
 }
 
-/// Text of a schema, made fit to be looked at.
+/// Text of a schema, made readable.
 enum DiagramText {
-    /// A name as a diagram shows it: on one line, without what no font has a sign for, and never
+    /// A name as a diagram shows it: on one line, without characters that no font has, and never
     /// empty.
     static func shown(_ name: String) -> String {
         guard !name.isEmpty else { return "\"\"" }
@@ -36,7 +36,7 @@ enum DiagramText {
     private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         switch scalar.properties.generalCategory {
         case .control where scalar.properties.isWhitespace, .lineSeparator, .paragraphSeparator: " "
-        // XML, which pictures are made of, has no place for them.
+        // XML, which diagrams are made of, doesn't allow them.
         case .control, .unassigned: "\u{FFFD}"
         default: scalar
         }

@@ -1,14 +1,14 @@
 import GRDB
 
-/// Pieces of SQL that steps and their rollbacks need again and again.
+/// SQL that steps and their rollbacks often need.
 public enum GRDBMigrationSQLHelpers {
-    /// Drops a column, if the table and the column are there.
+    /// Drops a column, if the table and the column exist.
     ///
     /// - Parameters:
     ///   - column: The name of the column.
     ///   - table: The name of its table.
     ///   - db: A connection to the database.
-    /// - Throws: A `DatabaseError` where SQLite can't drop the column, for example one that is
+    /// - Throws: A `DatabaseError` if SQLite can't drop the column, for example because it is
     ///   indexed or part of a key. <https://www.sqlite.org/lang_altertable.html#altertabdropcol>
     public static func dropColumnIfExists(
         _ column: String,
@@ -21,23 +21,23 @@ public enum GRDBMigrationSQLHelpers {
         try db.execute(sql: "ALTER TABLE \(quoted(table)) DROP COLUMN \(quoted(column))")
     }
 
-    /// Drops an index, if it is there.
+    /// Drops an index, if it exists.
     ///
     /// - Parameters:
     ///   - index: The name of the index.
     ///   - db: A connection to the database.
-    /// - Throws: A `DatabaseError` where SQLite can't drop it, for example the index of a
-    ///   `UNIQUE` constraint.
+    /// - Throws: A `DatabaseError` if SQLite can't drop it, for example the index of a `UNIQUE`
+    ///   constraint.
     public static func dropIndexIfExists(_ index: String, in db: Database) throws {
         try db.execute(sql: "DROP INDEX IF EXISTS \(quoted(index))")
     }
 
-    /// Drops a table with its indexes and triggers, if it is there.
+    /// Drops a table with its indexes and triggers, if it exists.
     ///
     /// - Parameters:
     ///   - table: The name of the table.
     ///   - db: A connection to the database.
-    /// - Throws: A `DatabaseError` where SQLite can't drop it.
+    /// - Throws: A `DatabaseError` if SQLite can't drop it.
     public static func dropTableIfExists(_ table: String, in db: Database) throws {
         try db.execute(sql: "DROP TABLE IF EXISTS \(quoted(table))")
     }
@@ -45,7 +45,7 @@ public enum GRDBMigrationSQLHelpers {
     /// Quotes a name for use in SQL.
     ///
     /// - Parameter identifier: The name of a table, column, index, view or trigger.
-    /// - Returns: The name in double quotes, with those in it doubled.
+    /// - Returns: The name in double quotes. Double quotes inside it are doubled.
     ///   <https://www.sqlite.org/lang_keywords.html>
     public static func quoted(_ identifier: String) -> String {
         "\"" + identifier.replacing("\"", with: "\"\"") + "\""

@@ -1,9 +1,9 @@
 import MigrationKitCommon
 import Foundation
 
-/// The schema that a run leaves can't be read by a connection that has never seen it.
+/// A new connection can't read the schema that a run produced.
 public struct GRDBMigrationSchemaError: Error, Equatable, Sendable {
-    /// What SQLite says, such as `malformed database schema (item)`.
+    /// SQLite's message, such as `malformed database schema (item)`.
     public let message: String
 
     /// Whether the disk doesn't give the file, which SQLCipher calls damaged then.
@@ -38,9 +38,9 @@ extension GRDBMigrationSchemaError: LocalizedError {
 }
 
 extension GRDBMigrationSchemaError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
-        // A check that the disk prevents says nothing of what is checked.
+        // If the disk prevents a check, nothing is known about what it checks.
         isReadFailure
             ? ErrorCode("inputOutput", .inputOutput)
             : ErrorCode("verificationFailed", .verificationFailed)

@@ -1,7 +1,7 @@
 import GRDB
 import MigrationKit
 
-/// Writes down, as SQL, the schema to which a list of migrations leads.
+/// Writes the schema that a list of migrations produces, as SQL.
 ///
 /// ```swift
 /// let provider = GRDBSchemaSnapshotProvider(migrate: { try runner.migrate(in: $0) })
@@ -9,9 +9,9 @@ import MigrationKit
 /// ```
 ///
 /// The migrations run on a new database in memory. The snapshot keeps the text of every `CREATE`
-/// statement as its author wrote it. Tables come first, then indexes, views and triggers, each
-/// kind by name, so that the text can be loaded again. Tables that SQLite, GRDB or a virtual
-/// table keep for themselves are left out.
+/// statement as its author wrote it. Tables come first, then indexes, views and triggers, each kind
+/// sorted by name, so that the text can be loaded again. Internal tables of SQLite, GRDB or a
+/// virtual table are left out.
 public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     private let configuration: Configuration
     private let migrate: @Sendable (DatabaseQueue) throws -> Void
@@ -22,8 +22,8 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Parameters:
     ///   - configuration: The configuration of the database in memory. Register in its
     ///     `prepareDatabase` the functions and collations that the migrations use.
-    ///   - migrate: Brings the empty database that it gets to the schema to write down.
-    ///   - postProcess: Has the last word on the text.
+    ///   - migrate: Migrates the empty database that it gets.
+    ///   - postProcess: Changes the final text.
     public init(
         configuration: Configuration = Configuration(),
         migrate: @escaping @Sendable (DatabaseQueue) throws -> Void,
@@ -34,9 +34,9 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
         self.postProcess = postProcess
     }
 
-    /// Migrates an empty database in memory and writes down its schema.
+    /// Migrates an empty database in memory and returns its schema.
     ///
-    /// - Returns: SQL that creates the schema; empty where there is none.
+    /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: What a migration throws.
     public func generateCanonicalSnapshot() throws -> String {
         let queue = try DatabaseQueue(configuration: configuration)
@@ -44,10 +44,10 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
         return postProcess(try queue.read(Self.snapshot(of:)))
     }
 
-    /// Writes down the schema of an open database.
+    /// Returns the schema of an open database.
     ///
     /// - Parameter db: A connection to the database.
-    /// - Returns: SQL that creates the schema; empty where there is none.
+    /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
         try objects(of: db).map { terminated($0["sql"]) + "\n" }.joined(separator: "\n")
@@ -55,7 +55,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
 
     /// The type, name and SQL of every object, in the order of the snapshot.
     package static func objects(of db: Database) throws -> [Row] {
-        // A virtual table creates its shadow tables, and SQLite and GRDB create theirs.
+        // Shadow tables and the tables of SQLite and GRDB are left out: their owners create them.
         // <https://www.sqlite.org/pragma.html#pragma_table_list>
         try Row.fetchAll(
             db,
@@ -75,7 +75,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     }
 
     private static func terminated(_ statement: String) -> String {
-        // The text of a view may end in a comment, which would swallow the semicolon.
+        // A view's text may end with a comment, which would swallow the semicolon.
         let lastLine = statement.split(separator: "\n").last ?? ""
         return statement + (lastLine.contains("--") ? "\n;" : ";")
     }

@@ -1,15 +1,15 @@
-/// A picture of a schema in the language of Graphviz: tables with their columns, and an arrow for
+/// A diagram of a schema in the language of Graphviz: tables with their columns, and an arrow for
 /// every reference.
 ///
 /// ```sh
 /// $ dot -Tsvg schema.dot > schema.svg
 /// ```
 ///
-/// An arrow leaves the column that refers. Its ends say how many rows there are at each: a crow's
-/// foot many, a bar one, a circle that there may be none.
+/// An arrow starts at the column that refers. Its ends show how many rows there are: a crow's foot
+/// means many, a bar means one, a circle means that there may be none.
 /// <https://graphviz.org/doc/info/shapes.html#html>
 public struct GraphvizDiagram: Equatable, Sendable {
-    /// The diagram, a line feed at its end.
+    /// The diagram. It ends with a line feed.
     public let text: String
 
     /// Draws a schema.
@@ -77,7 +77,7 @@ public struct GraphvizDiagram: Equatable, Sendable {
         guard let table = node.table, let target = boxes.index(of: reference.table) else {
             return []
         }
-        // Arrows go to the right, and one to the same table comes back on that side.
+        // Arrows point to the right. An arrow to the same table returns on that side.
         let isLoop = Self.id(target) == id
         let start = port(.right, of: reference.columns.first, in: table)
         let end = port(
@@ -115,7 +115,8 @@ public struct GraphvizDiagram: Equatable, Sendable {
         return "\(side.rawValue)\(index + 1):\(side.compassPoint)"
     }
 
-    /// The inside of a quoted string, where a backslash begins an escape and an ampersand an entity.
+    /// The content of a quoted string, in which a backslash begins an escape and an ampersand an
+    /// entity.
     private static func quoted(_ text: String) -> String {
         DiagramText.shown(text)
             .replacing("&", with: "&amp;")

@@ -1,11 +1,11 @@
-/// A picture of a schema in the language of Mermaid, which GitHub, GitLab and many editors show in a
-/// Markdown file: tables with their columns, and a line for every reference.
+/// A diagram of a schema in the language of Mermaid, which GitHub, GitLab and many editors show in
+/// a Markdown file: tables with their columns, and a line for every reference.
 ///
-/// A name that Mermaid has no room for, such as one with a space, stands beside a stand-in: as the
-/// title of the table, or as the comment of the column.
+/// If Mermaid doesn't allow a name, such as one with a space, the diagram uses a substitute and
+/// shows the name as the table's title or the column's comment.
 /// <https://mermaid.js.org/syntax/entityRelationshipDiagram.html>
 public struct MermaidDiagram: Equatable, Sendable {
-    /// The diagram, a line feed at its end.
+    /// The diagram. It ends with a line feed.
     public let text: String
 
     /// Draws a schema.
@@ -58,7 +58,7 @@ public struct MermaidDiagram: Equatable, Sendable {
             .filter { !$0.isEmpty }.joined(separator: " ")
     }
 
-    /// The row that refers stands on the right, the one that it refers to on the left.
+    /// The table that refers is on the right, the one that it refers to on the left.
     private static func line(
         for reference: SchemaDescription.Reference,
         of table: SchemaDescription.Table
@@ -69,20 +69,20 @@ public struct MermaidDiagram: Equatable, Sendable {
 
     // MARK: - Text
 
-    /// Words that mean something to Mermaid where a table's name stands.
+    /// Words with a meaning for Mermaid at the place of a table's name.
     private static let reserved: Set<String> = [
         "accdescr", "acctitle", "class", "classdef", "default", "direction", "end", "erdiagram",
         "many", "one", "only", "optionally", "or", "style", "subgraph", "title", "to", "zero",
     ]
 
-    /// Whether a table's name can stand for itself. Two underscores, or one at an end, may be taken
-    /// for Markdown; a single letter for a part of a line.
+    /// Whether a table's name needs no substitute. Two underscores, or one at either end, may be
+    /// taken for Markdown; a single letter, for a part of a line.
     private static func isPlain(_ name: String) -> Bool {
         name.wholeMatch(of: /[A-Za-z][A-Za-z0-9]+(_[A-Za-z0-9]+)*/) != nil
             && !reserved.contains(name.lowercased())
     }
 
-    /// A column's name or type with an underscore for what can't stand there.
+    /// A column's name or type, with underscores instead of characters that aren't allowed.
     private static func word(_ text: String) -> String {
         let characters = text.unicodeScalars.map { scalar -> Character in
             switch scalar {
@@ -92,7 +92,7 @@ public struct MermaidDiagram: Equatable, Sendable {
             }
         }
         let word = String(characters)
-        // A word begins with a letter, one of these alone is a mark, and underscores around a word
+        // A word begins with a letter. One of these alone is a mark, and underscores around a word
         // are Markdown.
         let isRefused =
             word.prefixMatch(of: /[0-9()_]|$/) != nil
@@ -100,8 +100,8 @@ public struct MermaidDiagram: Equatable, Sendable {
         return isRefused ? "x_\(word)" : word
     }
 
-    /// Text in quotes, with Mermaid's own escapes for what has a meaning in it: in Mermaid, in
-    /// Markdown, or in HTML. An underscore inside a word has none.
+    /// Text in quotes, with Mermaid's escapes for characters that mean something in Mermaid,
+    /// Markdown or HTML. An underscore inside a word means nothing.
     /// <https://mermaid.js.org/syntax/flowchart.html#entity-codes-to-escape-characters>
     private static func quoted(_ text: String) -> String {
         let scalars = Array(DiagramText.shown(text).unicodeScalars)

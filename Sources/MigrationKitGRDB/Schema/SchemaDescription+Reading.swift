@@ -13,7 +13,7 @@ extension SchemaDescription {
         tables = try all("table") { try Table($0, of: db) }
         views = all("view") { row in
             let name: String = row["name"]
-            // SQLite can't say what a view shows that reads from a table which is gone.
+            // SQLite can't list the columns of a view that reads from a missing table.
             let columns = try? Column.all(of: name, in: db)
             return View(name: name, columns: columns ?? [], sql: row["sql"])
         }
@@ -29,7 +29,7 @@ extension SchemaDescription {
     }
 }
 
-// What the pragmas answer: <https://www.sqlite.org/pragma.html>
+// The columns of the pragmas: <https://www.sqlite.org/pragma.html>
 
 extension SchemaDescription.Table {
     fileprivate init(_ row: Row, of db: Database) throws {

@@ -4,7 +4,7 @@ extension SchemaDescription {
         /// The table's name.
         public let name: String
 
-        /// Whether a module such as FTS5 stands behind the table.
+        /// Whether it is a virtual table, of a module such as FTS5.
         public let virtual: Bool
 
         /// Whether the table is declared `STRICT`.
@@ -13,7 +13,7 @@ extension SchemaDescription {
         /// Whether the table is declared `WITHOUT ROWID`.
         public let withoutRowid: Bool
 
-        /// The columns, in the order of the table.
+        /// The columns, in the table's order.
         public let columns: [Column]
 
         /// The foreign keys, in the order in which they are declared.
@@ -22,7 +22,7 @@ extension SchemaDescription {
         /// The lists of columns that are declared `UNIQUE`.
         public let unique: [[String]]
 
-        /// The indexes that were created by a statement of their own, by name.
+        /// The indexes that have their own `CREATE INDEX` statement, by name.
         public let indexes: [Index]
 
         /// The statement that creates the table.
@@ -31,20 +31,20 @@ extension SchemaDescription {
 
     /// A foreign key.
     public struct Reference: Codable, Equatable, Sendable {
-        /// The columns that refer.
+        /// The referring columns.
         public let columns: [String]
 
-        /// The table that is referred to. It need not be there.
+        /// The table that is referred to. It may not exist.
         public let table: String
 
-        /// The columns that are referred to, in the order of ``columns``: where none were declared,
-        /// the primary key; empty where the table isn't there either.
+        /// The columns that are referred to, in the order of ``columns``. If none were declared,
+        /// the primary key; empty if the table doesn't exist either.
         public let referencedColumns: [String]
 
-        /// What an update of the row does that is referred to, such as `NO ACTION` or `CASCADE`.
+        /// What an update of the referenced row does, such as `NO ACTION` or `CASCADE`.
         public let onUpdate: String
 
-        /// What a deletion of the row does that is referred to.
+        /// What a deletion of the referenced row does.
         public let onDelete: String
     }
 
@@ -53,13 +53,13 @@ extension SchemaDescription {
         /// The index's name.
         public let name: String
 
-        /// Whether no two rows may be alike in it.
+        /// Whether all rows must differ in it.
         public let unique: Bool
 
-        /// Whether it holds the rows of a condition only.
+        /// Whether it has only the rows that meet a condition.
         public let partial: Bool
 
-        /// The names of what is indexed, in order; `nil` for an expression.
+        /// The names of the indexed columns, in order; `nil` for an expression.
         public let columns: [String?]
 
         /// The statement that creates it.
@@ -84,7 +84,7 @@ extension SchemaDescription.Table {
         columns.first { $0.name.isSameName(as: name) }
     }
 
-    /// The lists of columns of which no two rows have the same values.
+    /// The lists of columns in which all rows differ.
     var uniqueLists: [[String]] {
         [primaryKey] + unique
             + indexes.filter { $0.unique && !$0.partial && !$0.columns.contains(nil) }
@@ -97,7 +97,7 @@ extension SchemaDescription.Table {
         return uniqueLists.contains { !$0.isEmpty && Set($0.map { $0.lowercased() }) == columns }
     }
 
-    /// Whether every row has to refer to another.
+    /// Whether every row must refer to another.
     func isRequired(_ reference: SchemaDescription.Reference) -> Bool {
         reference.columns.allSatisfy { column(named: $0)?.notNull ?? false }
     }
@@ -115,7 +115,7 @@ extension SchemaDescription.Table {
 }
 
 extension String {
-    /// Whether two names are the same to SQLite, which takes no notice of the case of ASCII letters.
+    /// Whether SQLite considers two names the same: it ignores the case of ASCII letters.
     func isSameName(as other: String) -> Bool {
         sqliteFolded == other.sqliteFolded
     }

@@ -7,10 +7,10 @@ import GRDB
 /// let picture = GraphvizDiagram(of: schema).text
 /// ```
 ///
-/// It has the objects of ``GRDBSchemaSnapshotProvider``: tables that SQLite, GRDB or a virtual table
-/// keep for themselves are left out. Objects come by name, and columns in the order of the table.
+/// It has the same objects as ``GRDBSchemaSnapshotProvider``: internal tables of SQLite, GRDB or a
+/// virtual table are left out. Objects are sorted by name, and columns have the table's order.
 public struct SchemaDescription: Codable, Equatable, Sendable {
-    /// The tables, virtual ones among them, by name.
+    /// The tables, including virtual ones, by name.
     public let tables: [Table]
 
     /// The views, by name.
@@ -24,7 +24,7 @@ public struct SchemaDescription: Codable, Equatable, Sendable {
         /// The view's name.
         public let name: String
 
-        /// What it shows; empty for a view of something that isn't there.
+        /// Its columns; empty if the view reads from something missing.
         public let columns: [Column]
 
         /// The statement that creates it.
@@ -48,13 +48,13 @@ public struct SchemaDescription: Codable, Equatable, Sendable {
         /// The column's name.
         public let name: String
 
-        /// The type as it was declared, such as `TEXT` or `VARCHAR(20)`; empty where none was.
+        /// The declared type, such as `TEXT` or `VARCHAR(20)`; empty if none was declared.
         public let type: String
 
         /// Whether the column is declared `NOT NULL`.
         public let notNull: Bool
 
-        /// The column's place in the primary key, from 1; `nil` if it is no part of it.
+        /// The column's position in the primary key, from 1; `nil` if it isn't part of it.
         public let primaryKey: Int?
 
         /// The default as an SQL expression; `nil` if there is none.
@@ -63,7 +63,7 @@ public struct SchemaDescription: Codable, Equatable, Sendable {
         /// How the column is generated; `nil` if it isn't.
         public let generated: Generated?
 
-        /// Whether `SELECT *` leaves the column out, as it does with some of a virtual table's.
+        /// Whether `SELECT *` leaves the column out, as with some columns of virtual tables.
         public let hidden: Bool
 
         private enum CodingKeys: String, CodingKey {

@@ -1,10 +1,10 @@
 import GRDB
 
 extension DatabaseWriter {
-    /// Reads, with CHECK constraints: SQLite leaves them out of the schema of a connection that is
-    /// read-only, as those are that a pool reads with, and `quick_check` then says nothing of them.
+    /// Reads with CHECK constraints. SQLite leaves them out of the schema of a read-only
+    /// connection, such as a pool's readers, and `quick_check` then doesn't check them.
     ///
-    /// For a pool this opens a connection as its own were.
+    /// For a pool, this opens a connection with the pool's configuration.
     func readingWithConstraints<Value>(_ body: (Database) throws -> Value) throws -> Value {
         guard let pool = self as? DatabasePool else { return try read(body) }
         var configuration = pool.configuration.forReadingAlongside

@@ -2,7 +2,7 @@ import GRDB
 import GRDBSQLite
 import MigrationKit
 
-/// Checks foreign keys once a step is done, as the step wants it.
+/// Checks foreign keys after a step, as the step asks for it.
 enum ForeignKeyCheck {
     private static let listed = 10
 
@@ -51,7 +51,7 @@ enum ForeignKeyCheck {
     }
 
     private static func rows(_ rowIDs: [Int64?], hasMore: Bool) -> String {
-        // The rows of a table WITHOUT ROWID have no number.
+        // The rows of a table WITHOUT ROWID have no rowid.
         let numbers = rowIDs.compactMap { $0 }
         guard !numbers.isEmpty else { return "at least \(rowIDs.count) rows" }
         let list = numbers.map(String.init).joined(separator: ", ")
@@ -64,7 +64,7 @@ extension Database {
         get throws { try Bool.fetchOne(self, sql: "PRAGMA foreign_keys") ?? false }
     }
 
-    /// Whether the transaction has violations of constraints that are checked at the commit.
+    /// Whether the transaction violates constraints that are checked at the commit.
     /// <https://www.sqlite.org/c3ref/c_dbstatus_options.html>
     fileprivate var hasOpenForeignKeys: Bool {
         var (current, highest): (Int32, Int32) = (0, 0)

@@ -2,12 +2,11 @@ import Dispatch
 import GRDB
 import MigrationKit
 
-/// `foreign_key_check` on a connection of its own, while another one is at `quick_check`: each takes
-/// a processor for itself, most of all to decrypt pages.
+/// Runs `foreign_key_check` on its own connection while another one runs `quick_check`. Each keeps
+/// a processor busy, mostly with decrypting pages.
 ///
-/// It only ever saves time. Whatever keeps it from a result, such as a lock, a damaged page, or a
-/// function that only the caller's connection has, is left to the check on the caller's connection,
-/// which then finds it out itself.
+/// It only saves time. If it gets no result, because of a lock, a damaged page, or a function that
+/// only the caller's connection has, the caller's connection runs the check itself.
 final class ForeignKeysAlongside: @unchecked Sendable {
     // `@unchecked`: `outcome` is written before `end` is left, and read after that was waited for.
     private let end = DispatchGroup()
@@ -15,14 +14,15 @@ final class ForeignKeysAlongside: @unchecked Sendable {
     private var outcome: VerificationOutcome?
     private let cancellation: Cancellation?
 
-    /// What runs the check on the other connection.
+    /// Runs the check on the other connection.
     typealias Reading =
         @Sendable ((Database) throws -> VerificationOutcome) throws -> VerificationOutcome
 
-    /// Begins.
+    /// Starts the check.
     init(_ cancellation: Cancellation?, _ reading: @escaping Reading) {
         self.cancellation = cancellation
-        // A thread of its own: those of the global queues may all be waiting, such as for this.
+        // A separate thread: all threads of the global queues may be blocked, perhaps waiting for
+        // this.
         DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
             outcome = try? reading { db in
                 try db.withProgressHandler(every: 20_000, { self.continues }) {
@@ -32,8 +32,8 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         }
     }
 
-    /// Begins, on another connection of a pool, or one that is opened as a queue's was. Not for a
-    /// database that is small, or that no second connection can be opened to.
+    /// Starts the check on another connection, with the writer's configuration. Returns `nil` if
+    /// the database is small or allows no second connection.
     convenience init?(in writer: any DatabaseWriter, _ cancellation: Cancellation?) {
         guard let path = try? writer.largeFile() else { return nil }
         self.init(cancellation) { body in
@@ -46,15 +46,15 @@ final class ForeignKeysAlongside: @unchecked Sendable {
 
     /// Waits for the outcome.
     ///
-    /// - Parameter sign: Is called while it goes on, again and again.
-    /// - Returns: `nil` if there is none.
+    /// - Parameter sign: Called again and again meanwhile.
+    /// - Returns: `nil` if there is no outcome.
     func result(_ sign: () -> Void) throws -> VerificationOutcome? {
         while end.wait(timeout: .now() + .milliseconds(100)) == .timedOut { sign() }
         try cancellation?.check()
         return outcome
     }
 
-    /// Ends it, and returns once its connection is free.
+    /// Stops the check, and returns when its connection is free.
     func stop() {
         stopping.cancel()
         end.wait()

@@ -1,18 +1,18 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a database is not in order.
+/// Why a verification failed.
 public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
-    /// SQLite's `quick_check` found damage. The first line of its answer.
+    /// SQLite's `quick_check` found damage. `result` is the first line of its answer.
     case quickCheckFailed(result: String)
 
     /// Rows refer to parents that don't exist.
     case foreignKeyViolations(count: Int)
 
-    /// A required index is not there.
+    /// A required index doesn't exist.
     case missingIndex(table: String, index: String)
 
-    /// The table of a required index is not there.
+    /// The table of a required index doesn't exist.
     case missingTable(table: String, index: String)
 }
 
@@ -45,6 +45,6 @@ extension GRDBMigrationVerificationError: LocalizedError {
 }
 
 extension GRDBMigrationVerificationError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
 }

@@ -1,7 +1,7 @@
 import GRDB
 
 extension GRDBMigrationVerifier {
-    /// SQLite stops at so many findings; what it lists is less.
+    /// SQLite stops after this many findings. Fewer are listed.
     private static let limit = 100_000
 
     /// `PRAGMA foreign_key_check`, with each row. <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>
@@ -33,7 +33,7 @@ extension GRDBMigrationVerifier {
     ///
     /// <https://www.sqlite.org/pragma.html#pragma_integrity_check>
     ///
-    /// - Parameter constraints: Gets the tables with rows that break a constraint.
+    /// - Parameter constraints: Receives the tables with rows that break a constraint.
     static func integrity(
         in db: Database,
         _ constraints: inout RowConstraints
@@ -44,12 +44,13 @@ extension GRDBMigrationVerifier {
         let rows = try String.fetchCursor(db, sql: "PRAGMA main.integrity_check(\(limit))")
         while let row = try next(of: rows, &unreadable) {
             for line in row.split(separator: "\n") where line != "ok" && !line.hasPrefix("***") {
-                // Once a page can't be decrypted, SQLite gets none at all for the rest of its look.
+                // After a page that can't be decrypted, SQLite can read no page for the rest of the
+                // check.
                 if line.hasSuffix("unable to get the page. error code=1") {
                     unreadable += 1
                     continue
                 }
-                // Those that are reached by way of such a page only.
+                // These pages are reached only through such a page.
                 if unreadable > 0, line.hasSuffix(": never used") { continue }
                 if let suspect = RowConstraints.Suspect(String(line), tables: tables) {
                     constraints.suspect(suspect)
@@ -62,14 +63,14 @@ extension GRDBMigrationVerifier {
         constraints.isComplete = unreadable == 0
         outcome.replace(try outcome.findings.map { try located($0, db) })
         if outcome.count > 1 {
-            outcome.detail = "SQLite has found \(outcome.count) faults"
+            outcome.detail = "SQLite found \(outcome.count) faults"
         } else if outcome.count == 0, unreadable > 0 {
             outcome.detail = "there are pages that can't be read"
         }
         return outcome
     }
 
-    /// The next row; `nil` also where SQLite gives up on a page that can't be decrypted.
+    /// The next row; also `nil` if SQLite gives up at a page that can't be decrypted.
     private static func next(
         of rows: FastDatabaseValueCursor<String>,
         _ unreadable: inout Int
@@ -92,7 +93,7 @@ extension GRDBMigrationVerifier {
         line.firstMatch(of: /[Pp]age (\d+)/).flatMap { Int($0.1) }
     }
 
-    /// Names the table and the row where SQLite names an index and a place.
+    /// Names the table and the row if SQLite names only an index and a position.
     private static func located(
         _ finding: VerificationFinding,
         _ db: Database
@@ -109,7 +110,7 @@ extension GRDBMigrationVerifier {
             return VerificationFinding(finding.text, table: table, page: finding.page)
         }
         let rows = try RowAddress(table, db)
-        // In a damaged table there may be no such row any more.
+        // In a damaged table, this row may no longer exist.
         guard let address = try? rows.address(atPlace: number, db) else {
             return VerificationFinding(finding.text, table: table)
         }

@@ -8,8 +8,8 @@ public enum GRDBMigrationVerifier {
     /// ``verifyRequiredIndexes(in:requiredIndexes:)``.
     ///
     /// - Parameters:
-    ///   - writer: The database. It is only read; for a pool, on a connection that is opened as its
-    ///     own were.
+    ///   - writer: The database. It is only read. For a pool, this opens a connection with the
+    ///     pool's configuration.
     ///   - requiredIndexes: The indexes that must exist.
     /// - Throws: ``GRDBMigrationVerificationError`` for the first check that fails; a
     ///   `DatabaseError` if the database can't be read.
@@ -25,12 +25,12 @@ public enum GRDBMigrationVerifier {
 
     /// Checks the b-trees and records, and that every foreign key has its parent.
     ///
-    /// `quick_check` is `integrity_check` without the comparison of indexes with their tables:
-    /// its time grows with the size of the file instead of with size times logarithm.
-    /// See <https://www.sqlite.org/pragma.html#pragma_quick_check> and
+    /// `quick_check` is `integrity_check` without comparing indexes with their tables. Its time is
+    /// linear in the file's size; that of `integrity_check` is not. See
+    /// <https://www.sqlite.org/pragma.html#pragma_quick_check> and
     /// <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
     ///
-    /// - Parameter db: A connection to the database. Uncommitted changes of its own are checked too.
+    /// - Parameter db: A connection to the database. Its uncommitted changes are checked, too.
     /// - Throws: ``GRDBMigrationVerificationError/quickCheckFailed(result:)`` or
     ///   ``GRDBMigrationVerificationError/foreignKeyViolations(count:)``.
     public static func verifyIntegrity(in db: Database) throws {
@@ -40,7 +40,7 @@ public enum GRDBMigrationVerifier {
 
     /// Checks that indexes exist.
     ///
-    /// Names are compared as SQLite compares them, without regard to the case of ASCII letters.
+    /// Names are compared as SQLite does, ignoring the case of ASCII letters.
     ///
     /// - Parameters:
     ///   - db: A connection to the database.
@@ -67,7 +67,7 @@ public enum GRDBMigrationVerifier {
         }
     }
 
-    /// Looks itself: what GRDB keeps in mind of a schema may be out of date.
+    /// Queries SQLite, because GRDB's cached schema may be out of date.
     private static func exists(
         _ type: String,
         _ name: String,
@@ -90,7 +90,7 @@ public enum GRDBMigrationVerifier {
         let result = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "no answer"
         guard result == "ok" else {
             if let error = obstacle(in: result) { throw error }
-            // Where it found a page, a line says in which database.
+            // For findings in a page, the first line only names the database.
             let line = result.split(separator: "\n").first { !$0.hasPrefix("***") }
             throw GRDBMigrationVerificationError.quickCheckFailed(
                 result: line.map(String.init) ?? result
@@ -98,9 +98,8 @@ public enum GRDBMigrationVerifier {
         }
     }
 
-    /// What kept SQLite from checking a page, which it reports as if the page were damaged: pages
-    /// that were not written yet may have to make room for the one to be read, on a disk that is
-    /// full.
+    /// The error that kept SQLite from checking a page. SQLite reports it as damage: to read a
+    /// page, it may have to write others, and the disk may be full.
     private static func obstacle(in result: String) -> DatabaseError? {
         guard let code = result.firstMatch(of: /unable to get the page. error code=(\d+)/),
             let number = Int32(code.1)

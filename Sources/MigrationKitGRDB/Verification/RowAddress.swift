@@ -1,7 +1,7 @@
 import GRDB
 
-/// How the rows of a table are identified without their values: by `rowid`, or where there is none,
-/// by their place in the order of the primary key.
+/// Identifies the rows of a table without their values: by `rowid` or, if there is none, by their
+/// position in the order of the primary key.
 struct RowAddress {
     let table: String
     private let rowID: String?
@@ -22,7 +22,7 @@ struct RowAddress {
         rowID = isWithout ?? false ? nil : rowidName(besides: columns)
     }
 
-    /// A query for the addresses of the rows that a condition holds for.
+    /// A query for the addresses of the rows that meet a condition.
     func query(where condition: String) -> String {
         let name = "main." + GRDBMigrationSQLHelpers.quoted(table)
         guard let rowID else {
@@ -34,7 +34,7 @@ struct RowAddress {
         return "SELECT \(rowID) FROM \(name) NOT INDEXED WHERE \(condition)"
     }
 
-    /// The address of the row at a place, from 1, in the order of the table's b-tree.
+    /// The address of the row at a position, from 1, in the order of the table's b-tree.
     func address(atPlace place: Int64, _ db: Database) throws -> Int64? {
         guard rowID != nil else { return place }
         return try Int64.fetchOne(
@@ -45,12 +45,12 @@ struct RowAddress {
     }
 
     /// - Parameters:
-    ///   - address: What the query gave.
-    ///   - fault: What is wrong with the row, which goes behind its name.
+    ///   - address: The query's result.
+    ///   - fault: What is wrong with the row. It follows the row's name.
     func finding(_ address: Int64, _ fault: String) -> VerificationFinding {
         VerificationFinding(
             rowID == nil
-                ? "the row at place \(address) of '\(table)', by primary key, \(fault)"
+                ? "row \(address) of '\(table)', in primary key order, \(fault)"
                 : "row \(address) of '\(table)' \(fault)",
             table: table,
             rowID: rowID == nil ? nil : address

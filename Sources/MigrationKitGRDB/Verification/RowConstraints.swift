@@ -1,7 +1,8 @@
 import GRDB
 
-/// The rows that break what their table demands of them: NOT NULL, CHECK, the types of a STRICT
-/// table. They come from before the constraint, from a program that turned it off, from a bad disk.
+/// The rows that break their table's constraints: NOT NULL, CHECK, or the types of a STRICT table.
+/// They may be older than the constraint, come from a program that turned it off, or from a bad
+/// disk.
 struct RowConstraints {
     /// The tables that have such rows.
     private(set) var suspects: [Suspect] = []
@@ -9,13 +10,13 @@ struct RowConstraints {
     /// Whether SQLite could read all tables.
     var isComplete = true
 
-    /// Takes a table in, once.
+    /// Adds a table, once.
     mutating func suspect(_ suspect: Suspect) {
         guard !suspects.contains(where: { $0.table == suspect.table }) else { return }
         suspects.append(suspect)
     }
 
-    /// A table of which `integrity_check` says that it has such rows, without saying which.
+    /// A table that has such rows according to `integrity_check`, which doesn't say which.
     struct Suspect {
         let table: String
         let message: String
@@ -23,14 +24,14 @@ struct RowConstraints {
         /// - Parameters:
         ///   - message: A line of `integrity_check`, such as `CHECK constraint failed in note` or
         ///     `NULL value in note.title`.
-        ///   - tables: The names of the tables there are.
+        ///   - tables: The names of all tables.
         init?(_ message: String, tables: Set<String>) {
             guard
                 let place = message.firstMatch(
                     of: /^(?:CHECK constraint failed|\S+ value) in (.+)$/
                 )?.1
             else { return nil }
-            // Names may have a point in them.
+            // Names may contain a dot.
             let candidates =
                 [String(place)]
                 + place.indices.filter { place[$0] == "." }.map { String(place[..<$0]) }
@@ -40,7 +41,7 @@ struct RowConstraints {
         }
     }
 
-    /// What rows must not be, and what is said of one that is.
+    /// A condition for wrong rows, and the text about them.
     private struct Rule {
         let condition: String
         let fault: String
@@ -60,7 +61,7 @@ struct RowConstraints {
                     outcome.add(rows.finding(address, rule.fault))
                 }
             }
-            // Such as a text in a column of numbers, outside of a STRICT table.
+            // For example, text in a numeric column of a table that isn't STRICT.
             if outcome.count == before {
                 outcome.add(VerificationFinding(suspect.message, table: suspect.table))
             }
@@ -89,7 +90,7 @@ struct RowConstraints {
             let name: String = column[0]
             let declared: String = column[1]
             let isRequired: Bool = column[2]
-            // Not `IS NULL`, which SQLite takes for false where the column is NOT NULL.
+            // Not `IS NULL`: SQLite takes that for false if the column is NOT NULL.
             let type = "typeof(\(GRDBMigrationSQLHelpers.quoted(name)))"
             if isRequired {
                 rules.append(
@@ -100,7 +101,7 @@ struct RowConstraints {
                 rules.append(
                     Rule(
                         condition: "\(type) NOT IN ('null', '\(stored)')",
-                        fault: "has a value in '\(name)' that is no \(declared)"
+                        fault: "has a value in '\(name)' that is not \(declared)"
                     )
                 )
             }
@@ -113,7 +114,7 @@ struct RowConstraints {
         for expression in SchemaText(sql ?? "").checkConstraints {
             let shown = expression.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             rules.append(
-                // The line's end ends a comment.
+                // The line feed ends a comment.
                 Rule(condition: "NOT (\(expression)\n)", fault: "violates CHECK (\(shown))")
             )
         }

@@ -2,10 +2,10 @@ import GRDB
 import GRDBSQLite
 
 extension GRDBMigrationVerifier {
-    /// Has SQLite forget the schema, and read it as a connection does that opens the file.
+    /// Makes SQLite discard the schema and read it like a new connection.
     ///
-    /// With `writable_schema` SQL can write anything into the schema's table. The connection that
-    /// did so works on, while no other one can open the file. `RESET` rereads the table within the
+    /// With `writable_schema`, SQL can write anything into the schema table. That connection
+    /// continues to work, but no other one can open the file. `RESET` rereads the table within the
     /// same transaction. <https://www.sqlite.org/pragma.html#pragma_writable_schema>
     ///
     /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read.
@@ -21,7 +21,7 @@ extension GRDBMigrationVerifier {
 }
 
 extension GRDBMigrationSchemaError {
-    /// - Returns: `nil` for an error that is about something else than the schema.
+    /// - Returns: `nil` for an error that isn't about the schema.
     fileprivate init?(
         _ error: DatabaseError,
         isReadFailure: @autoclosure () throws -> Bool
@@ -38,9 +38,9 @@ extension GRDBMigrationSchemaError {
 }
 
 extension Database {
-    /// Has virtual tables write what they keep in memory until the commit, as FTS does with words:
-    /// after a reset of the schema, further objects of SQLite's read and write the same tables.
-    /// They do so when a savepoint begins. <https://www.sqlite.org/vtab.html#xsavepoint>
+    /// Makes virtual tables write what they keep in memory until the commit, as FTS does with
+    /// words: after a reset, new SQLite objects read and write the same tables. They do so when a
+    /// savepoint begins. <https://www.sqlite.org/vtab.html#xsavepoint>
     fileprivate func writeOutVirtualTables() throws {
         guard isInsideTransaction else { return }
         let sql = "SAVEPOINT migrationkit; RELEASE migrationkit"
@@ -70,10 +70,10 @@ extension Database {
         }
     }
 
-    /// Has SQLite and GRDB read the schema again when they need it.
+    /// Makes SQLite and GRDB read the schema again when they need it.
     ///
-    /// SQLite does so by itself where a change of the schema is rolled back, but not where rows of
-    /// the schema's own table are. GRDB keeps what another process has changed, too.
+    /// SQLite does so by itself if a schema change is rolled back, but not if directly written rows
+    /// of the schema table are. GRDB also keeps its cache after another process's changes.
     func forgetSchema() {
         sqlite3_exec(sqliteConnection, "PRAGMA writable_schema = RESET", nil, nil, nil)
         clearSchemaCache()
@@ -81,13 +81,13 @@ extension Database {
 }
 
 extension DatabaseWriter {
-    /// Reads the schema on a further connection, which has never seen it.
+    /// Reads the schema on a new connection.
     ///
-    /// It says nothing if no such connection can be opened: to a database in memory, or one that
-    /// this connection or another process has for itself.
+    /// Does nothing if none can be opened: to a database in memory, or one that this connection or
+    /// another process has locked exclusively.
     ///
     /// - Throws: ``GRDBMigrationSchemaError`` if the schema can't be read; a `DatabaseError` if the
-    ///   system doesn't give the file or a descriptor for it.
+    ///   system can't open the file.
     func readSchemaAnew() throws {
         let path = try writeWithoutTransaction { db in
             let mode = try String.fetchOne(db, sql: "PRAGMA main.locking_mode")
@@ -100,11 +100,11 @@ extension DatabaseWriter {
         do {
             other = try DatabaseQueue(path: path, configuration: configuration)
         } catch let error as DatabaseError where error.resultCode != .SQLITE_ERROR {
-            // A host's preparation of connections may read the schema.
+            // The host's `prepareDatabase` may read the schema.
             try throwIfOfSchema(error)
             return
         } catch {
-            // What else a host's preparation throws says nothing about the schema.
+            // Any other error of the host's `prepareDatabase` isn't about the schema.
             return
         }
         do {
@@ -128,7 +128,7 @@ extension DatabaseWriter {
 }
 
 extension DatabaseError {
-    /// Whether nothing can be said of the content, since the system doesn't give it.
+    /// Whether the system can't read the file, so that nothing is known about its content.
     fileprivate var isFaultOfDisk: Bool {
         [.SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_NOMEM].contains(resultCode)
     }

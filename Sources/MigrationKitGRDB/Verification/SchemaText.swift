@@ -1,12 +1,12 @@
 import Foundation
 import MigrationKit
 
-/// The text of a schema's object, in tokens. It has what SQLite reports nowhere else: CHECK
+/// The tokens of a schema object's SQL. They include what SQLite reports nowhere else: CHECK
 /// constraints, and the module of a virtual table.
 package struct SchemaText {
     private let bytes: [UInt8]
 
-    /// Where each token is; white space and comments are none.
+    /// The range of each token, without white space and comments.
     private let tokens: [Range<Int>]
 
     /// - Parameter sql: A statement that SQLite has accepted, such as `CREATE TABLE ...`.
@@ -21,14 +21,14 @@ package struct SchemaText {
         }
     }
 
-    /// The expressions between the parentheses behind `CHECK`, in order.
+    /// The expressions in parentheses after `CHECK`, in order.
     ///
-    /// CHECK is a reserved word, so that without quotes it is nothing else.
+    /// CHECK is a reserved word, so without quotes it has no other meaning.
     /// <https://www.sqlite.org/lang_keywords.html>
     var checkConstraints: [String] {
         var expressions: [String] = []
         var depth = 0
-        /// Where the expression begins, and the depth around it.
+        /// The start of the expression, and the depth around it.
         var open: (start: Int, depth: Int)?
         for (token, previous) in zip(tokens.dropFirst(), tokens) {
             switch text(token) {
@@ -49,7 +49,7 @@ package struct SchemaText {
         return expressions
     }
 
-    /// The module of a virtual table, in lower case: what follows the reserved word `USING`.
+    /// The module of a virtual table, in lower case: the word after `USING`.
     package var module: String? {
         guard let using = tokens.firstIndex(where: { text($0).lowercased() == "using" }),
             using + 1 < tokens.count

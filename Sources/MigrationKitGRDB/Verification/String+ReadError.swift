@@ -1,7 +1,7 @@
 extension String {
-    /// Whether a finding of `quick_check`, `integrity_check` or SQLCipher's own check is that the
-    /// disk didn't give a page, which says nothing of what is in it: `Tree 4 page 78: unable to get
-    /// the page. error code=8458`, `error reading 4096 bytes from file page 25 at offset 98304`.
+    /// Whether a finding of `quick_check`, `integrity_check` or SQLCipher's own check means that
+    /// the disk can't read a page, which isn't damage: `Tree 4 page 78: unable to get the page.
+    /// error code=8458`, `error reading 4096 bytes from file page 25 at offset 98304`.
     /// <https://www.sqlite.org/rescode.html#ioerr>
     package var saysReadError: Bool {
         if hasPrefix("error reading ") { return true }

@@ -1,36 +1,36 @@
 /// The outcome of one check of a verification.
 public struct VerificationCheck: Sendable {
-    /// What was checked: `quick_check`, `foreign_key_check`, `required_index TABLE.INDEX`, or for
-    /// the checks of a host `verifyIntegrity` and `verifyPostMigration`. A full verification has
-    /// `integrity_check`, `row_constraints`, `virtual_tables` and `ledger` as well.
+    /// The name of the check: `quick_check`, `foreign_key_check`, `required_index TABLE.INDEX` or,
+    /// for a host's checks, `verifyIntegrity` and `verifyPostMigration`. A full verification also
+    /// has `integrity_check`, `row_constraints`, `virtual_tables` and `ledger`.
     public let name: String
 
-    /// Whether it holds.
+    /// Whether the check passed.
     public let ok: Bool
 
-    /// What is wrong, in one line; `nil` where the check holds.
+    /// What is wrong, in one line; `nil` if the check passed.
     public let detail: String?
 
-    /// What is worth knowing although it is no fault, in one line.
+    /// Something worth knowing that isn't a fault, in one line.
     public let note: String?
 
-    /// Where it is wrong, one place each: the first ones, no more than twenty.
+    /// The places where something is wrong, at most the first twenty.
     public let findings: [VerificationFinding]
 
     /// How many more places there are.
     public let unlistedCount: Int
 
-    /// How long the check took, in seconds; of one that ran beside the check before it, only what it
-    /// took longer than that. Two outcomes are equal whatever it is.
+    /// How long the check took, in seconds. If it ran at the same time as the check before it, only
+    /// the additional time. Ignored by `==`.
     public package(set) var seconds: Double
 
     /// Creates an outcome.
     ///
     /// - Parameters:
-    ///   - name: What was checked.
-    ///   - detail: What is wrong; `nil` if the check holds.
-    ///   - note: What is worth knowing although it is no fault.
-    ///   - findings: Where it is wrong. The check doesn't hold where there are any.
+    ///   - name: The name of the check.
+    ///   - detail: What is wrong; `nil` if the check passed.
+    ///   - note: Something worth knowing that isn't a fault.
+    ///   - findings: The places where something is wrong. If there are any, the check fails.
     ///   - unlistedCount: How many more places there are.
     ///   - seconds: How long the check took.
     public init(
@@ -52,27 +52,27 @@ public struct VerificationCheck: Sendable {
 }
 
 extension VerificationCheck: Equatable {
-    /// Whether two checks have come to the same, in whatever time.
+    /// Whether two checks have the same result, ignoring the time.
     public static func == (one: VerificationCheck, other: VerificationCheck) -> Bool {
         one.name == other.name && one.detail == other.detail && one.note == other.note
             && one.findings == other.findings && one.unlistedCount == other.unlistedCount
     }
 }
 
-/// One place at which a check doesn't hold.
+/// One place where a check fails.
 ///
 /// It has names of the schema and numbers of rows and pages, but never a value of a row.
 public struct VerificationFinding: Equatable, Sendable {
-    /// What is wrong and where, in one line that stands alone.
+    /// What is wrong and where, in one line.
     public let text: String
 
-    /// The table; `nil` where it is none, or not known.
+    /// The table; `nil` if there is none, or it isn't known.
     public let table: String?
 
-    /// The row's `rowid`; `nil` where it is no row, or one of a table without rowids.
+    /// The row's `rowid`; `nil` if it isn't about a row, or the table has no rowids.
     public let rowID: Int64?
 
-    /// The page, counted from 1; `nil` where it is none.
+    /// The page, counted from 1; `nil` if it isn't about a page.
     public let page: Int?
 
     /// Creates a finding.
@@ -90,7 +90,7 @@ public struct VerificationFinding: Equatable, Sendable {
     }
 }
 
-/// What a check comes to while it goes on.
+/// The result of a check while it runs.
 package struct VerificationOutcome {
     /// How many findings are listed.
     package static let limit = 20

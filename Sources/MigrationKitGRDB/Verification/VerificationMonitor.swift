@@ -18,10 +18,10 @@ package final class VerificationMonitor {
         opensReader = options.opensReader
     }
 
-    /// Runs a check, and turns what it throws into its outcome.
+    /// Runs a check, and turns its error into an outcome.
     ///
-    /// - Parameter body: The check. It throws what keeps it from being made, or what is wrong.
-    /// - Throws: What says nothing about the database: a lock, an error of the disk, a cancellation.
+    /// - Parameter body: The check. It throws if it can't run, or if something is wrong.
+    /// - Throws: Errors that aren't about the database: a lock, a disk error, a cancellation.
     @discardableResult
     package func check(
         _ name: String,
@@ -44,12 +44,12 @@ package final class VerificationMonitor {
         return finish(outcome)
     }
 
-    /// Notes a check that was not made, and why.
+    /// Records a check that wasn't run, and why.
     package func skip(_ name: String, because note: String) throws {
         try check(name) { VerificationOutcome(note: note) }
     }
 
-    /// The running check has come to this.
+    /// Ends the running check with this outcome.
     @discardableResult
     package func finish(_ outcome: VerificationOutcome) -> VerificationCheck {
         let check = VerificationCheck(
@@ -65,8 +65,8 @@ package final class VerificationMonitor {
         return check
     }
 
-    /// Runs a check on a connection that reads. Each has a transaction of its own: SQLite gives no
-    /// page to one that has met a page that can't be decrypted.
+    /// Runs a check on a reading connection, in its own transaction: after a page that can't be
+    /// decrypted, SQLite reads no further page in the same transaction.
     package func check(
         _ name: String,
         in writer: any DatabaseWriter,
@@ -77,7 +77,7 @@ package final class VerificationMonitor {
 
     /// Reads for a check, in a transaction.
     ///
-    /// - Parameter withConstraints: Whether CHECK constraints have a part in the check.
+    /// - Parameter withConstraints: Whether the check needs CHECK constraints.
     func reading<Value>(
         _ writer: any DatabaseWriter,
         withConstraints: Bool = false,
@@ -90,7 +90,7 @@ package final class VerificationMonitor {
             ? try writer.readingWithConstraints(watched) : try writer.read(watched)
     }
 
-    /// Runs SQL that gives signs of life, and can be interrupted, in the middle of a statement.
+    /// Runs SQL that reports progress and can be interrupted in the middle of a statement.
     package func watching<Value>(_ db: Database, _ body: () throws -> Value) throws -> Value {
         try operation.watching(db, every: 20_000, reporting: { signs }, body)
     }
@@ -110,13 +110,13 @@ extension Error {
     fileprivate var findingText: String {
         guard let error = self as? DatabaseError else { return localizedDescription }
         let message = error.message ?? "error \(error.resultCode.rawValue)"
-        // All that SQLite knows to say of a page that can't be decrypted.
+        // SQLite's only message for a page that can't be decrypted.
         return message == "SQL logic error" ? "a page can't be read" : "SQLite: \(message)"
     }
 }
 
 extension ResultCode {
-    /// Whether the database could not be read, which says nothing about its soundness.
+    /// Whether the database could not be read, so that nothing is known about its content.
     fileprivate var preventsReading: Bool {
         switch self {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_INTERRUPT, .SQLITE_NOMEM,

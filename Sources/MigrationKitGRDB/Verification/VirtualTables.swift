@@ -1,18 +1,19 @@
 import GRDB
 
-/// The virtual tables that can look themselves through: full text search and R-trees.
+/// The virtual tables that can check themselves: full-text search and R-trees.
 enum VirtualTables {
     private struct Table {
         let name: String
         let module: String
     }
 
-    /// Runs the modules' own checks, and finds the tables whose module is missing.
+    /// Runs the modules' own checks, and reports tables whose module is missing.
     ///
-    /// The checks of full text search are commands, which want the lock for writing although they
-    /// change nothing; what is begun for them is undone.
+    /// The checks of full-text search are commands that take the write lock although they change
+    /// nothing. The transaction is rolled back.
     ///
-    /// - Throws: A `DatabaseError` of the code `SQLITE_BUSY` if another holds that lock.
+    /// - Throws: A `DatabaseError` with the code `SQLITE_BUSY` if another connection holds that
+    ///   lock.
     static func check(in db: Database) throws -> VerificationOutcome {
         let tables = try all(db)
         let wantsLock = tables.contains { $0.module.hasPrefix("fts") }
@@ -20,14 +21,14 @@ enum VirtualTables {
             return VerificationOutcome(note: "not checked: the database is open for reading only")
         }
         var outcome = VerificationOutcome()
-        // At once, since one that reads already isn't let wait for it.
+        // At the start: a connection that already reads isn't allowed to wait for the write lock.
         try db.inTransaction(wantsLock ? .immediate : .deferred) {
             try check(tables, &outcome, db)
             return .rollback
         }
         if outcome.count > 0 {
             outcome.detail =
-                "\(outcome.count) of \(tables.count) virtual tables not in order"
+                "\(outcome.count) of \(tables.count) virtual tables have problems"
         }
         return outcome
     }
@@ -61,7 +62,7 @@ enum VirtualTables {
     private static func finding(_ error: DatabaseError, _ table: Table) -> VerificationFinding {
         let fault =
             error.resultCode == .SQLITE_CORRUPT
-            ? "is damaged, or out of step with its content"
+            ? "is damaged, or doesn't match its content"
             : "can't be checked: \(error.message ?? "SQLite \(error.resultCode.rawValue)")"
         return VerificationFinding("'\(table.name)' (\(table.module)) \(fault)", table: table.name)
     }
@@ -70,7 +71,7 @@ enum VirtualTables {
         let name = GRDBMigrationSQLHelpers.quoted(table.name)
         switch table.module {
         case "fts5":
-            // The 1 has it compared with a content table as well.
+            // With 1, it is also compared with its content table.
             // <https://www.sqlite.org/fts5.html#the_integrity_check_command>
             try db.execute(
                 sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
@@ -107,7 +108,7 @@ enum VirtualTables {
 }
 
 extension DatabaseError {
-    /// Whether it is about the table, not about a lock, the disk or a cancellation.
+    /// Whether the error is about the table, and not about a lock, the disk or a cancellation.
     fileprivate var isFinding: Bool {
         switch resultCode {
         case .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: true

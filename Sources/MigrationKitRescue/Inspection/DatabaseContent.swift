@@ -2,14 +2,14 @@ import MigrationKitPages
 
 /// What is in a database.
 public struct DatabaseContent: Equatable, Sendable {
-    /// When SQLite gives free pages back.
+    /// When SQLite removes free pages from the file.
     public enum AutoVacuum: String, Sendable {
         case none, full, incremental
     }
 
     /// How SQLite keeps a change that is not yet finished.
     public enum JournalMode: String, Sendable {
-        /// In a rollback journal beside the file, in whichever way a connection asks for.
+        /// In a rollback journal beside the file; the connection determines its kind.
         case rollback
         /// In a write-ahead log, which the file itself says.
         case wal
@@ -21,7 +21,7 @@ public struct DatabaseContent: Equatable, Sendable {
     /// The number of pages.
     public internal(set) var pageCount: Int
 
-    /// The number of pages that hold nothing.
+    /// The number of free pages.
     public internal(set) var freePageCount: Int
 
     /// `PRAGMA user_version`.
@@ -30,7 +30,7 @@ public struct DatabaseContent: Equatable, Sendable {
     /// `PRAGMA application_id`.
     public internal(set) var applicationID: Int
 
-    /// The journal mode that the file asks for.
+    /// The journal mode in the file's header.
     public internal(set) var journalMode: JournalMode
 
     /// `PRAGMA auto_vacuum`.
@@ -39,11 +39,11 @@ public struct DatabaseContent: Equatable, Sendable {
     /// `UTF-8`, `UTF-16le` or `UTF-16be`.
     public internal(set) var encoding: String
 
-    /// The tables in the order of their names, without SQLite's own and those behind a virtual
-    /// table; `nil` if they were not asked for or can't be read.
+    /// The tables, sorted by name, without SQLite's own and those of virtual tables; `nil` if they
+    /// were not asked for or can't be read.
     public internal(set) var tables: [Table]?
 
-    /// Which migrations were applied; `nil` if the database has no ledger, or it can't be read.
+    /// The applied migrations; `nil` if the database has no ledger, or it can't be read.
     public internal(set) var ledger: Ledger?
 
     /// A table.
@@ -58,15 +58,16 @@ public struct DatabaseContent: Equatable, Sendable {
     public struct Ledger: Equatable, Sendable {
         /// How many migrations were applied.
         public let appliedCount: Int
-        /// The one that was recorded last.
+        /// The latest entry.
         public let latest: String?
     }
 }
 
 extension DatabaseHeader {
-    /// What the header says about the content.
+    /// The content according to the header.
     ///
-    /// - Parameter pageCount: The pages that the file has, where the header doesn't count them.
+    /// - Parameter pageCount: The number of pages in the file, used if the header doesn't contain
+    ///   it.
     func content(pageCount: Int) -> DatabaseContent {
         DatabaseContent(
             pageSize: pageSize,

@@ -3,7 +3,7 @@ import Foundation
 import MigrationKitSQLCipher
 
 extension DatabaseFile {
-    /// Where the path leads, if it isn't there itself.
+    /// The path that this leads to, if it contains a link.
     var linkTarget: String? {
         let resolved = resolvedPath
         let plain = URL(fileURLWithPath: absolutePath).standardized.path
@@ -12,8 +12,7 @@ extension DatabaseFile {
 
     /// The files that SQLite keeps beside it.
     ///
-    /// - Throws: `EncryptedDatabaseError` if one is there that belongs to the content, and can't
-    ///   be read.
+    /// - Throws: `EncryptedDatabaseError` if one of them belongs to the content and can't be read.
     var journals: [JournalFile] {
         get throws {
             try Self.journalSuffixes.compactMap { suffix in

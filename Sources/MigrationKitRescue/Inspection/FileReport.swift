@@ -1,28 +1,28 @@
 import MigrationKitPages
 
-/// What is known of a file that is, or should be, a database.
+/// What is known about a file that is, or should be, a database.
 public struct FileReport: Equatable, Sendable {
     /// What a file is.
     public enum Kind: String, Sendable {
-        /// A SQLite database in the clear.
+        /// A plaintext SQLite database.
         case plaintext
         /// Looks like an encrypted database: random bytes of a possible size, or the key proved it.
         case encrypted
-        /// Without content, which SQLite takes for a new database.
+        /// An empty file, which SQLite takes for a new database.
         case empty
-        /// No database, or one that was cut short: its size fits no page size.
+        /// Not a database, or a truncated one: its size fits no page size.
         case notADatabase
     }
 
-    /// What the key that was given is to the file.
+    /// Whether the given key opens the file.
     public enum KeyCheck: Equatable, Sendable {
         case notGiven
         /// The file is not encrypted, or is empty.
         case unneeded
-        /// The key is the file's, which is encrypted with these settings.
+        /// The key opens the file with these settings.
         case opens(CipherSettings)
-        /// The key opens no page with any of the settings that were tried. The file may be no
-        /// database, or have a damaged salt.
+        /// The key opens no page with any of the tried settings. The file may not be a database, or
+        /// its salt may be damaged.
         case wrong
     }
 
@@ -47,37 +47,37 @@ public struct FileReport: Equatable, Sendable {
     /// What the file is.
     public let kind: Kind
 
-    /// The size of a page in bytes: of a plaintext file, or if the key or the write-ahead log shows
+    /// The page size in bytes, if the file is plaintext, or if the key or the write-ahead log shows
     /// it.
     public let pageSize: Int?
 
-    /// The page sizes of SQLCipher of which the file holds a whole number, for a file whose own isn't known.
+    /// SQLCipher's page sizes that fit the file's size, if the page size isn't known.
     public let possiblePageSizes: [Int]
 
-    /// The 16 bytes at the beginning of an encrypted file, which are in the clear.
+    /// The first 16 bytes of an encrypted file, which are not encrypted.
     public let salt: [UInt8]?
 
     /// The files that SQLite keeps beside it.
     public let journals: [JournalFile]
 
-    /// Whether the rollback journal beside it is of a change that was begun and not finished.
+    /// Whether the rollback journal beside it belongs to an unfinished change.
     ///
-    /// Either a program is writing now, or it was killed; then the next one that opens the file for
-    /// writing undoes the change. Until then pages may differ or be missing at the end, so
-    /// ``damage`` reports none.
+    /// Either a program is writing now, or one was killed. In that case, the next program that
+    /// opens the file for writing undoes the change. Until then, pages may differ or be missing at
+    /// the end, so ``damage`` reports none.
     public let hasUnfinishedChange: Bool
 
-    /// The files beside it that a conversion or restore left when it was killed; none as long as
-    /// one runs.
+    /// The files that a conversion or restore left beside it when it was killed; empty while one is
+    /// running.
     public let leftovers: [LeftoverFile]
 
-    /// What the key is to the file.
+    /// Whether the key opens the file.
     public let key: KeyCheck
 
-    /// What is in the database, as far as it could be read.
+    /// The content of the database, as far as it could be read.
     public let content: DatabaseContent?
 
-    /// What is damaged; `nil` if nothing was found, which without a key says little.
+    /// The damage; `nil` if none was found. Without a key, little can be found.
     public let damage: FileDamage?
 
     /// The salt in hexadecimal digits.
@@ -88,39 +88,38 @@ public struct FileReport: Equatable, Sendable {
 
 /// A file that SQLite keeps beside a database.
 public struct JournalFile: Equatable, Sendable {
-    /// What its name has beyond the database's: `-wal`, `-shm` or `-journal`.
+    /// The suffix of its name after the database's: `-wal`, `-shm` or `-journal`.
     public let suffix: String
 
     /// The size in bytes.
     public let size: Int
 
-    /// What is in a write-ahead log.
+    /// The content of a write-ahead log.
     public let log: WriteAheadLog?
 
-    /// Whether it is a write-ahead log that begins as none does, with content behind that.
+    /// Whether it is a write-ahead log with an unknown header and content after it.
     let isUnknownLog: Bool
 
-    /// The first frame of a write-ahead log, counted from 1, from which on SQLite doesn't see what
-    /// was committed into it. A log without a header that SQLite knows is none to it, whatever is
-    /// in it.
+    /// The first frame of a write-ahead log, counted from 1, from which on SQLite sees no commits.
+    /// If the header is unknown, SQLite sees nothing in the log.
     var lostFrame: Int? { log?.damagedFrame ?? (isUnknownLog ? 1 : nil) }
 }
 
 /// What is damaged in a file.
 public struct FileDamage: Equatable, Sendable {
-    /// The pages that are not as they were written, counted from 1.
+    /// The damaged pages, counted from 1.
     public var pages: [Int] = []
 
-    /// The pages at the end that the file's header counts and the file hasn't.
+    /// How many pages at the end are counted in the header but missing from the file.
     public var missingPageCount = 0
 
-    /// Whether the salt at the beginning was changed. Only a raw key can show it.
+    /// Whether the salt was changed. Only a raw key can show this.
     public var isSaltDamaged = false
 
-    /// The first frame of the write-ahead log that is not as it was written, counted from 1. All
-    /// after it are lost.
+    /// The first damaged frame of the write-ahead log, counted from 1. All frames after it are
+    /// lost.
     public var logFrame: Int?
 
-    /// What SQLite says of a database whose pages are whole and whose content is not.
+    /// SQLite's message about a database whose pages are intact but whose content isn't.
     public var detail: String?
 }

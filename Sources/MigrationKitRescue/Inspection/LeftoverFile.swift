@@ -11,13 +11,13 @@ public struct LeftoverFile: Equatable, Sendable {
     /// The size in bytes.
     public let size: Int
 
-    /// Whether it begins as a database in the clear does: then it may have all of the rows, for
-    /// everybody who can read it or the disk.
+    /// Whether it begins like a plaintext database. Then it may contain all rows, readable by
+    /// anybody who can read the file or the disk.
     public let isPlaintext: Bool
 
-    /// Those beside a database, as long as no run is at work, whose files they might be.
+    /// The leftover files beside a database; empty while a run is using its own.
     ///
-    /// - Throws: `EncryptedDatabaseError` if the disk doesn't give the names.
+    /// - Throws: `EncryptedDatabaseError` if the disk can't read the names.
     static func all(beside file: DatabaseFile) throws -> [LeftoverFile] {
         let paths = try file.leftovers()
         let lock = DatabaseFile(file.resolvedPath).migrationLock
@@ -29,7 +29,7 @@ public struct LeftoverFile: Equatable, Sendable {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         defer { if descriptor >= 0 { close(descriptor) } }
         var status = stat()
-        // What can't be opened is there all the same.
+        // A file that can't be opened still exists.
         guard (descriptor < 0 ? lstat(path, &status) : fstat(descriptor, &status)) == 0,
             status.st_mode & S_IFMT == S_IFREG
         else { return nil }

@@ -3,7 +3,7 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-/// Looks at a file once, and writes down what it sees.
+/// Inspects a file once, and reports what it finds.
 struct ReportWriter {
     let file: DatabaseFile
     let key: DatabaseKey?
@@ -11,7 +11,7 @@ struct ReportWriter {
     let countsRows: Bool
     let checksPages: Bool
 
-    /// What opening came to.
+    /// The result of opening.
     private struct Finding {
         var check = FileReport.KeyCheck.notGiven
         var content: DatabaseContent?
@@ -45,7 +45,7 @@ struct ReportWriter {
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
-        // After the reading: a change may have been begun meanwhile.
+        // Checked after reading: a change may have begun meanwhile.
         let hasUnfinishedChange = try size > 0 && (wasHot || file.hasHotJournal)
         if hasUnfinishedChange {
             (finding.damage.pages, finding.damage.missingPageCount) = ([], 0)
@@ -125,7 +125,7 @@ struct ReportWriter {
             case (.unknown, nil), (.none, nil):
                 continue
             case (.none, _?) where key.form == .rawKey:
-                // The header shows that the key is right, and the salt has a part in the HMAC only.
+                // The header shows that the key is right. Only the HMAC depends on the salt.
                 finding.check = .opens(cipher)
                 finding.content = header?.content(pageCount: size / cipher.pageSize)
                 finding.damage.isSaltDamaged = true
@@ -134,7 +134,7 @@ struct ReportWriter {
                 if checksPages || pages == .others || pages == .none,
                     cipher.hmacAlgorithm != .off
                 {
-                    // SQLite takes those from the log that are there.
+                    // SQLite reads those that are in the log from there.
                     finding.damage.pages = try damagedPages(key: derived, cipher: cipher)
                         .filter { log?.committedPages[$0] == nil }
                 }
@@ -213,7 +213,7 @@ struct ReportWriter {
         defer { finding.content = content }
         let usesLog = (log?.committedFrameCount ?? 0) > 0
         if !usesLog, content.pageCount > size / header.pageSize {
-            // With a part of a page at the end, that one is missing as well.
+            // If only a part of the last page is there, it counts as missing.
             finding.damage.missingPageCount = content.pageCount - size / header.pageSize
         }
         let connection: CipherConnection
@@ -243,7 +243,7 @@ struct ReportWriter {
 }
 
 extension DatabaseContent {
-    /// Replaces what the header says by what a connection sees that reads the log as well.
+    /// Replaces the header's values by those of a connection, which also reads the log.
     fileprivate mutating func readNumbers(from connection: borrowing CipherConnection) {
         pageCount = connection.number("PRAGMA page_count") ?? pageCount
         freePageCount = connection.number("PRAGMA freelist_count") ?? freePageCount
@@ -253,7 +253,7 @@ extension DatabaseContent {
     }
 
     fileprivate mutating func readLedger(from connection: borrowing CipherConnection) {
-        // A view of that name need not come to an end.
+        // Reading a view with this name might never end.
         let isTable = connection.number(
             """
             SELECT count(*) FROM main.sqlite_schema

@@ -2,10 +2,10 @@ import MigrationKitGRDB
 import MigrationKitSQLCipher
 
 extension DatabaseSalvage {
-    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
-    /// is cancelled, it ends with a `CancellationError`, and nothing is left of the new file.
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled, it throws a `CancellationError`, and no new file is left.
     ///
-    /// - Returns: What was brought back, and what not.
+    /// - Returns: What was recovered, and what was lost.
     /// - Throws: What the blocking form throws.
     @discardableResult
     public func asyncRun() async throws -> SalvageReport {

@@ -1,17 +1,18 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which nothing can be brought back that lies in the file.
+/// Why nothing can be recovered from a file.
 public enum DatabaseSalvageError: Error, Equatable, Sendable {
-    /// The key opens no page, with the salt in the file nor with one that differs from it in one bit.
+    /// The key opens no page, neither with the salt in the file nor with one that differs in one
+    /// bit.
     case opensNothing(path: String)
 
-    /// A database that is said not to be encrypted has no page that makes sense.
+    /// A database that should be plaintext has no page that makes sense.
     case noDatabase(path: String)
 }
 
 extension DatabaseSalvageError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .opensNothing(let path):
@@ -21,7 +22,7 @@ extension DatabaseSalvageError: LocalizedError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .opensNothing:
@@ -38,7 +39,7 @@ extension DatabaseSalvageError: LocalizedError {
 }
 
 extension DatabaseSalvageError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .opensNothing: ErrorCode("wrongKey", .noPermission)

@@ -1,7 +1,7 @@
 import GRDB
 
-/// Writes the rows of which it isn't known where they belong into a table of their own, made when
-/// the first of them comes. Its columns are those of SQLite's own recovery.
+/// Writes rows whose table is unknown into a separate table, which is created for the first of
+/// them. Its columns are those of SQLite's own recovery.
 /// <https://www.sqlite.org/recovery.html#the_lost_and_found_table>
 final class LostAndFoundWriter {
     private static let mostColumns = 1990
@@ -12,7 +12,7 @@ final class LostAndFoundWriter {
     private var columnCount = -1
     private var statements: [Int: Statement] = [:]
 
-    /// - Parameter names: The names that are taken.
+    /// - Parameter names: The table names already in use.
     init(in db: Database, encoding: TextEncoding, avoiding names: Set<String>) {
         self.db = db
         self.encoding = encoding
@@ -21,8 +21,8 @@ final class LostAndFoundWriter {
     }
 
     /// - Parameters:
-    ///   - root: The top of the part of a b-tree that the row's page is in.
-    /// - Returns: Whether the row is in.
+    ///   - root: The top page of the part of a b-tree that contains the row's page.
+    /// - Returns: Whether the row was inserted.
     func write(_ row: SalvagedRow, rowid: Int64?, page: Int, root: Int) throws -> Bool {
         let count = row.values.count
         guard count <= Self.mostColumns else { return false }
@@ -53,7 +53,7 @@ final class LostAndFoundWriter {
         return true
     }
 
-    /// Lets go of the connection, which can't be closed before.
+    /// Releases the connection, which can't be closed before.
     func finish() {
         statements = [:]
     }

@@ -1,4 +1,4 @@
-/// Finds the tables of pages that were reached from no root.
+/// Finds the tables of pages that no root leads to.
 struct OrphanPlaces {
     let content: SalvageContent
     /// The tables of the new file, by the index of their tree.
@@ -9,14 +9,14 @@ struct OrphanPlaces {
 
     enum Place {
         case tree(Int)
-        /// It belongs to an index, or to nothing.
+        /// It belongs to an index, or its table is unknown.
         case nowhere
         case unknown
     }
 
-    /// Attaches what has a place.
+    /// Attaches pages whose table can be determined.
     ///
-    /// - Returns: The parts of b-trees of which it isn't known whose they are.
+    /// - Returns: The parts of b-trees whose table is unknown.
     func settle() -> [Int] {
         var lost: [Int] = []
         for page in walk.orphans() {
@@ -37,21 +37,21 @@ struct OrphanPlaces {
             }
             if root == page { return .unknown }
         }
-        // Where nothing is missing, no page is in a wrong place.
+        // If nothing is missing, no page is in the wrong place.
         let hasHoles = walk.trees.contains { !$0.holes.isEmpty }
         if isSchemaWhole, !hasHoles { return .nowhere }
         let isTable = content.pages.kind(page)?.isTable == true
         return isTable ? placeByRowids(of: page) : placeByFields(of: page)
     }
 
-    /// A part of a table lies where its rowids fit between those of its neighbours.
+    /// A part of a table belongs where its rowids fit between those of its neighbours.
     private func placeByRowids(of page: Int) -> Place {
         guard let rowids = walk.rowids(below: page) else { return .nowhere }
         let rows = firstRows(below: page)
         let candidates = walk.trees.indices.filter { index in
             guard let table = tables[index], walk.trees[index].isTable else { return false }
             let hasPlace = walk.trees[index].holes.contains { hole in
-                // Of a table that nobody knows any more, it could be all.
+                // If its table is unknown, it could belong to any.
                 mayHave(hole, walk.trees[index])
                     && (isSchemaWhole || hole.after != nil || hole.through != nil)
                     && hole.after.map { $0 < rowids.lowerBound } ?? true
@@ -80,14 +80,14 @@ struct OrphanPlaces {
         return mayBeIndex ? .unknown : choose(candidates, rows)
     }
 
-    /// Whether something is missing at a place that is there: below a damaged page, or, where
-    /// nothing proves what points to a page, anywhere.
+    /// Whether pages may be missing at this place: below a damaged page or, without HMACs,
+    /// anywhere.
     private func mayHave(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {
         !content.pages.form.provesPages || tree.mayBeInner(hole)
     }
 
-    /// Of several tables, the one whose columns have such values and as many, and in which a page
-    /// is known to be missing that had others below it.
+    /// Chooses between several tables: the one whose columns match the values and their number, and
+    /// which is known to have lost an inner page.
     private func choose(_ candidates: [Int], _ rows: [SalvagedRow]) -> Place {
         var rest = candidates
         let preferences: [(Int) -> Bool] = [
@@ -109,7 +109,7 @@ struct OrphanPlaces {
         walk.trees[tree].rowPages.lazy.compactMap { firstRows(below: $0).first?.values.count }.first
     }
 
-    /// The rows of the first leaf that are on it as a whole.
+    /// The complete rows of the first leaf.
     private func firstRows(below page: Int) -> [SalvagedRow] {
         var number = page
         for _ in 0..<40 {

@@ -3,13 +3,13 @@ import MigrationKitPages
 extension PageVersions {
     private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-    /// Reads a rollback journal: the pages as they were before a change that was never finished,
-    /// and which SQLite would undo when it opens the database.
+    /// Reads a rollback journal: the pages as they were before an unfinished change, which SQLite
+    /// would undo when it opens the database.
     ///
     /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     ///
     /// - Parameter tick: Called with the number of bytes that were read.
-    /// - Throws: `EncryptedDatabaseError` if the disk doesn't give all of it; what `tick` throws.
+    /// - Throws: `EncryptedDatabaseError` if the disk can't read all of it; what `tick` throws.
     init(journal: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         let recordSize = form.pageSize + 8
         var start = 0
@@ -35,7 +35,7 @@ extension PageVersions {
                     form.provesPages
                     ? form.isIntact(page, number: number)
                     : sum == bytes.word(4 + form.pageSize)
-                // The first image of a page is how it was before everything.
+                // The first image of a page is the original one.
                 if isIntact {
                     if offsets[number] == nil { offsets[number] = offset + 4 }
                 } else {

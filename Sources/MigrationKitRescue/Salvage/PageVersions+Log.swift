@@ -4,23 +4,23 @@ extension PageVersions {
     private static let headerCount = 32
     private static let frameHeaderCount = 24
 
-    /// Reads a write-ahead log, past what is damaged in it.
+    /// Reads a write-ahead log, including frames after damaged ones.
     ///
-    /// SQLite itself reads no frame behind the first whose checksum is wrong, since the sums are a
-    /// chain. But each sum stands in its frame, so that the chain can be taken up again behind a
-    /// damaged one; and of an encrypted page the HMAC proves the content and the page's number by
-    /// itself. What is behind the last finished transaction was never finished and doesn't count,
-    /// nor does what an earlier use of the file left, which has other salts. A damaged frame's word
-    /// that it ends a transaction is believed: of 4096 bytes with one wrong bit it is hardly these.
+    /// SQLite itself reads no frame after the first wrong checksum, since the checksums form a
+    /// chain. But each frame contains its checksum, so the chain can be resumed after a damaged
+    /// frame. In an encrypted page, the HMAC alone proves the content and the page's number. Frames
+    /// after the last finished transaction don't count, nor do frames of an earlier use of the
+    /// file, which have other salts. If a damaged frame says that it ends a transaction, that is
+    /// believed: one wrong bit among 4096 bytes is unlikely to be in that field.
     ///
     /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
     ///
     /// - Parameter tick: Called with the number of bytes that were read.
-    /// - Throws: `EncryptedDatabaseError` if the disk doesn't give all of it; what `tick` throws.
+    /// - Throws: `EncryptedDatabaseError` if the disk can't read all of it; what `tick` throws.
     init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
         guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
         let frameSize = Self.frameHeaderCount + form.pageSize
-        // The header may be what is damaged: then the first frame knows the salts as well.
+        // The header may be damaged. The first frame also contains the salts.
         let isHeaderIntact = [false, true].contains { isBigEndian in
             LogSum(header[0..<24], after: nil, isBigEndian: isBigEndian)
                 == LogSum(header, at: 24)
@@ -64,7 +64,7 @@ extension PageVersions {
             if form.provesPages, !isIntact, let right = Self.number(near: number, of: page, form) {
                 (number, isIntact) = (right, true)
             }
-            // The sum of a plaintext page is all that there is to prove it.
+            // For a plaintext page, there is only the checksum.
             if !form.provesPages { isIntact = continuesChain }
             pending.append((frame, number, isIntact))
             let size = Int(bytes.word(4))
@@ -81,12 +81,12 @@ extension PageVersions {
                 }
             }
             pending = []
-            // A size that is itself damaged would hide pages.
+            // A damaged size would hide pages.
             if isIntact, continuesChain || pageCount == nil { pageCount = size }
         }
     }
 
-    /// The number that a frame's page had before one bit of it flipped.
+    /// The frame's original page number, if one bit of it was flipped.
     private static func number(near number: Int, of page: [UInt8], _ form: PageForm) -> Int? {
         (0..<32).map { number ^ 1 << $0 }.first { $0 > 0 && form.isIntact(page, number: $0) }
     }

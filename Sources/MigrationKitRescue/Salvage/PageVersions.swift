@@ -1,17 +1,19 @@
-/// The versions of pages that lie in a journal beside a database, and go before those in the file.
+/// The versions of pages in a journal beside a database. They take precedence over those in the
+/// file.
 struct PageVersions {
-    /// Where the newest version that is intact is, by the page's number.
+    /// The offset of the newest intact version, by page number.
     var offsets: [Int: Int] = [:]
 
-    /// The pages of which a newer version was there and is damaged. The older one, from an earlier
-    /// frame or from the file, is what remains: most of its rows are still as they were, but some
-    /// may have been changed, moved or deleted since.
+    /// The pages whose newest version is damaged. An older version, from an earlier frame or from
+    /// the file, is used: most of its rows are unchanged, but some may have been changed, moved or
+    /// deleted since.
     var older: Set<Int> = []
 
-    /// How many pages the database has, by the last transaction.
+    /// How many pages the database has after the last transaction.
     var pageCount: Int?
 
-    /// The frames, or page images, that count, and the numbers, from 1, of those that are damaged.
+    /// The number of frames, or page images, that count, and the damaged ones among them, counted
+    /// from 1.
     var frameCount = 0
     var damagedFrames: [Int] = []
 }

@@ -1,16 +1,16 @@
 import MigrationKitPages
 
-/// Puts payloads together, of which a part may lie on overflow pages.
+/// Assembles payloads, which may continue on overflow pages.
 /// <https://www.sqlite.org/fileformat.html#cell_payload_overflow_pages>
 final class PayloadReader {
     enum Result {
         case whole([UInt8])
-        /// The chain of overflow pages breaks at a page; `nil` where it makes no sense.
+        /// The chain of overflow pages breaks at a page; `nil` if the chain makes no sense.
         case broken(at: Int?)
     }
 
     private let pages: SalvagePages
-    /// Whether a page belongs to a payload that was read: none belongs to two.
+    /// Whether a page belongs to a payload that was read. No page belongs to two.
     private(set) var isUsed: [Bool]
 
     init(_ pages: SalvagePages) {
@@ -18,11 +18,11 @@ final class PayloadReader {
         isUsed = Array(repeating: false, count: pages.pageCount + 1)
     }
 
-    /// - Parameter claims: Whether the overflow pages are the row's from then on.
+    /// - Parameter claims: Whether the overflow pages are marked as used.
     func payload(of cell: TreePage.Cell, on page: TreePage, claims: Bool = true) -> Result {
         var payload = Array(page.bytes[cell.local])
         guard var next = cell.overflow else { return .whole(payload) }
-        // An absurd count in a damaged cell takes no memory.
+        // A wrong count in a damaged cell must not allocate memory.
         let usable = pages.form.usableSize - 4
         guard (cell.payloadCount - payload.count) / usable < pages.pageCount else {
             return .broken(at: nil)
@@ -31,7 +31,7 @@ final class PayloadReader {
         var chain: [Int] = []
         while payload.count < cell.payloadCount {
             guard next > 1, next <= pages.pageCount, !isUsed[next] else { return .broken(at: nil) }
-            // An older version of an overflow page may be another row's.
+            // An older version of an overflow page may belong to another row.
             guard pages.states[next] == .intact, let content = pages.content(next) else {
                 return .broken(at: next)
             }
@@ -41,7 +41,7 @@ final class PayloadReader {
             payload += content[4..<(4 + count)]
             next = Int(content.word(0))
         }
-        // The last page of a chain names no other.
+        // The last page of a chain has no successor.
         guard next == 0 else { return .broken(at: nil) }
         if claims { for page in chain { isUsed[page] = true } }
         return .whole(payload)

@@ -5,7 +5,7 @@ final class RowWriter {
     let table: StoredTable
     private let db: Database
     private let encoding: TextEncoding
-    /// By how many values a record has: those that are missing get their defaults from SQLite.
+    /// By the number of values in a record. Missing values get their defaults from SQLite.
     private var statements: [Int: Statement] = [:]
 
     init(_ table: StoredTable, in db: Database, encoding: TextEncoding) {
@@ -14,8 +14,8 @@ final class RowWriter {
         self.encoding = encoding
     }
 
-    /// - Returns: Whether the table took it.
-    /// - Throws: What ends everything: a full disk, an interruption.
+    /// - Returns: Whether the table accepted the row.
+    /// - Throws: Errors that end the salvage: a full disk, an interruption.
     func write(_ row: SalvagedRow, rowid: Int64?) throws -> Bool {
         let count = row.values.count
         guard count <= table.columns.count, count > 0 || table.columns.isEmpty else { return false }

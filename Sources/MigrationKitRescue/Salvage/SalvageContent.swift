@@ -1,13 +1,13 @@
 import MigrationKitPages
 import MigrationKitSQLCipher
 
-/// What a damaged database has: its schema, and which page belongs to what.
+/// The content of a damaged database: its schema, and which page belongs to what.
 final class SalvageContent {
     let pages: SalvagePages
     let walk: TreeWalk
     let payloads: PayloadReader
     let encoding: TextEncoding
-    /// What the header says; `nil` if it can't be read.
+    /// The content according to the header; `nil` if it can't be read.
     let header: DatabaseContent?
     let isAutoVacuum: Bool
     private(set) var objects: [SchemaObject] = []
@@ -47,7 +47,7 @@ final class SalvageContent {
         walk.add(objects.filter { $0.root > 0 }.map(SalvageTree.init))
     }
 
-    /// Whether the second page looks like a pointer map: a type and a page, again and again.
+    /// Whether the second page looks like a pointer map: alternating types and page numbers.
     private static func hasPointerMap(_ pages: SalvagePages) -> Bool {
         guard pages.pageCount > 2, let content = pages.content(2) else { return false }
         let count = min(pages.form.usableSize / 5, pages.pageCount - 2)
@@ -62,7 +62,7 @@ final class SalvageContent {
     private func readSchema(_ candidates: [Int]) {
         walk.add([SalvageTree(.schema)])
         if !walk.trees[Self.schema].holes.isEmpty {
-            // Below what is damaged are pages with rows like the schema's.
+            // Below damaged pages, there may be pages with rows of the schema.
             for page in candidates where walk.owners[page] == TreeWalk.Owner.nobody {
                 walk.attach(page, to: Self.schema)
             }
@@ -109,7 +109,7 @@ private struct EncodingGuess {
         }
         for case .text(let range) in row.values.prefix(8) {
             let bytes = row.bytes(range).prefix(200)
-            // Most text has characters of the first 256 among others.
+            // Most text contains some of the first 256 characters.
             let (even, odd) = bytes.enumerated().reduce(into: (0, 0)) { sum, byte in
                 guard byte.element == 0 else { return }
                 if byte.offset % 2 == 0 { sum.0 += 1 } else { sum.1 += 1 }

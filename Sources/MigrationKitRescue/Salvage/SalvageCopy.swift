@@ -4,23 +4,23 @@ import GRDB
 import KeyStore
 import MigrationKitSQLCipher
 
-/// The new file, while it is made. It has a temporary name.
+/// The new file under its temporary name, while it is made.
 struct SalvageCopy {
     let path: String
     let form: DatabaseForm
     let options: DatabaseSalvage.Options
     let monitor: ConversionMonitor
 
-    /// In KiB: the most that the pages of the new file take in memory before they are written.
+    /// In KiB: how much memory the new file's pages may use before they are written.
     private static let cacheSize = 32 * 1024
 
     /// Fills the file, which is empty.
     ///
     /// - Parameters:
-    ///   - pageSize: Of a plaintext file, in bytes.
-    ///   - header: What the damaged file's header says.
+    ///   - pageSize: The page size of a plaintext file, in bytes.
+    ///   - header: The content according to the damaged file's header.
     ///   - body: Writes rows, in one transaction.
-    ///   - finish: Does what comes after that transaction.
+    ///   - finish: Runs after that transaction.
     func fill<Value>(
         pageSize: Int,
         encoding: TextEncoding,
@@ -37,7 +37,7 @@ struct SalvageCopy {
         let size = form.isEncrypted ? "" : "PRAGMA page_size = \(pageSize);"
         var opening = openingOptions
         opening.prepareDatabase = { db in
-            // Before the first page, which settles them.
+            // Before the first page is written, which makes them permanent.
             try db.execute(
                 sql: """
                     \(size)
@@ -49,8 +49,8 @@ struct SalvageCopy {
         let setup = ConnectionSetup(key: form.key, options: opening)
         let queue = try DatabaseQueue(path: path, configuration: setup.configuration)
         let value = try queue.inDatabase { db in
-            // Nothing is lost with the file but the file, and it is synchronized at the end. What
-            // is undone is undone in memory. Rows that broke rules before may go on to do so.
+            // A crash loses only the temporary file, and it is synchronized at the end. Changes are
+            // undone in memory. Rows that broke rules before may still do so.
             try db.execute(
                 sql: """
                     PRAGMA foreign_keys = OFF;
@@ -70,12 +70,13 @@ struct SalvageCopy {
                         COMMIT
                         """
                 )
-                // What is undone from now on may be much: in a file, encrypted as all is.
+                // From now on, undoing may need much space: use a journal file, which is encrypted
+                // like everything else.
                 try db.execute(sql: "PRAGMA main.journal_mode = TRUNCATE")
                 try finish(db, value)
                 return value
             } catch {
-                // An error may have ended the transaction already; the file goes in any case.
+                // An error may have ended the transaction already. The file is deleted in any case.
                 if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                 throw error
             }
@@ -84,11 +85,10 @@ struct SalvageCopy {
         return value
     }
 
-    /// Looks through the file with the key as it was given, and sets its journal mode at last.
+    /// Checks the file with the given key, and finally sets its journal mode.
     ///
-    /// - Parameter virtualTables: The names of virtual tables, which may have been out of order
-    ///   before.
-    /// - Returns: Those that are.
+    /// - Parameter virtualTables: The names of virtual tables, which may have been damaged before.
+    /// - Returns: Those that are damaged.
     func check(
         isWAL: Bool,
         virtualTables: [String]

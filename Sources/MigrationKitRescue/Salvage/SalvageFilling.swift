@@ -11,12 +11,11 @@ final class SalvageFilling {
     /// By the index of their tree.
     private var stored: [Int: StoredTable] = [:]
     private var found: [Int: SalvageReport.Table] = [:]
-    /// The rows of which a part was on a damaged page, by that.
+    /// The pages with damage, each with the number of rows that lost a part there.
     private(set) var brokenPages: [Int: Int] = [:]
-    /// How many rows are lost that belonged to no table that is known.
+    /// How many lost rows belong to no known table.
     private(set) var lostOrphanRowCount = 0
-    /// The damaged pages of which it isn't known what they are for: below a damaged page, there may
-    /// have been any of them.
+    /// The damaged pages whose use is unknown. Any of them may have been below a damaged page.
     private var stray = 0
 
     private var pages: SalvagePages { content.pages }
@@ -78,7 +77,7 @@ final class SalvageFilling {
         monitor.finish()
     }
 
-    /// Makes what has no rows of its own, when those of all tables are there.
+    /// Creates objects without rows of their own, after the rows of all tables.
     func makeTheRest() throws {
         for kind in [SchemaObject.Kind.index, .table, .view, .trigger] {
             for object in content.objects where object.kind == kind {
@@ -92,7 +91,7 @@ final class SalvageFilling {
         }
     }
 
-    /// Whether no row is lost, and that is proven.
+    /// Whether it is proven that no row is lost.
     private var isWhole: Bool {
         pages.form.provesPages && isSchemaWhole && lost.rowCount == 0
             && tables().allSatisfy {
@@ -102,10 +101,10 @@ final class SalvageFilling {
 
     // MARK: - Rows
 
-    /// Goes through the rows of pages.
+    /// Visits the rows of pages.
     ///
     /// - Parameters:
-    ///   - take: Gets a row, its rowid, and its page.
+    ///   - take: Receives a row, its rowid, and its page.
     ///   - lose: Called for a row with a missing part.
     ///   - miss: Called for rows that are missing on a page or can no longer be read.
     private func forEachRow(
@@ -118,13 +117,13 @@ final class SalvageFilling {
             monitor.advance(by: pages.form.pageSize)
             try monitor.checkCancellation()
             guard let page = pages.tree(number) else {
-                // It was there in the first pass.
+                // The page was readable in the first pass.
                 let most = TreePage.mostRows(usableSize: pages.form.usableSize)
                 miss(.init(page: number, after: nil, through: nil, mostRows: most))
                 continue
             }
             if page.badCellCount > 0 {
-                // Or there never were as many.
+                // Perhaps fewer rows existed.
                 miss(.init(page: number, after: nil, through: nil, mostRows: page.badCellCount))
             }
             for cell in page.cells {
@@ -153,7 +152,7 @@ final class SalvageFilling {
                 if try writer?.write(row, rowid: rowid) == true {
                     result.rowCount += 1
                 } else if isOlder, writer != nil {
-                    // A newer version of the row is in the table already.
+                    // The table already has a newer version of the row.
                     return
                 } else if try lost.write(row, rowid: rowid, page: page, root: object.root) {
                     result.refusedRowCount += 1
@@ -173,7 +172,8 @@ final class SalvageFilling {
     private func copyOwnRows(of tree: Int) throws {
         let name = walk.trees[tree].object.name
         guard let table = stored[tree] else { return }
-        // What SQLite found out of the rows that came back is of use where its own row is lost.
+        // SQLite derived these values from the recovered rows. They are kept where the original row
+        // is lost.
         let isSequence = name == "sqlite_sequence"
         let replaced =
             isSequence ? try Statement(db, "DELETE FROM sqlite_sequence WHERE name = ?") : nil
@@ -211,7 +211,7 @@ final class SalvageFilling {
         } lose: {
             lostOrphanRowCount += 1
         }
-        // Of a page that couldn't be read again a row at least, or of those below it.
+        // For a page that couldn't be read again, at least one row.
         lostOrphanRowCount += walk.trees[tree].rowPages.count { pages.states[$0] == .damaged }
         lostOrphanRowCount += walk.trees[tree].holes.count { $0.isInner == true }
     }
@@ -228,9 +228,9 @@ final class SalvageFilling {
         }.sorted { $0.name < $1.name }
     }
 
-    /// The pages that are not as they were, and what they are for.
+    /// The damaged pages, and what they are for.
     func damagedPages() -> [SalvageReport.DamagedPage] {
-        // What nothing proves is damaged where a tree needs it and it makes no sense.
+        // Without HMACs, a page is damaged if a tree needs it and it makes no sense.
         var senseless: [Int: Int] = [:]
         for (index, tree) in walk.trees.enumerated() {
             for hole in tree.holes where pages.kinds.indices.contains(hole.page) {
@@ -287,7 +287,8 @@ final class SalvageFilling {
         return tree.holes.compactMap { hole in
             let page = hole.page > 0 ? hole.page : nil
             let isInner = page == nil || tree.isInner(hole)
-            // An inner page of a table has no row, so that only further damage below it loses any.
+            // An inner page of a table has no rows, so rows are lost only if there is more damage
+            // below it.
             if isInner, tree.isTable, pages.form.provesPages, stray == 0 { return nil }
             var most: Int?
             if !isInner {

@@ -5,10 +5,10 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-/// What opens a damaged file: found by its pages, of which any will do.
+/// The key and settings that open a damaged file, found with any of its pages.
 struct SalvageKey {
     let form: PageForm
-    /// `nil` of a plaintext file.
+    /// `nil` for a plaintext file.
     let cipher: CipherSettings?
     let salt: SalvageReport.Salt
 
@@ -23,7 +23,8 @@ struct SalvageKey {
             form = PageForm(pageSize: header.pageSize, reservedCount: Int(start[20]))
             return
         }
-        // With the header gone, the right size is the one with which most of the file makes sense.
+        // If the header is lost, the right page size is the one with which most of the file makes
+        // sense.
         let candidates = (9...16).map { PageForm(pageSize: 1 << $0, reservedCount: 0) }
         let best = candidates.map { (form: $0, bytes: Self.plausibleBytes(of: file, $0)) }
             .max { $0.bytes < $1.bytes }
@@ -31,7 +32,7 @@ struct SalvageKey {
         form = best.form
     }
 
-    /// How many bytes of the file's first pages are in b-trees.
+    /// How many bytes of the file's first pages are in valid b-tree pages.
     private static func plausibleBytes(of file: UntouchedFile, _ form: PageForm) -> Int {
         (1...max(1, (1 << 20) / form.pageSize)).count { number in
             let offset = (number - 1) * form.pageSize
@@ -62,7 +63,7 @@ struct SalvageKey {
                 return
             }
         }
-        // A raw key that brings its salt needs none of the file's.
+        // A raw key that contains its salt doesn't need the file's.
         guard given.hmacAlgorithm != .off, key.secret.count < 48 || key.form == .passphrase else {
             return nil
         }
@@ -77,14 +78,14 @@ struct SalvageKey {
             (cipher, self.salt) = (given, .repaired)
             return
         }
-        // A raw key decrypts without a salt, which is for the HMAC only.
+        // A raw key decrypts without a salt. Only the HMAC needs it.
         guard key.form == .rawKey else { return nil }
         let form = try PageForm(key: key, salt: nil, cipher: given)
         guard sample.hasPlausiblePage(form) else { return nil }
         (self.form, cipher, self.salt) = (form, given, .lost)
     }
 
-    /// Tries the salts that differ from one in one bit, on all processors.
+    /// Tries the salts that differ in one bit, on all processors.
     private static func search(
         near salt: [UInt8],
         _ monitor: ConversionMonitor,
@@ -93,7 +94,7 @@ struct SalvageKey {
         let count = CipherSettings.saltCount * 8
         monitor.begin(.searchingSalt, total: count)
         let result = Locked<Result<[UInt8], any Error>?>(nil)
-        // A part at a time, so that the observer is called on the thread that it expects.
+        // In parts, so that the observer is called on the expected thread.
         let width = max(1, ProcessInfo.processInfo.activeProcessorCount)
         for start in stride(from: 0, to: count, by: width) {
             DispatchQueue.concurrentPerform(iterations: min(width, count - start)) { index in
@@ -114,7 +115,7 @@ struct SalvageKey {
         return try result.withLock { $0 }?.get()
     }
 
-    /// Pages from all over a file.
+    /// Pages spread over a file.
     private struct Sample: Sendable {
         let pages: [(number: Int, bytes: [UInt8])]
 
@@ -129,13 +130,14 @@ struct SalvageKey {
             pages.contains { form.isIntact($0.bytes, number: $0.number) }
         }
 
-        /// Random bytes hardly look like a page of a b-tree.
+        /// Random bytes hardly ever look like a b-tree page.
         func hasPlausiblePage(_ form: PageForm) -> Bool {
             pages.contains { page in
                 guard let content = form.content(page.bytes, number: page.number) else {
                     return false
                 }
-                // Its b-tree begins so far behind that the wrong vector doesn't harm it.
+                // Its b-tree begins so late in the page that a wrong initialization vector doesn't
+                // matter.
                 guard page.number > 1 else { return DatabaseHeader(content) != nil }
                 let tree = TreePage(content, number: page.number, usableSize: form.usableSize)
                 return tree.map { $0.badCellCount == 0 && !$0.cells.isEmpty } ?? false

@@ -1,15 +1,15 @@
 import MigrationKitPages
 
-/// The pages of a damaged database, each in the version that is taken.
+/// The pages of a damaged database, each in the version that is used.
 ///
-/// That is the newest one that is intact: in the file, in the write-ahead log over it, or, if there
-/// is a rollback journal to undo, in that. Only one page is in memory at a time, and a few bytes of
-/// each other page.
+/// This is the newest intact version: from the write-ahead log, from a rollback journal that must
+/// be undone, or from the file. Only one page at a time is in memory, and a few bytes for each
+/// other page.
 final class SalvagePages {
     enum State: UInt8 {
-        /// The newest version that there is of it is intact.
+        /// The newest version is intact.
         case intact
-        /// An older version is intact, the newest one is damaged.
+        /// The newest version is damaged, but an older one is intact.
         case older
         case damaged
         /// The file ends before it.
@@ -18,19 +18,19 @@ final class SalvagePages {
 
     private(set) var form: PageForm
     let pageCount: Int
-    /// The header of the first page, where that can be read.
+    /// The header of the first page, if it can be read.
     let header: [UInt8]?
     private let file: UntouchedFile
     private let beside: UntouchedFile?
     private let versions: PageVersions
     private(set) var states: [State]
-    /// What each page looks like: a kind of ``TreePage``, or 0.
+    /// The kind of each page: a kind of ``TreePage``, or 0.
     private(set) var kinds: [UInt8]
 
     /// - Parameters:
     ///   - file: The database.
     ///   - beside: The log or the journal.
-    ///   - versions: What is in that.
+    ///   - versions: The versions in that file.
     init(file: UntouchedFile, beside: UntouchedFile?, versions: PageVersions, form: PageForm) {
         self.file = file
         self.beside = beside
@@ -43,7 +43,7 @@ final class SalvagePages {
             self.form.reservedCount = Int(header[20])
         }
         let inFile = (file.size + form.pageSize - 1) / form.pageSize
-        // Limited by the file's size, so that a wrong number doesn't take all memory.
+        // Limited by the file's size, so that a wrong number doesn't use all memory.
         let limit = inFile + versions.frameCount + (1 << 20)
         let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
         pageCount = max(1, min(told ?? max(inFile, versions.offsets.keys.max() ?? 0), limit))
@@ -53,7 +53,7 @@ final class SalvagePages {
 
     /// Checks every page.
     ///
-    /// - Parameter visit: Gets each page, and what it is if it is a b-tree's.
+    /// - Parameter visit: Receives each page, and its content if it is a b-tree page.
     func scan(_ visit: (_ number: Int, TreePage?) throws -> Void) rethrows {
         for number in 1...pageCount {
             var tree: TreePage?
@@ -70,8 +70,9 @@ final class SalvagePages {
 
     /// Finds out how many bytes of a page SQLite doesn't use, if the header doesn't say.
     ///
-    /// A page is filled from its end. What the key's first settings reserved stays so when they are
-    /// changed before the first page is written, so that it may be more than these need.
+    /// A page is filled from its end. If settings are changed before the first page is written, the
+    /// first settings determine how many bytes are reserved, so there may be more than the current
+    /// settings need.
     func guessReservedCount() {
         let most = CipherSettings.current.reservedCount
         guard header == nil, form.isEncrypted, form.reservedCount < most else { return }
@@ -86,14 +87,14 @@ final class SalvagePages {
         if reachCount == 0 { form.reservedCount = most }
     }
 
-    /// What a page is; `nil` if it is no b-tree's, or there is none of such a number.
+    /// The kind of a page; `nil` if it isn't a b-tree page, or doesn't exist.
     func kind(_ number: Int) -> TreePage.Kind? {
         kinds.indices.contains(number) ? TreePage.Kind(rawValue: kinds[number]) : nil
     }
 
-    /// The content of a page; `nil` if there is none, or it is not as it was written.
+    /// The content of a page; `nil` if it doesn't exist, or is damaged.
     ///
-    /// A failing disk may give a page once and not again: from then on it is a damaged one.
+    /// A failing disk may read a page once and not again. From then on, the page counts as damaged.
     func content(_ number: Int) -> [UInt8]? {
         guard (1...pageCount).contains(number),
             states[number] == .intact || states[number] == .older

@@ -1,17 +1,16 @@
-/// What a ``DatabaseSalvage`` has brought back, and what not.
+/// What a ``DatabaseSalvage`` has recovered, and what was lost.
 public struct SalvageReport: Equatable, Sendable {
-    /// What was with the salt, the first 16 bytes of an encrypted file.
+    /// The state of the salt, the first 16 bytes of an encrypted file.
     public enum Salt: String, Sendable {
-        /// Nothing, or it isn't needed.
+        /// It is intact, or not needed.
         case intact
-        /// One of its bits was wrong, and was found.
+        /// One of its bits was wrong, and was corrected.
         case repaired
-        /// It is lost. The raw key decrypts the pages, but nothing proves that they are as they
-        /// were written.
+        /// It is lost. The raw key decrypts the pages, but they can't be authenticated.
         case lost
     }
 
-    /// A page that is not as it was written, or not there.
+    /// A damaged or missing page.
     public struct DamagedPage: Equatable, Sendable {
         /// What is wrong with a page.
         public enum Problem: String, Sendable {
@@ -19,7 +18,7 @@ public struct SalvageReport: Equatable, Sendable {
             case damaged
             /// The file ends before it.
             case missing
-            /// Its newest version, in the write-ahead log or rollback journal, is damaged, and an
+            /// The newest version, in the write-ahead log or rollback journal, is damaged, and an
             /// older one was read.
             case older
         }
@@ -28,15 +27,15 @@ public struct SalvageReport: Equatable, Sendable {
         public enum Use: Equatable, Sendable {
             /// Rows of a table.
             case table(String)
-            /// An index, or a part of a full-text index, which was rebuilt.
+            /// An index, or a part of a full-text index. It was rebuilt.
             case index(String)
-            /// The schema; page 1 has the database's header as well.
+            /// The schema. Page 1 also contains the database's header.
             case schema
             /// Nothing: it is free.
             case free
-            /// A page that says what other pages are for, which is also known from elsewhere.
+            /// A pointer map. Its content is also known from other pages.
             case pointerMap
-            /// That isn't known.
+            /// Unknown.
             case unknown
         }
 
@@ -48,16 +47,16 @@ public struct SalvageReport: Equatable, Sendable {
         public let use: Use
     }
 
-    /// A place in a table at which rows are missing, or may be.
+    /// A place in a table where rows are, or may be, missing.
     public struct Gap: Equatable, Sendable {
-        /// The page that had them, or had those that have them; `nil` where it isn't known which.
+        /// The page that contained them, or led to them; `nil` if it isn't known.
         public let page: Int?
-        /// They have rowids after this one; `nil` for all from the first one on, or in a table
-        /// without rowids.
+        /// Their rowids are greater than this one; `nil` if there is no lower limit, or the table
+        /// has no rowids.
         public let after: Int64?
-        /// And up to this one; `nil` for all to the last one.
+        /// Their rowids are at most this one; `nil` if there is no upper limit.
         public let through: Int64?
-        /// No more rows than these were lost; `nil` where that isn't known.
+        /// The most rows that can be missing; `nil` if that isn't known.
         public let mostRows: Int?
     }
 
@@ -65,17 +64,17 @@ public struct SalvageReport: Equatable, Sendable {
     public struct Table: Equatable, Sendable {
         /// Its name.
         public let name: String
-        /// The rows that were brought back.
+        /// The number of recovered rows.
         public internal(set) var rowCount = 0
-        /// The rows that are known to be lost, since a part of them is.
+        /// The number of rows that are known to be lost, since a part of them is.
         public internal(set) var lostRowCount = 0
-        /// The rows that the table didn't take, such as a second one with the same key, and that
-        /// are in ``SalvageReport/lostAndFound`` therefore.
+        /// The number of rows that the table refused, such as a second one with the same key. They
+        /// are in ``SalvageReport/lostAndFound``.
         public internal(set) var refusedRowCount = 0
-        /// Where further rows may be lost.
+        /// The places where more rows may be lost.
         public internal(set) var gaps: [Gap] = []
 
-        /// The most rows that are lost in all; `nil` where that isn't known.
+        /// The most rows that can be lost in total; `nil` if that isn't known.
         public var mostLostRows: Int? {
             gaps.reduce(lostRowCount) { sum, gap in
                 guard let sum, let most = gap.mostRows else { return nil }
@@ -84,33 +83,33 @@ public struct SalvageReport: Equatable, Sendable {
         }
     }
 
-    /// A table for the rows of which it isn't known where they belong.
+    /// A table for rows whose table is unknown.
     public struct LostAndFound: Equatable, Sendable {
-        /// `lost_and_found`, or that with a number if the database has such a table.
+        /// `lost_and_found`, followed by a number if the database already has such a table.
         public let table: String
-        /// The rows in it.
+        /// The number of its rows.
         public let rowCount: Int
-        /// The rows that are known to be lost among them.
+        /// The number of rows among them that are known to be lost.
         public let lostRowCount: Int
     }
 
-    /// What could not be made in the new file.
+    /// An object that could not be created in the new file.
     public struct Unmade: Equatable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
         public let type: String
         /// Its name.
         public let name: String
-        /// What SQLite says.
+        /// SQLite's message.
         public let reason: String
     }
 
-    /// What is in the journal beside the file.
+    /// The journal beside the file.
     public struct Journal: Equatable, Sendable {
         /// What a journal is for.
         public enum Kind: String, Sendable {
-            /// Of pages that go before those of the file.
+            /// A write-ahead log: its pages take precedence over those of the file.
             case writeAheadLog
-            /// Of a change that was never finished, and that was undone in the new file.
+            /// A rollback journal of an unfinished change, which was undone in the new file.
             case rollback
         }
 
@@ -118,7 +117,7 @@ public struct SalvageReport: Equatable, Sendable {
         public let kind: Kind
         /// How many frames, or page images, count.
         public let frameCount: Int
-        /// The damaged ones of them, from 1; 0 is the header.
+        /// The damaged ones among them, from 1; 0 is the header.
         public let damagedFrames: [Int]
     }
 
@@ -126,37 +125,36 @@ public struct SalvageReport: Equatable, Sendable {
     public let path: String
     /// The new file.
     public let outputPath: String
-    /// What was with the salt.
+    /// The state of the salt.
     public let salt: Salt
-    /// Whether the pages prove themselves by an HMAC. Where they don't, damage that makes sense
-    /// isn't noticed.
+    /// Whether each page has an HMAC. Otherwise damage that makes sense isn't noticed.
     public let provesPages: Bool
-    /// Bytes a page.
+    /// The page size in bytes.
     public let pageSize: Int
-    /// The pages that the database has, or had.
+    /// The number of pages that the database has, or had.
     public let pageCount: Int
-    /// The pages that are not as they were written, in order.
+    /// The damaged pages, in order.
     public let damagedPages: [DamagedPage]
-    /// The pages at the end that the file hasn't; they are among ``damagedPages``.
+    /// How many pages are missing at the end. They are included in ``damagedPages``.
     public let missingPageCount: Int
-    /// The journal beside the file; `nil` where there is none that counts.
+    /// The journal beside the file; `nil` if there is none that counts.
     public let journal: Journal?
-    /// Whether the whole schema was read. Where it wasn't, there may have been further tables.
+    /// Whether the whole schema was read. Otherwise there may have been more tables.
     public let isSchemaWhole: Bool
-    /// Every table of the new file, ordered by name, SQLite's own among them; without those of
+    /// The tables of the new file, sorted by name. They include SQLite's own, but not those of
     /// full-text indexes that were rebuilt.
     public let tables: [Table]
-    /// The rows of which it isn't known where they belong; `nil` where there are none.
+    /// The rows whose table is unknown; `nil` if there are none.
     public let lostAndFound: LostAndFound?
-    /// What could not be made.
+    /// The objects that could not be created.
     public let unmade: [Unmade]
     /// How long it took, in seconds.
     public let seconds: Double
 
-    /// Whether everything came back, and is where it was.
+    /// Whether everything was recovered, and is in its place.
     public var isComplete: Bool {
         isSchemaWhole && unmade.isEmpty && lostAndFound == nil
-            // A frame that nothing proves may be of another page than it says.
+            // Without HMACs, a frame may belong to another page than it says.
             && (provesPages || journal?.damagedFrames.isEmpty != false)
             && tables.allSatisfy {
                 $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty

@@ -35,7 +35,7 @@ struct SalvageRun {
         let new = try rewrite.begin()
         defer { new.remove() }
         let identity = try file.identityNotOpenHere()
-        // A program that has it open might be writing to it.
+        // A program that has it open might write to it.
         try monitor.waitUntilUnused(file, identity)
         let stamp = try file.stamp
         guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {
@@ -90,9 +90,9 @@ struct SalvageRun {
         )
     }
 
-    /// Fills the new file, and looks it through.
+    /// Fills the new file, and checks it.
     ///
-    /// - Returns: Also what is not in order in it that may not have been before.
+    /// - Returns: Also the findings that may have existed before.
     private func fill(
         _ copy: SalvageCopy,
         _ pageSize: Int,
@@ -168,7 +168,7 @@ struct SalvageRun {
         return (pages, journal)
     }
 
-    /// How the new file is kept: as the damaged one, with the settings that open it.
+    /// The form of the new file: that of the damaged one, with the settings that open it.
     private func target(_ key: SalvageKey) -> DatabaseForm {
         switch salvage.form.content {
         case .plaintext: return .plaintext(pageSize: key.form.pageSize)

@@ -1,32 +1,32 @@
 /// A table or index of the schema, and the pages of its b-tree.
 struct SalvageTree {
-    /// A place in the tree at which there is no page that can be read.
+    /// A place in the tree where a page can't be read.
     struct Hole {
-        /// The page; 0 where it isn't known which it is.
+        /// The page; 0 if it isn't known.
         let page: Int
         /// How many pages are above it.
         let depth: Int
-        /// The rows that it had, or pages below it, have rowids after this one.
+        /// Its rows, or those of pages below it, have rowids greater than this one.
         let after: Int64?
-        /// And up to this one.
+        /// Their rowids are at most this one.
         let through: Int64?
-        /// Whether an older version of it was read instead.
+        /// Whether an older version was read instead.
         var isOlder = false
-        /// Whether it had leaves below it; `nil` if its depth shows it.
+        /// Whether it had leaves below it; `nil` if its depth shows this.
         var isInner: Bool?
     }
 
     let object: SchemaObject
-    /// Whether the b-tree is one of rowids.
+    /// Whether the b-tree has rowids as keys.
     let isTable: Bool
-    /// The pages that have its rows, in the order of the rows.
+    /// The pages with its rows, in the order of the rows.
     var rowPages: [Int] = []
-    /// Those that were read in an older version, or are behind a page that was.
+    /// The pages that were read in an older version, or were reached through one.
     var olderRowPages: [Int] = []
     var holes: [Hole] = []
-    /// How deep its leaves lie, all alike; `nil` as long as none was reached.
+    /// The depth of its leaves, which is the same for all; `nil` until one is reached.
     var leafDepth: Int?
-    /// How many parts of it were found without what was above them.
+    /// How many parts were attached to it because their parents are missing.
     var attachedCount = 0
 
     init(_ object: SchemaObject) {
@@ -34,22 +34,22 @@ struct SalvageTree {
         isTable = object.kind == .table && !object.isWithoutRowID
     }
 
-    /// A part of a b-tree of which it isn't known whose it is.
+    /// A part of a b-tree whose table is unknown.
     init(orphan page: Int, isTable: Bool) {
         object = SchemaObject(kind: .table, name: "", table: "", root: page, sql: nil)
         self.isTable = isTable
     }
 
-    /// Whether a hole may have had leaves below it, and not been one itself.
+    /// Whether the missing page may have been an inner page, with leaves below it.
     func isInner(_ hole: Hole) -> Bool {
         hole.isInner ?? leafDepth.map { hole.depth < $0 } ?? (attachedCount > 0)
     }
 
-    /// The same, as long as what was below it is looked for.
+    /// The same, while the pages below it are searched.
     func mayBeInner(_ hole: Hole) -> Bool {
         hole.isInner ?? leafDepth.map { hole.depth < $0 } ?? true
     }
 
-    /// Whether its rows are wanted: an index is rebuilt.
+    /// Whether its rows are needed. An index is rebuilt instead.
     var hasRows: Bool { object.kind == .table }
 }

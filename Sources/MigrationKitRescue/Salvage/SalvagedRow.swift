@@ -4,7 +4,7 @@ struct SalvagedRow {
         case null
         case integer(Int64)
         case real(Double)
-        /// Where the bytes are in the payload.
+        /// The position of the bytes in the payload.
         case text(Range<Int>)
         case blob(Range<Int>)
     }
@@ -13,7 +13,7 @@ struct SalvagedRow {
     let payload: [UInt8]
     let values: [Value]
 
-    /// - Returns: `nil` if the bytes are no record.
+    /// - Returns: `nil` if the bytes aren't a record.
     init?(_ payload: [UInt8]) {
         var place = 0
         guard let header = payload.varint(&place, end: payload.count),
@@ -28,13 +28,13 @@ struct SalvagedRow {
             else { return nil }
             values.append(value)
         }
-        // What SQLite writes has no byte too many.
+        // SQLite writes no superfluous byte.
         guard content == payload.count else { return nil }
         self.payload = payload
         self.values = values
     }
 
-    /// The values that are whole in the beginning of a record.
+    /// The values that are complete at the beginning of a record.
     init?(beginning payload: [UInt8]) {
         var place = 0
         guard let header = payload.varint(&place, end: payload.count),
@@ -44,7 +44,7 @@ struct SalvagedRow {
         var values: [Value] = []
         while place < Int(header) {
             guard let type = payload.varint(&place, end: Int(header)) else { return nil }
-            // What is behind the beginning has no value here.
+            // Values after the beginning are left out.
             values.append(Self.value(type, payload, &content) ?? .null)
         }
         self.payload = payload

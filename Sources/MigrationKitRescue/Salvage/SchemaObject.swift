@@ -9,12 +9,12 @@ struct SchemaObject: Equatable {
     let kind: Kind
     let name: String
     let table: String
-    /// 0 for what has no pages of its own.
+    /// 0 if it has no pages of its own.
     let root: Int
-    /// `nil` for an index that a constraint makes.
+    /// `nil` for an index that belongs to a constraint.
     let sql: String?
 
-    /// - Returns: `nil` if the row is no row of that table.
+    /// - Returns: `nil` if the row can't be in that table.
     init?(_ row: SalvagedRow, encoding: TextEncoding) {
         func text(_ index: Int) -> String? {
             guard case .text(let range) = row.values[index] else { return nil }
@@ -43,7 +43,7 @@ struct SchemaObject: Equatable {
         self.sql = sql
     }
 
-    /// The schema's own table.
+    /// The schema table itself.
     static let schema = SchemaObject(
         kind: .table,
         name: "sqlite_schema",
@@ -52,27 +52,26 @@ struct SchemaObject: Equatable {
         sql: nil
     )
 
-    /// The module's name, if it is a virtual table.
+    /// The module's name, if this is a virtual table.
     var module: String? {
         guard kind == .table, root == 0, let sql else { return nil }
         return SchemaText(sql).module
     }
 
-    /// Whether the table's rows are in a b-tree of an index.
-    /// <https://www.sqlite.org/withoutrowid.html>
+    /// Whether the table's rows are in an index b-tree. <https://www.sqlite.org/withoutrowid.html>
     var isWithoutRowID: Bool {
         guard kind == .table, let sql else { return false }
         return sql.contains(/(?i)\)[^)]*\bWITHOUT\s+ROWID\b[^)]*$/)
     }
 }
 
-/// How text is kept in a database.
+/// A database's text encoding.
 enum TextEncoding: Int, CaseIterable {
     case utf8 = 1
     case utf16LittleEndian = 2
     case utf16BigEndian = 3
 
-    /// As `PRAGMA encoding` names it.
+    /// Its name in `PRAGMA encoding`.
     var name: String {
         switch self {
         case .utf8: "UTF-8"

@@ -1,7 +1,8 @@
 import CSQLCipher
 import GRDB
 
-/// Makes tables, indexes, views and triggers in the new file, and notes those that can't be made.
+/// Creates tables, indexes, views and triggers in the new file, and records those that can't be
+/// created.
 final class SchemaWriter {
     private let db: Database
     private(set) var unmade: [SalvageReport.Unmade] = []
@@ -12,14 +13,14 @@ final class SchemaWriter {
         self.db = db
     }
 
-    /// Makes an object by its own SQL.
+    /// Creates an object with its own SQL.
     ///
-    /// - Returns: Whether it is there then.
+    /// - Returns: Whether it exists afterwards.
     @discardableResult
     func make(_ object: SchemaObject) throws -> Bool {
         try attempt(object) {
             if object.name.hasPrefix("sqlite_") { return try self.makeOwn(object) }
-            // Whatever a damaged schema says, it makes something and does nothing else.
+            // Even if the schema is damaged, its SQL may only create something.
             guard let sql = object.sql, sql.contains(/(?i)^\s*CREATE\b/) else {
                 throw DatabaseError(resultCode: .SQLITE_ERROR, message: "its SQL is damaged")
             }
@@ -27,10 +28,10 @@ final class SchemaWriter {
         }
     }
 
-    /// Makes a table of SQLite's own, which it makes itself.
+    /// Makes SQLite create one of its own tables.
     private func makeOwn(_ object: SchemaObject) throws {
         if object.name.hasPrefix("sqlite_stat") {
-            // Without anything to analyze it makes the tables only.
+            // If there is nothing to analyze, this only creates the tables.
             try Statement(db, "ANALYZE sqlite_schema").run()
         }
         guard try hasTable(object.name) else {
@@ -46,7 +47,7 @@ final class SchemaWriter {
         ) == true
     }
 
-    /// - Returns: Whether it worked.
+    /// - Returns: Whether this succeeded.
     @discardableResult
     func attempt(_ object: SchemaObject, _ body: () throws -> Void) throws -> Bool {
         do {
@@ -66,9 +67,9 @@ final class SchemaWriter {
 
     // MARK: - Virtual Tables
 
-    /// Makes a virtual table over its shadow tables, which are there with their rows.
+    /// Creates a virtual table on top of its shadow tables, which already have their rows.
     ///
-    /// - Parameter isWhole: Whether nothing was lost; otherwise whatever can be is rebuilt.
+    /// - Parameter isWhole: Whether nothing was lost; otherwise everything that can be is rebuilt.
     func makeVirtual(_ object: SchemaObject, isWhole: Bool) throws {
         guard let module = object.module, let sql = object.sql else {
             return _ = try make(object)
@@ -87,7 +88,7 @@ final class SchemaWriter {
         }
     }
 
-    /// Looks whether a virtual table finds its shadow tables in order.
+    /// Checks whether a virtual table accepts its shadow tables.
     private func check(_ object: SchemaObject, isFullText: Bool, _ module: String) throws {
         let name = object.name.quotedName
         if isFullText {
@@ -104,8 +105,8 @@ final class SchemaWriter {
         }
     }
 
-    /// Undoes what was begun where it fails: the shadow tables stay, as ordinary ones. Each virtual
-    /// table has a transaction of its own, since the module may find out no earlier than at its end.
+    /// If `body` fails, undoes its changes: the shadow tables stay as ordinary tables. Each virtual
+    /// table has its own transaction, since the module may fail only at its end.
     private func undoing(_ body: () throws -> Void) throws {
         try db.execute(sql: "BEGIN IMMEDIATE")
         do {
@@ -118,7 +119,7 @@ final class SchemaWriter {
         }
     }
 
-    /// Writes the entry of a virtual table whose shadow tables are there.
+    /// Inserts the schema entry of a virtual table whose shadow tables exist.
     private func enter(_ object: SchemaObject, _ sql: String) throws {
         try db.execute(sql: "PRAGMA writable_schema = ON")
         try db.execute(
@@ -141,7 +142,7 @@ final class SchemaWriter {
         let index =
             module == "fts5"
             ? ["data", "idx", "docsize"] : ["segments", "segdir", "docsize", "stat"]
-        // What was set for the index, and what it is made of, where it has content of its own.
+        // The index's configuration and, if it has its own, its content.
         let kept = try ["config", "content"].filter { try hasTable(shadow($0)) }
         for suffix in index {
             try db.execute(sql: "DROP TABLE IF EXISTS main.\(quoted(suffix))")
@@ -171,7 +172,7 @@ final class SchemaWriter {
 }
 
 extension DatabaseError {
-    /// Whether it is a virtual table that finds its own tables damaged: the file itself was made
-    /// just now.
+    /// Whether a virtual table reports that its tables are damaged. The new file itself can't be:
+    /// it was just written.
     fileprivate var isOfVirtualTable: Bool { resultCode == .SQLITE_CORRUPT }
 }

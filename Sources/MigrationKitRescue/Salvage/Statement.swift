@@ -1,12 +1,12 @@
 import CSQLCipher
 import GRDB
 
-/// An SQL statement that is run again and again with values that lie in memory of ours.
+/// An SQL statement that is run repeatedly with values in our own memory.
 final class Statement {
     private let connection: OpaquePointer?
     private let statement: OpaquePointer
 
-    /// - Parameter sql: One statement; anything behind it is refused.
+    /// - Parameter sql: One statement. Anything after it is an error.
     init(_ db: Database, _ sql: String) throws {
         let connection = db.sqliteConnection
         var statement: OpaquePointer?
@@ -35,8 +35,8 @@ final class Statement {
     ///
     /// - Parameters:
     ///   - integers: The first values; `nil` for NULL.
-    ///   - row: Has the further ones.
-    ///   - columns: Which of the row's.
+    ///   - row: The row with the other values.
+    ///   - columns: The columns of the row to use.
     func run(
         _ integers: [Int64?] = [],
         _ row: SalvagedRow? = nil,
@@ -57,7 +57,7 @@ final class Statement {
                     let code = bind(row.values[column], payload, place, encoding)
                     guard code == SQLITE_OK else { return code }
                 }
-                // The bytes are not copied: the payload outlives the run.
+                // The bytes are not copied: the payload exists until the run ends.
                 return sqlite3_step(statement)
             }
         }
@@ -78,8 +78,8 @@ final class Statement {
         case .real(let number):
             return sqlite3_bind_double(statement, place, number)
         case .text(let range) where encoding != .utf8 && Self.hasMark(payload[range]):
-            // SQLite drops a byte order mark at the beginning; hence another one before it, that of
-            // the order that the bytes have.
+            // SQLite drops a byte order mark at the beginning, so another one is added before it,
+            // in the byte order of the text.
             let mark: [UInt8] = encoding == .utf16LittleEndian ? [0xff, 0xfe] : [0xfe, 0xff]
             let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
             return (mark + payload[range]).withUnsafeBufferPointer { bytes in
@@ -129,7 +129,7 @@ final class Statement {
 }
 
 extension DatabaseError {
-    /// Whether it is the row, or the statement, that SQLite doesn't take; otherwise nothing goes on.
+    /// Whether SQLite refuses the row or the statement. Any other error ends the salvage.
     var isRefusal: Bool {
         switch resultCode {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR, .SQLITE_RANGE,

@@ -1,23 +1,23 @@
 import GRDB
 import MigrationKitGRDB
 
-/// How a table of the new file keeps its rows.
+/// How a table of the new file stores its rows.
 struct StoredTable {
     struct Column {
         let name: String
         let type: String
         let isNotNull: Bool
-        /// Whether it is computed when a row is written, and kept.
+        /// Whether it is a generated column that is stored.
         let isGenerated: Bool
     }
 
     let name: String
-    /// The columns of a record, in its order.
+    /// The columns of a record, in order.
     let columns: [Column]
-    /// What the rowid is called; `nil` if there is none, or columns of all of its names.
+    /// A name for the rowid; `nil` if there is none, or if columns use all of its names.
     let rowidName: String?
     let hasRowID: Bool
-    /// The column that is another name of the rowid, and that a record has NULL for.
+    /// The column that is an alias of the rowid. In a record, it is NULL.
     let alias: Int?
 
     /// - Returns: `nil` if there is no such table.
@@ -47,7 +47,7 @@ struct StoredTable {
         for row in rows {
             let hidden: Int = row[3]
             let cid: Int = row[5]
-            // 2 and 3 are generated columns, of which SQLite keeps the latter in its records.
+            // 2 and 3 are generated columns. SQLite stores only those with 3.
             // <https://www.sqlite.org/pragma.html#pragma_table_xinfo>
             guard hidden != 2 else { continue }
             let isNotNull: Bool = row[2]
@@ -68,7 +68,7 @@ struct StoredTable {
             )
         }
         let columns = order.compactMap { all[$0] }
-        // Without an index of its own, the primary key is the rowid itself.
+        // If the primary key has no index, it is the rowid itself.
         let keys: [Int] = rows.compactMap { row in
             let place: Int = row[4]
             let cid: Int = row[5]
@@ -86,14 +86,14 @@ struct StoredTable {
         self.alias = alias
     }
 
-    /// The columns of a record of so many values that an INSERT can give, by their places.
+    /// The columns that an INSERT can set from a record with this many values, by position.
     func given(of count: Int) -> [Int] {
         (0..<min(count, columns.count)).filter { !columns[$0].isGenerated && $0 != alias }
     }
 
-    /// Whether a record may be a row of the table, by what its columns allow.
+    /// Whether a record may be a row of the table, judging by the columns' types.
     func fits(_ row: SalvagedRow) -> Bool {
-        // A column that was added later is missing in earlier rows.
+        // Earlier rows lack columns that were added later.
         guard !row.values.isEmpty, row.values.count <= columns.count else { return false }
         return zip(columns.indices, row.values).allSatisfy { index, value in
             if index == alias { return value == .null }
@@ -108,7 +108,7 @@ struct StoredTable {
         }
     }
 
-    /// Whether the columns of numbers have no text, which SQLite allows.
+    /// Whether numeric columns contain no text. SQLite allows text there.
     func isUsual(_ row: SalvagedRow) -> Bool {
         zip(columns, row.values).allSatisfy { column, value in
             guard case .text = value else { return true }

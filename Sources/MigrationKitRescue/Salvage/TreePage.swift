@@ -2,7 +2,7 @@ import MigrationKitPages
 
 /// A page of a b-tree, decrypted. <https://www.sqlite.org/fileformat.html#b_tree_pages>
 struct TreePage {
-    /// What the first byte says.
+    /// The kind of page, from its first byte.
     enum Kind: UInt8 {
         case innerIndex = 2
         case innerTable = 5
@@ -14,45 +14,45 @@ struct TreePage {
     }
 
     struct Cell {
-        /// The page whose keys come before the cell's; of an inner page.
+        /// On an inner page: the page whose keys come before the cell's.
         var child: Int?
-        /// Of a table's page.
+        /// On a page of a table.
         var rowid: Int64?
-        /// Of the whole payload, in bytes; 0 on an inner page of a table.
+        /// The size of the whole payload, in bytes; 0 on an inner page of a table.
         var payloadCount = 0
-        /// Where the payload, or its beginning, is on the page.
+        /// The position of the payload, or its beginning, on the page.
         var local = 0..<0
-        /// The first page of the rest.
+        /// The first overflow page.
         var overflow: Int?
     }
 
     let bytes: [UInt8]
     let kind: Kind
 
-    /// The cells whose place and beginning make sense, in order.
+    /// The cells with a valid position and beginning, in order.
     let cells: [Cell]
 
-    /// How many do not.
+    /// The number of other cells.
     let badCellCount: Int
 
-    /// The page whose keys come after those of all cells; of an inner page.
+    /// On an inner page: the page whose keys come after those of all cells.
     let rightmost: Int?
 
     /// - Parameters:
     ///   - bytes: The whole page.
     ///   - number: Its number, from 1.
-    ///   - usableSize: The bytes of a page without those at its end that SQLite doesn't use.
-    /// - Returns: `nil` if it can't be a page of a b-tree.
+    ///   - usableSize: The size of a page without the reserved bytes at its end.
+    /// - Returns: `nil` if it can't be a b-tree page.
     init?(_ bytes: [UInt8], number: Int, usableSize: Int) {
         let start = number == 1 ? DatabaseHeader.count : 0
         guard bytes.count >= usableSize, let kind = Kind(rawValue: bytes[start]) else { return nil }
         let count = bytes.half(start + 3)
         let pointers = start + (kind.isLeaf ? 8 : 12)
         let end = pointers + 2 * count
-        // 0 stands for 65536.
+        // 0 means 65536.
         let content = bytes.half(start + 5) == 0 ? 65536 : bytes.half(start + 5)
         guard end <= content, content <= usableSize, bytes[start + 7] <= 60 else { return nil }
-        // An inner page without a cell has one child, which happens to roots for a moment only.
+        // An inner page without a cell has one child. This happens only briefly, to a root.
         guard kind.isLeaf || count > 0 || number == 1 else { return nil }
 
         var cells: [Cell] = []
@@ -72,7 +72,8 @@ struct TreePage {
         rightmost = kind.isLeaf ? nil : Int(bytes.word(start + 8))
     }
 
-    /// The most rows that a table's leaf may have: a cell takes four bytes, and two for its place.
+    /// The most rows that a table's leaf may have: a cell takes at least four bytes, and two for
+    /// its position.
     static func mostRows(usableSize: Int) -> Int { (usableSize - 8) / 6 }
 
     private static func cell(
@@ -123,8 +124,8 @@ extension [UInt8] {
     /// A number of one to nine bytes. <https://www.sqlite.org/fileformat.html#varint>
     ///
     /// - Parameters:
-    ///   - place: Where it begins; then, where it has ended.
-    ///   - end: Where the bytes end that it may have.
+    ///   - place: Its start; afterwards, its end.
+    ///   - end: The end of the bytes that it may use.
     func varint(_ place: inout Int, end: Int) -> Int64? {
         var value: UInt64 = 0
         for index in 0..<9 {

@@ -1,8 +1,8 @@
 import MigrationKitPages
 
-/// Finds out which page belongs to which b-tree.
+/// Finds out which b-tree each page belongs to.
 final class TreeWalk {
-    /// What a page belongs to that is no tree's.
+    /// The owner of a page that isn't a tree.
     enum Owner {
         static let nobody: Int32 = -1
         static let free: Int32 = -2
@@ -11,9 +11,9 @@ final class TreeWalk {
 
     let pages: SalvagePages
     private(set) var trees: [SalvageTree] = []
-    /// By the page: the tree's index, or an ``Owner``.
+    /// By page: the tree's index, or an ``Owner``.
     private(set) var owners: [Int32]
-    /// Whether every page is known that is on the list of free ones.
+    /// Whether all pages of the freelist are known.
     private(set) var knowsFreePages = false
     private var roots: Set<Int> = []
     private var deferred: [(page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?)] = []
@@ -28,12 +28,12 @@ final class TreeWalk {
 
     // MARK: - Pages of no Tree
 
-    /// Marks the pointer maps, which begin with a byte that may look like a b-tree's.
+    /// Marks the pointer maps, whose first byte may look like a b-tree page's.
     /// <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
     func markPointerMaps() {
         let lockPage = Self.lockPage(pages.form.pageSize)
         for place in stride(from: 2, through: pages.pageCount, by: pages.form.usableSize / 5 + 1) {
-            // The page with the bytes that locks are taken on is nobody's; a map lies behind it.
+            // The page with the lock bytes isn't used. A map that belongs there comes after it.
             let number = place == lockPage ? place + 1 : place
             if number <= pages.pageCount { owners[number] = Owner.pointerMap }
         }
@@ -41,7 +41,7 @@ final class TreeWalk {
 
     static func lockPage(_ pageSize: Int) -> Int { 0x4000_0000 / pageSize + 1 }
 
-    /// Marks the pages that are free. <https://www.sqlite.org/fileformat.html#the_freelist>
+    /// Marks the free pages. <https://www.sqlite.org/fileformat.html#the_freelist>
     func markFreePages() {
         guard let header = pages.header else { return }
         var trunk = Int(header.word(32))
@@ -69,8 +69,7 @@ final class TreeWalk {
 
     // MARK: - Trees
 
-    /// Takes the pages of trees from their roots on, and last those that are older than they should
-    /// be.
+    /// Claims the pages of trees, starting at their roots. Pages in an older version come last.
     func add(_ new: [SalvageTree]) {
         let indices = trees.count..<(trees.count + new.count)
         trees += new
@@ -78,7 +77,7 @@ final class TreeWalk {
         for index in indices {
             visit(trees[index].object.root, tree: index, depth: 0, after: nil, through: nil)
         }
-        // What comes from older pages comes last, so that it takes nothing from what is sure.
+        // Older pages are followed last, so that they take no pages from reliable ones.
         readsOlder = true
         while !deferred.isEmpty {
             let places = deferred
@@ -96,9 +95,9 @@ final class TreeWalk {
         readsOlder = false
     }
 
-    /// Takes the pages of a part of a tree whose top was reached from nowhere.
+    /// Claims the pages of a part of a tree whose top page no other page leads to.
     func attach(_ page: Int, to tree: Int) {
-        // Its depth is unknown, so it and the tree's other pages say nothing about each other.
+        // Its depth is unknown, so the depths of the part and of the other pages can't be compared.
         let (depth, holeCount) = (trees[tree].leafDepth, trees[tree].holes.count)
         trees[tree].leafDepth = nil
         visit(page, tree: tree, depth: 1, after: nil, through: nil)
@@ -111,15 +110,15 @@ final class TreeWalk {
         trees[tree].attachedCount += 1
     }
 
-    /// Notes whose page it is that was reached by no walk.
+    /// Sets the owner of a page that no walk has reached.
     func own(_ page: Int, by owner: Int32) { owners[page] = owner }
 
-    /// The tree that begins with a page.
+    /// The tree whose root is this page.
     func tree(withRoot page: Int) -> Int? { trees.firstIndex { $0.object.root == page } }
 
     private func visit(_ page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?) {
         func hole(isOlder: Bool = false) {
-            // Below an older page many a place belongs to another by now.
+            // Many pages below an older page belong to another tree by now.
             guard !readsOlder else { return }
             trees[tree].holes.append(
                 .init(page: page, depth: depth, after: after, through: through, isOlder: isOlder)
@@ -150,7 +149,7 @@ final class TreeWalk {
         pages.kind(page)?.isTable == trees[tree].isTable
     }
 
-    /// Whether a page that nothing else proves has rows that can be in this place.
+    /// Whether a page without an HMAC has rows that fit in this place.
     private func isInBounds(_ page: Int, _ tree: Int, _ after: Int64?, _ through: Int64?) -> Bool {
         guard !pages.form.provesPages, trees[tree].isTable, after != nil || through != nil else {
             return true
@@ -175,7 +174,8 @@ final class TreeWalk {
             return addRowPage()
         }
         guard let content = pages.tree(page) else {
-            // It was there in the first pass. Of an older page the hole is noted already.
+            // The page was readable in the first pass. For an older page, the hole is already
+            // recorded.
             if !readsOlder {
                 trees[tree].holes.append(
                     .init(page: page, depth: depth, after: after, through: through, isInner: true)
@@ -202,8 +202,8 @@ final class TreeWalk {
 
     // MARK: - Orphans
 
-    /// The pages that look like a b-tree's and were reached from no root, without those that are
-    /// below another one of them.
+    /// The pages that look like b-tree pages and were reached from no root, except those below
+    /// another one of them.
     func orphans() -> [Int] {
         var candidates: [Int] = []
         var below: Set<Int> = []
@@ -244,8 +244,8 @@ final class TreeWalk {
         return first...last
     }
 
-    /// The root of the tree that a page belongs to by the pointer maps, which cover damaged pages,
-    /// too; `nil` if they don't say; 0 if the page is free.
+    /// The root of the tree that a page belongs to according to the pointer maps, which also cover
+    /// damaged pages; `nil` if they don't say; 0 if the page is free.
     func mappedRoot(of page: Int) -> Int? {
         var number = page
         for _ in 0..<100_000 {

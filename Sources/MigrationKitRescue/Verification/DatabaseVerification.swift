@@ -3,8 +3,7 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-/// Looks a database through for everything that may be wrong with it: files, pages, tables, rows,
-/// ledger.
+/// Checks everything that may be wrong with a database: files, pages, tables, rows, ledger.
 ///
 /// ```swift
 /// let checks = try DatabaseVerification(
@@ -15,23 +14,24 @@ import MigrationKitSQLCipher
 /// for check in checks where !check.ok { print(check.name, check.findings.map(\.text)) }
 /// ```
 ///
-/// The checks run in this order, each whatever those before it have found:
+/// The checks run in this order, whatever the earlier ones have found:
 ///
-/// - `file_modes`: whether others can read or write the database, encrypted or not, and what SQLite
-///   keeps beside it, or write its folder (see ``allowsGroup``); and the files that a conversion or restore left beside it when it was killed;
-/// - `write_ahead_log`: whether the log has commits that SQLite doesn't see, because a frame before
-///   them was changed. It is looked at before the database is opened, which could throw them away;
+/// - `file_modes`: whether other users can read or write the database, encrypted or not, and its
+///   journals, or write its folder (see ``allowsGroup``); and files that a conversion or restore
+///   left beside it when it was killed;
+/// - `write_ahead_log`: whether the log has commits that SQLite doesn't see because a frame before
+///   them is damaged. This is checked before the database is opened, which could discard them;
 /// - `open`: whether it can be opened;
 /// - `cipher_integrity_check`: the HMAC of every page of an encrypted database, after the log was
 ///   moved into it;
 /// - the checks of `GRDBMigrationRunner.verificationChecks(in:additionalIndexes:isFull:options:)`.
 ///
-/// Nothing is changed, but for the log that is moved into the database, as closing it does anyway;
-/// a damaged log stays as it is, and nothing is left beside it. Where nobody else has a database
-/// with such a log open, it is kept from others meanwhile.
+/// Nothing is changed, except that the log is moved into the database, as closing it does anyway. A
+/// damaged log stays as it is, and nothing is left beside it. A database with a damaged log is
+/// locked meanwhile, unless somebody else has it open.
 ///
-/// Of a database that can't be written, for its mode or its medium, the tool checks what can be
-/// checked by reading.
+/// If the database can't be written, because of its mode or its medium, everything is checked that
+/// only needs reading.
 public struct DatabaseVerification: Sendable {
     let path: String
     let form: DatabaseForm?
@@ -39,30 +39,30 @@ public struct DatabaseVerification: Sendable {
     let requiredIndexes: [RequiredIndexSpec]
     let open: @Sendable (_ isExclusive: Bool) throws -> any DatabaseWriter
 
-    /// What is reported instead of the ledger's check if there is no runner; `nil` for nothing.
+    /// The note that replaces the ledger check if there is no runner; `nil` for none.
     package var ledgerNote: String?
 
     /// Whether the database is closed at the end.
     private(set) var closes = false
 
-    /// Who watches, and may end it.
+    /// An observer and a cancellation.
     public var options: VerificationOptions
 
-    /// Whether the group of the database's files and folder may read and write them, which
-    /// `file_modes` finds fault with otherwise.
+    /// Whether the group of the database's files and folder may read and write them. Otherwise
+    /// `file_modes` reports that.
     public var allowsGroup = false
 
-    /// Prepares the verification of a database that is opened as `EncryptedDatabase` does.
+    /// Prepares the verification of a database that is opened like `EncryptedDatabase` does.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
-    ///   - form: Its key, and how it is encrypted; or that it isn't.
-    ///   - runner: Its steps, required indexes and checks of its own; without one, there is no check
-    ///     of the ledger.
-    ///   - requiredIndexes: Indexes that are required beside the runner's own.
-    ///   - opening: How it is opened, such as the functions that its schema uses. The form says how
-    ///     it is encrypted.
-    ///   - options: Who watches, and may end it.
+    ///   - form: Its key and its encryption, or that it is plaintext.
+    ///   - runner: Its steps, required indexes and own checks. Without one, the ledger isn't
+    ///     checked.
+    ///   - requiredIndexes: Indexes that are required in addition to the runner's own.
+    ///   - opening: How it is opened, such as the functions that its schema uses. The form
+    ///     determines the encryption.
+    ///   - options: An observer and a cancellation.
     public init(
         _ path: String,
         form: DatabaseForm,
@@ -92,13 +92,13 @@ public struct DatabaseVerification: Sendable {
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
-    ///   - form: Its key, and how it is encrypted; `nil` where only the host knows. The frames of
-    ///     the log are then not authenticated, and less is reported about a database that can't be
+    ///   - form: Its key and its encryption; `nil` if only the host knows them. Then the frames of
+    ///     the log are not authenticated, and less is reported about a database that can't be
     ///     opened.
-    ///   - runner: Its steps, required indexes and checks of its own.
-    ///   - requiredIndexes: Indexes that are required beside the runner's own.
-    ///   - options: Who watches, and may end it.
-    ///   - open: Opens the database, or gives one that is open. It is left so.
+    ///   - runner: Its steps, required indexes and own checks.
+    ///   - requiredIndexes: Indexes that are required in addition to the runner's own.
+    ///   - options: An observer and a cancellation.
+    ///   - open: Opens the database, or returns one that is open. It stays open.
     public init(
         _ path: String,
         form: DatabaseForm?,
@@ -115,15 +115,15 @@ public struct DatabaseVerification: Sendable {
         self.open = { _ in try open() }
     }
 
-    /// Does it.
+    /// Runs the checks.
     ///
-    /// - Returns: The outcome of every check that could be made, in order. A database that is too
-    ///   damaged to be opened has `open` as its last, with what is damaged.
-    /// - Throws: `EncryptedDatabaseError` if there is no such file, or it can't be opened for
-    ///   another reason than damage, such as a wrong key, or is locked by another for longer than
-    ///   the connection waits; what `open` throws; a `CancellationError`, which comes after
-    ///   `cipher_integrity_check` where that runs. The checks up to then were reported to the
-    ///   observer.
+    /// - Returns: The outcome of every check that could run, in order. If the database is too
+    ///   damaged to be opened, the last one is `open`, with the damage.
+    /// - Throws: `EncryptedDatabaseError` if there is no such file, if it can't be opened for
+    ///   another reason than damage, such as a wrong key, or if it is locked for longer than the
+    ///   connection waits; what `open` throws; a `CancellationError`, which is thrown after
+    ///   `cipher_integrity_check` if that is running. The observer has received the checks up to
+    ///   then.
     public func run() throws -> [VerificationCheck] {
         try VerificationRun(self).run()
     }

@@ -3,7 +3,7 @@ import Glibc
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-/// Who but its owner can get at a database by the modes of its files.
+/// Permissions that expose the database to other users.
 struct FileModes {
     private let path: String
     private let allowsGroup: Bool
@@ -49,17 +49,17 @@ struct FileModes {
                 )
             )
         }
-        if outcome.count > 0 { outcome.detail = "others can get at the database" }
+        if outcome.count > 0 { outcome.detail = "other users can access the database" }
         return outcome
     }
 
-    /// Whether others than the owner can rename what is in a folder.
+    /// Whether users other than the owner can rename files in a folder.
     private func letsOthersReplace(_ folder: FileIdentity) -> Bool {
-        // In a folder with the sticky bit, such as /tmp, everybody can rename only their own.
+        // In a folder with the sticky bit, such as /tmp, users can rename only their own files.
         guard folder.mode & UInt32(S_ISVTX) == 0 else { return false }
         guard folder.mode & 0o002 == 0 else { return true }
         guard folder.mode & 0o020 != 0, !allowsGroup else { return false }
-        // On many systems every user has a group of their own, and folders that it can write.
+        // On many systems, every user has a private group that can write the user's folders.
         let isOwnGroup = getpwuid(folder.owner)?.pointee.pw_gid == folder.group
         return !isOwnGroup
     }

@@ -17,7 +17,8 @@ struct VerificationRun {
     }
 
     func run() throws -> [VerificationCheck] {
-        // Before it is opened: that may play back a journal, and closing it moves the log into it.
+        // Before opening, which may roll back a journal, and closing, which moves the log into the
+        // database.
         let report = try inspect(checksPages: false)
         try monitor.check("file_modes") {
             var outcome = try FileModes(file, allowsGroup: verification.allowsGroup).outcome()
@@ -28,8 +29,8 @@ struct VerificationRun {
             return outcome
         }
         let log = try monitor.check("write_ahead_log") { try checkLog(report) }
-        // Closing it leaves the log as it is then, and with that the shared memory that is beside it
-        // unless nobody else is let in.
+        // Closing then leaves the log and its shared memory, unless the database is locked
+        // exclusively.
         let hasSharedMemory = report.journals.contains { $0.suffix == "-shm" }
         guard let writer = try open(report, isExclusive: !log.ok && !hasSharedMemory) else {
             return monitor.checks
@@ -79,7 +80,7 @@ struct VerificationRun {
     private func checkLog(_ report: FileReport) throws -> VerificationOutcome {
         guard let journal = report.journals.first(where: { $0.suffix == "-wal" }),
             journal.size > 0
-        else { return VerificationOutcome(note: "there is none, or an empty one") }
+        else { return VerificationOutcome(note: "there is no log, or an empty one") }
         var outcome = VerificationOutcome()
         if let log = journal.log {
             outcome.note =
@@ -87,7 +88,7 @@ struct VerificationRun {
             for (frame, page) in try unauthenticFrames(of: log, report) {
                 outcome.add(
                     VerificationFinding(
-                        "frame \(frame) of the log, for page \(page), is not as it was written",
+                        "frame \(frame) of the log, for page \(page), is damaged",
                         page: page
                     )
                 )
@@ -96,8 +97,7 @@ struct VerificationRun {
         if let frame = report.damage?.logFrame {
             outcome.add(
                 VerificationFinding(
-                    "frame \(frame) of the log is not as it was written, and SQLite sees nothing "
-                        + "of what was committed from there on"
+                    "frame \(frame) of the log is damaged, and SQLite sees no commits from there on"
                 )
             )
         }
@@ -157,7 +157,7 @@ struct VerificationRun {
         return writer
     }
 
-    /// What is damaged in a database that can't be opened; nothing where it is not for damage.
+    /// The damage of a database that can't be opened; empty if the reason isn't damage.
     private func describe(_ error: any Error, _ report: FileReport) throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
         var found = FileDamage()
@@ -188,7 +188,7 @@ struct VerificationRun {
         }
         if let detail = found.detail { outcome.add(VerificationFinding("SQLite: \(detail)")) }
         if outcome.count == 0 {
-            outcome.add(VerificationFinding("the content is damaged, in no page of its own"))
+            outcome.add(VerificationFinding("the content is damaged, but every page is intact"))
         }
         outcome.detail = "the database is too damaged to be opened"
         return outcome
@@ -196,7 +196,7 @@ struct VerificationRun {
 
     // MARK: - The Pages
 
-    /// - Parameter keepsLog: Whether the log stays as it is, for what SQLite doesn't see in it.
+    /// - Parameter keepsLog: Whether the log stays as it is, because it hides commits.
     private func checkPages(of writer: any DatabaseWriter, keepsLog: Bool) throws {
         try monitor.check("cipher_integrity_check") {
             var outcome = VerificationOutcome()
@@ -208,7 +208,7 @@ struct VerificationRun {
                 for attempt in 1... {
                     let rows = try damage(in: db)
                     let current = try file.stamp
-                    // What looks damaged may be in the middle of another program's checkpoint.
+                    // What looks damaged may be another program's unfinished checkpoint.
                     guard rows.isEmpty || attempt == 3 || current == stamp else {
                         stamp = current
                         continue
@@ -222,14 +222,14 @@ struct VerificationRun {
         }
     }
 
-    /// Checks the pages of a file that is read as it lies there, on a connection of its own.
+    /// Checks the pages of a file that is read in place, on a separate connection.
     private func checkPagesOfUnwritable() throws {
         try monitor.check("cipher_integrity_check") {
             guard verification.form?.key != nil else {
                 return VerificationOutcome(note: "not checked: the database can't be written")
             }
             var outcome = VerificationOutcome(
-                note: "of the file alone: the database can't be written"
+                note: "without the log: the database can't be written"
             )
             let report = try inspect(checksPages: true)
             for page in report.damage?.pages ?? [] { outcome.add(.damagedPage(page)) }
@@ -243,11 +243,12 @@ struct VerificationRun {
         outcome.detail = "\(count) \(count == 1 ? "page is" : "pages are") damaged"
     }
 
-    /// Moves the log into the database, as far as others let it.
+    /// Moves the log into the database, as far as other connections allow.
     ///
-    /// - Returns: What is worth knowing about it.
+    /// - Returns: A note about it.
     private func emptyLog(_ db: Database) throws -> String? {
-        // Waits for nobody. <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
+        // This doesn't wait for other connections.
+        // <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
         guard let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)") else {
             return nil
         }
@@ -262,7 +263,7 @@ struct VerificationRun {
 
     private func damage(in db: Database) throws -> [String] {
         var rows: [String] = []
-        // In a transaction, so that nobody writes a page while it is read.
+        // In a transaction, so that no page is written while it is read.
         try db.inTransaction(.deferred) {
             _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
             rows = try String.fetchAll(db, sql: "PRAGMA main.cipher_integrity_check")
@@ -295,6 +296,6 @@ extension VerificationFinding {
     }
 
     fileprivate static func damagedPage(_ page: Int) -> VerificationFinding {
-        VerificationFinding("page \(page) is not as it was written", page: page)
+        VerificationFinding("page \(page) is damaged", page: page)
     }
 }

@@ -24,7 +24,8 @@ extension ToolTable {
         }
     )
 
-    /// Flyway keeps the CRC-32 of the lines without what ends them, and without a byte order mark.
+    /// Flyway records the CRC-32 of the lines without their line ends, and without a byte order
+    /// mark.
     /// <https://github.com/flyway/flyway/blob/main/flyway-core/src/main/java/org/flywaydb/core/internal/resolver/ChecksumCalculator.java>
     private static func crc32(_ bytes: [UInt8]) -> UInt32 {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
@@ -39,7 +40,7 @@ extension ToolTable {
 }
 
 extension VersionTable {
-    /// Follows Flyway's history, in which later rows take back what earlier ones say.
+    /// Follows Flyway's history, in which later rows may undo earlier ones.
     /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
     fileprivate mutating func take(
         version: DatabaseValue,

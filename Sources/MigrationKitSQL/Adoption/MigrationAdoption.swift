@@ -1,4 +1,4 @@
-/// What another tool's version table says about the steps of a folder.
+/// What another tool has applied to a folder's database, according to its version table.
 ///
 /// See ``MigrationFolder/adoption(from:in:)``.
 public struct MigrationAdoption: Equatable, Sendable {
@@ -8,6 +8,6 @@ public struct MigrationAdoption: Equatable, Sendable {
     /// The identifiers of the steps that the tool has applied, in the folder's order.
     public let identifiers: [String]
 
-    /// What is worth knowing before the database is continued here, a sentence or two each.
+    /// Notes for continuing the database here, a sentence or two each.
     public let notes: [String]
 }

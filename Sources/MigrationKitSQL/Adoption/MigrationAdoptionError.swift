@@ -1,24 +1,24 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which another tool's version table can't be taken over.
+/// Why another tool's version table can't be adopted.
 ///
 /// See ``MigrationFolder/identifiersApplied(by:in:)``.
 public enum MigrationAdoptionError: Error, Equatable, Sendable {
     /// The database doesn't have the tool's table.
     case noVersionTable(MigrationTool)
 
-    /// There is a table of that name, but its columns are none of the tool's.
+    /// There is a table with that name, but its columns are not the tool's.
     case unexpectedColumns(MigrationTool, columns: [String])
 
-    /// The tool began a migration and has not ended it.
+    /// The tool has started a migration and not finished it.
     case unfinishedMigration(MigrationTool, version: String)
 
-    /// The tool has applied versions that no file of the folder has.
+    /// The tool has applied versions for which the folder has no file.
     case unknownVersions(MigrationTool, versions: [String])
 
-    /// The tool has applied other files than those of these steps: its checksums are others. The
-    /// steps' identifiers, in order.
+    /// The checksums of these steps differ from those that the tool recorded. Lists the steps'
+    /// identifiers, in order.
     case changedMigrations(MigrationTool, identifiers: [String])
 }
 
@@ -37,9 +37,9 @@ extension MigrationAdoptionError: LocalizedError {
             "\(tool.rawValue) applied versions that have no file in the folder: "
                 + versions.joined(separator: ", ")
         case .changedMigrations(let tool, let identifiers):
-            "\(identifiers.joined(separator: ", ")) \(identifiers.count == 1 ? "is" : "are") not as "
-                + "\(tool.rawValue) has applied \(identifiers.count == 1 ? "it" : "them"): the "
-                + "checksum is another"
+            "\(identifiers.joined(separator: ", ")) changed after \(tool.rawValue) applied "
+                + (identifiers.count == 1
+                    ? "it: the checksum differs" : "them: the checksums differ")
         }
     }
 
@@ -72,7 +72,7 @@ extension MigrationAdoptionError: LocalizedError {
 }
 
 extension MigrationAdoptionError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noVersionTable: ErrorCode("noVersionTable", .noInput)

@@ -1,7 +1,7 @@
 import GRDB
 
 extension MigrationFolder {
-    /// The steps that another tool has applied to a database, as its own version table says.
+    /// The steps that another tool has applied to a database, according to its version table.
     ///
     /// ```swift
     /// let applied = try database.read { try folder.identifiersApplied(by: .dbmate, in: $0) }
@@ -10,27 +10,27 @@ extension MigrationFolder {
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
     ///   - db: The database, in a transaction or not.
-    /// - Returns: The identifiers in the folder's order; none if the tool has applied nothing.
+    /// - Returns: The identifiers in the folder's order; empty if the tool has applied nothing.
     /// - Throws: What ``adoption(from:in:)`` throws.
     public func identifiersApplied(by tool: MigrationTool, in db: Database) throws -> [String] {
         try adoption(from: tool, in: db).identifiers
     }
 
-    /// The steps that another tool has applied to a database, as its own version table says, and
-    /// what is worth knowing before the database is continued here.
+    /// The steps that another tool has applied to a database, according to its version table, and
+    /// notes for continuing the database here.
     ///
-    /// Versions are compared as numbers, so that `0001_a` is what the tool calls `1`; those of
-    /// diesel's folders as texts. The table is read, and never changed. The checksums of sqlx and
-    /// Flyway are compared with the files. The other tools keep none, so the caller must know that
-    /// the files are those that the tool has run.
+    /// Versions are compared as numbers, so `0001_a` is what the tool calls `1`. Versions of
+    /// diesel's folders are compared as text. The table is read, and never changed. The checksums
+    /// of sqlx and Flyway are compared with the files. The other tools' checksums are not, so the
+    /// caller must know that the files are those that the tool has run.
     ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
     ///   - db: The database, in a transaction or not.
-    /// - Returns: The identifiers in the folder's order, none if the tool has applied nothing; and
-    ///   notes.
-    /// - Throws: ``MigrationAdoptionError`` if there is no such table, or if what it says doesn't fit
-    ///   the folder; GRDB's `DatabaseError` if the database can't be read.
+    /// - Returns: The identifiers in the folder's order, empty if the tool has applied nothing; and
+    ///   the notes.
+    /// - Throws: ``MigrationAdoptionError`` if there is no such table, or if it doesn't match the
+    ///   folder; GRDB's `DatabaseError` if the database can't be read.
     public func adoption(
         from tool: MigrationTool,
         in db: Database
@@ -85,7 +85,7 @@ extension MigrationFolder {
         }
     }
 
-    /// What to know where the tool runs the files in another order.
+    /// A note if the tool runs the files in another order.
     private func orderNote(for tool: MigrationTool) -> String? {
         guard tool.table.sortsFilesByText else { return nil }
         let files = steps.map(\.sourceFile)
@@ -100,19 +100,19 @@ extension MigrationFolder {
     private func repeatableNote(of table: VersionTable) -> String? {
         guard !table.repeatable.isEmpty else { return nil }
         return """
-            What these scripts without a version have made stays, and nothing here runs them again: \
+            These scripts have no version, so nothing here runs them again, and what they made stays: \
             \(table.repeatable.sorted().joined(separator: ", ")).
             """
     }
 
     // MARK: - Versions
 
-    /// Reads a version of a table as the names of this folder's files are read.
+    /// Parses a version of a table like those of this folder's files.
     private func version(_ recorded: String) -> MigrationVersion? {
         format.implementation.version(of: recorded)
     }
 
-    /// In the order of the numbers, and what is none at the end.
+    /// Sorted by number. Anything else comes last.
     private func sorted(_ recorded: [String]) -> [String] {
         recorded.sorted { left, right in
             switch (version(left), version(right)) {
@@ -126,17 +126,17 @@ extension MigrationFolder {
 }
 
 extension MigrationTool {
-    /// The tools whose version tables in a database say that they have applied something.
+    /// The tools that have migrated a database, according to their version tables.
     ///
-    /// A runner knows nothing of these tables, and would apply everything a second time. Call this
-    /// before the first run on a database that may be another tool's.
+    /// A runner ignores these tables, and would apply everything a second time. Call this before
+    /// the first run on a database that may belong to another tool.
     ///
     /// - Parameter db: The database.
-    /// - Returns: The tools; none where no such table has a row of a migration.
+    /// - Returns: The tools; empty if no such table lists a migration.
     /// - Throws: GRDB's `DatabaseError` if the database can't be read.
     public static func found(in db: Database) throws -> [MigrationTool] {
         let names = Set(allCases.map { "'\($0.versionTable)'" }).sorted().joined(separator: ", ")
-        // Most databases have none of them, and then this is all there is to read.
+        // Most databases have none of these tables, so this is usually the only query.
         let isThere = try Bool.fetchOne(
             db,
             sql: """

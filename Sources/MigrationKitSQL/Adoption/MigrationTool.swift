@@ -1,25 +1,24 @@
-/// A tool that keeps what it has applied in a table of its own, so that its databases can be
-/// continued here.
+/// A tool that records what it has applied in its own table, so its databases can be continued
+/// here.
 ///
 /// See ``MigrationFolder/identifiersApplied(by:in:)``.
 public enum MigrationTool: String, CaseIterable, Sendable {
-    /// `schema_migrations(version)`, a row for each migration that is applied.
+    /// `schema_migrations(version)`, one row for each applied migration.
     /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>
     case dbmate
 
     /// `goose_db_version(id, version_id, is_applied, tstamp)`, with a row 0 for the table itself. A
-    /// migration that was taken back has no row, or, if an older goose did it, a later row with
-    /// `is_applied` 0.
-    /// <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
+    /// migration that was rolled back has no row or, with an older goose, a later row with
+    /// `is_applied` 0. <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
     case goose
 
-    /// `schema_migrations(version, dirty)`, one row: the last migration that is applied, and with it
-    /// all before it.
+    /// `schema_migrations(version, dirty)`, one row: the last applied migration. All before it are
+    /// applied, too.
     /// <https://github.com/golang-migrate/migrate/blob/master/database/sqlite3/sqlite3.go>
     case golangMigrate = "golang-migrate"
 
-    /// `_sqlx_migrations(version, description, installed_on, success, checksum, execution_time)`, a
-    /// row for each migration that was begun.
+    /// `_sqlx_migrations(version, description, installed_on, success, checksum, execution_time)`,
+    /// one row for each migration that was started.
     /// <https://github.com/launchbadge/sqlx/blob/main/sqlx-sqlite/src/migrate.rs>
     case sqlx
 
@@ -34,7 +33,7 @@ public enum MigrationTool: String, CaseIterable, Sendable {
     case refinery
 
     /// `flyway_schema_history(installed_rank, version, description, type, script, checksum,
-    /// installed_by, installed_on, execution_time, success)`, a row for everything that was done.
+    /// installed_by, installed_on, execution_time, success)`, one row for each operation.
     /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
     case flyway
 

@@ -12,7 +12,7 @@ extension ToolTable {
             }
             return result
         },
-        // sqlx keeps the SHA-384 of the bytes.
+        // sqlx records the SHA-384 of the bytes.
         // <https://github.com/launchbadge/sqlx/blob/main/sqlx-core/src/migrate/migration.rs>
         matches: { checksum, contents in
             guard case .blob(let data) = checksum.storage else { return false }

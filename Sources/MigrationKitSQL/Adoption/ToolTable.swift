@@ -6,7 +6,7 @@ struct ToolTable: Sendable {
     /// The table's default name.
     let name: String
 
-    /// The columns that distinguish the table from another tool's of the same name. The table may
+    /// The columns that distinguish the table from another tool's with the same name. The table may
     /// have more.
     let columns: Set<String>
 
@@ -25,7 +25,7 @@ struct ToolTable: Sendable {
         true
     }
 
-    /// Whether a table of such columns is this tool's.
+    /// Whether a table with these columns belongs to this tool.
     func hasMade(columns: Set<String>) -> Bool {
         self.columns.isSubset(of: columns) && otherColumns.isDisjoint(with: columns)
     }
@@ -35,8 +35,8 @@ struct ToolTable: Sendable {
         try read("main.\(name)", db)
     }
 
-    /// - Returns: `nil` if there is no such table. One in an attached or in the temporary database
-    ///   is none of the tool's.
+    /// - Returns: `nil` if there is no such table. Attached and temporary databases are not
+    ///   searched.
     func columns(in db: Database) throws -> [String]? {
         guard try db.tableExists(name, in: "main") else { return nil }
         return try db.columns(in: name, in: "main").map { $0.name.lowercased() }

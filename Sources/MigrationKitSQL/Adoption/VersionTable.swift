@@ -1,18 +1,18 @@
 import GRDB
 
-/// What a tool's version table says.
+/// The content of a tool's version table.
 struct VersionTable {
-    /// The versions that are applied, as the table has them.
+    /// The applied versions, as recorded in the table.
     var versions: [String] = []
 
     /// The versions up to which everything is applied, without a row for each. They need not be
     /// versions of files.
     var through: [String] = []
 
-    /// The versions that were begun and not ended.
+    /// The versions that were started and not finished.
     var unfinished: [String] = []
 
-    /// The checksums of applied versions, for the tools that keep them.
+    /// The checksums of applied versions, if the tool records them.
     var checksums: [String: DatabaseValue] = [:]
 
     /// The scripts that have no version.

@@ -3,10 +3,10 @@ import Dispatch
 import Foundation
 
 extension Array where Element: Sendable {
-    /// Does the same as `map`, on all cores where there are many elements: a folder may have
-    /// thousands of files, and somebody who waits for their first screen.
+    /// Works like `map`, but on all cores if there are many elements: a folder may have thousands
+    /// of files while a user waits for an app's first screen.
     ///
-    /// - Throws: What `transform` throws for the first element for which it does.
+    /// - Throws: The error of `transform` for the first element that has one.
     func concurrentMap<Value: Sendable>(
         _ transform: @Sendable (Element) throws -> Value
     ) throws -> [Value] {

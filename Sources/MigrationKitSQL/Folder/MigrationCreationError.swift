@@ -1,12 +1,12 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a new migration can't be created.
+/// Why a new migration can't be created.
 public enum MigrationCreationError: Error, Equatable, Sendable {
     /// The name can't be part of a file's name.
     case unusableName(String)
 
-    /// The folder's migrations have another form than the one that was asked for.
+    /// The folder's migrations have another format than the requested one.
     case otherFormat(MigrationFormat, MigrationFormat, file: String)
 
     /// A file can't be written.
@@ -14,7 +14,7 @@ public enum MigrationCreationError: Error, Equatable, Sendable {
 }
 
 extension MigrationCreationError {
-    /// An error of Foundation's or of the system's, in the system's own words.
+    /// An error of Foundation or of the system, with its own text.
     static func cannotWrite(path: String, _ error: any Error) -> MigrationCreationError {
         let underlying = error as? POSIXError ?? (error as? CocoaError)?.underlying as? POSIXError
         return .cannotWrite(
@@ -32,7 +32,7 @@ extension MigrationCreationError: LocalizedError {
         case .unusableName(let name):
             "'\(name)' can't be the name of a migration"
         case .otherFormat(let asked, let known, let file):
-            "the folder is not of the form \(asked.rawValue) but \(known.rawValue): \(file) "
+            "the folder has the format \(known.rawValue), not \(asked.rawValue): \(file) "
                 + known.implementation.phrase
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
@@ -45,7 +45,7 @@ extension MigrationCreationError: LocalizedError {
         case .unusableName:
             "Say in a few words what it does: letters, digits, spaces, '-', '+' and '_'."
         case .otherFormat:
-            "All migrations of a folder have one form: leave the format out."
+            "All migrations of a folder have one format: leave the format out."
         case .cannotWrite:
             "Check the folder and its permissions."
         }

@@ -1,21 +1,21 @@
 /// The files of one migration.
 struct MigrationFiles {
-    /// The file that applies the step, or has both parts. It stands for the migration.
+    /// The file that applies the step, or has both parts. It represents the migration.
     let up: MigrationFileName
-    /// The file that takes it back.
+    /// The file that rolls the step back.
     let down: MigrationFileName?
 
-    /// Puts the files of a folder together.
+    /// Groups the files of a folder.
     ///
-    /// - Parameter names: The files in the folder that belong to migrations.
-    /// - Returns: The migrations in the order of their versions.
-    /// - Throws: ``MigrationFolderError`` if the names don't make up a list of migrations.
+    /// - Parameter names: The files of migrations in the folder.
+    /// - Returns: The migrations, sorted by version.
+    /// - Throws: ``MigrationFolderError`` if the names don't form a list of migrations.
     static func group(_ names: [MigrationFileName]) throws -> [MigrationFiles] {
         struct Key: Hashable {
             let format: MigrationFormat?
             let version: MigrationVersion
         }
-        // Names that are in order already are sorted in one pass.
+        // Names that are already sorted need only one pass.
         let names = names.sorted { ($0.version, $0.path) < ($1.version, $1.path) }
         let groups = Dictionary(grouping: names) { Key(format: $0.format, version: $0.version) }
         return try names.compactMap { name in

@@ -3,7 +3,7 @@ import MigrationKitCommon
 
 /// How a new migration is numbered.
 public enum MigrationNumbering: Equatable, Sendable {
-    /// As the folder's latest migration is: a date and time after one, the next number otherwise.
+    /// Like the folder's latest migration: date and time if it has them, otherwise the next number.
     case asLatest
 
     /// The date and time in UTC, such as `20240105120000`.
@@ -11,18 +11,17 @@ public enum MigrationNumbering: Equatable, Sendable {
 }
 
 extension MigrationFolder {
-    /// Writes the files of a new migration, with nothing in them yet but the markers or comments of
-    /// the folder's form. As long as nothing else is in them, the migration is a draft: see
-    /// ``drafts``.
+    /// Writes the files of a new migration, with only the markers or comments of the folder's
+    /// format. Until something else is written into them, the migration is a draft: see ``drafts``.
     ///
     /// - Parameters:
     ///   - name: What the migration does, in a few words, such as `add tags`. Spaces become
     ///     underscores.
-    ///   - path: The folder's path. It is created where there is none.
-    ///   - format: The form of the files; that of the folder's latest migration where it is `nil`,
-    ///     and dbmate's in an empty folder.
+    ///   - path: The folder's path. It is created if it doesn't exist.
+    ///   - format: The format of the files; `nil` for that of the folder's latest migration or, in
+    ///     an empty folder, dbmate's.
     ///   - numbering: How the migration is numbered.
-    ///   - now: The time for a number that is one.
+    ///   - now: The time, if that is the number.
     /// - Returns: The identifier, and the paths of the files.
     /// - Throws: ``MigrationCreationError``; ``MigrationFolderError`` if the names of the folder's
     ///   migrations are out of order, or the latest one can't be read.
@@ -34,7 +33,7 @@ extension MigrationFolder {
         now: Date = Date()
     ) throws -> (identifier: String, files: [String]) {
         let words = name.split { $0 == " " || $0 == "_" }.joined(separator: "_")
-        // A dot would make another ending of it: .up.sql is one of a pair.
+        // A dot would start an ending: .up.sql is one of a pair.
         let isUsable = words.allSatisfy { $0.isLetter || $0.isNumber || "_-+".contains($0) }
         guard !words.isEmpty, isUsable else {
             throw MigrationCreationError.unusableName(name)
@@ -44,8 +43,8 @@ extension MigrationFolder {
         }
     }
 
-    /// Keeps others from creating a migration in the folder at the same moment, with the same
-    /// number. The folder is made if it is not there.
+    /// Keeps other processes from creating a migration in the folder at the same time, with the
+    /// same number. Creates the folder if it doesn't exist.
     private static func alone<Value>(in path: String, _ body: () throws -> Value) throws -> Value {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
@@ -60,7 +59,7 @@ extension MigrationFolder {
             throw MigrationCreationError.cannotWrite(path: path, error)
         }
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // Where the folder can't be locked, nobody can write into it either, or there is one writer.
+        // If the folder can't be locked, nobody can write to it, or there is only one writer.
         if descriptor >= 0 { flock(descriptor, LOCK_EX) }
         defer { if descriptor >= 0 { close(descriptor) } }
         return try body()
@@ -102,11 +101,11 @@ extension MigrationFolder {
         let isTime = digits.count { $0.isNumber } >= 12
         if numbering == .timestamp || isTime {
             let time = timestamp(now, dashes: digits.contains("-"))
-            // A clock that is behind must not put the migration before one that is there.
+            // If the clock is slow, the migration must still come after the existing ones.
             if isLater(time) { return time }
         }
         let next = successor(of: digits)
-        // As texts, which diesel's versions are, 10 comes before 9, and 90 behind it.
+        // Diesel compares versions as text: 10 comes before 9, and 90 after it.
         return isLater(next) ? next : digits + "0"
     }
 
@@ -130,7 +129,7 @@ extension MigrationFolder {
                 }
                 written.append(url)
             } catch {
-                // One of a pair alone would be in the way of the next try.
+                // One file of a pair alone would prevent the next attempt.
                 written.forEach { try? FileManager.default.removeItem(at: $0) }
                 throw MigrationCreationError.cannotWrite(path: "\(folder)/\(file.path)", error)
             }
@@ -138,7 +137,7 @@ extension MigrationFolder {
         }
     }
 
-    /// The next number, as wide as the one before it.
+    /// The next number, with the same width.
     private static func successor(of digits: String) -> String {
         var result = Array(digits)
         for index in result.indices.reversed() {

@@ -10,39 +10,39 @@ import MigrationKit
 /// try runner.migrate(in: writer)
 /// ```
 ///
-/// The folder may be one of dbmate, goose, golang-migrate, sqlx, diesel, refinery or Flyway; the
-/// files themselves show which. <doc:MigrationKitSQL> describes the formats, and what happens to
-/// unusual content.
+/// The folder may have the format of dbmate, goose, golang-migrate, sqlx, diesel, refinery or
+/// Flyway, which is recognized from its files. <doc:MigrationKitSQL> describes the formats, and how
+/// unusual content is handled.
 ///
-/// The name without its endings, such as `0001_name`, is the step's identifier: it is in the ledger
-/// of every migrated database, and no file that is added later changes it. The steps are in the
-/// order of their numbers, which is not the order of the text where the numbers differ in length.
-/// Those in diesel's folders are in diesel's order, which is that of the text. The folder has
-/// checked that no version is there twice, so the registry needn't look at the order.
+/// The name without its endings, such as `0001_name`, is the step's identifier: it is recorded in
+/// the ledger of every migrated database, and files that are added later don't change it. The steps
+/// are sorted by number. That differs from text order if the numbers differ in length. Steps of
+/// diesel's folders are in diesel's order, which is text order. The folder has checked that each
+/// version is unique, so the registry needn't check the order.
 ///
-/// All files are read and checked with the folder: a step reads no file. Content that a file must
-/// not have throws a ``MigrationFolderError`` before any database is opened.
+/// All files are read and checked when the folder is: a step reads no file. Invalid content throws
+/// a ``MigrationFolderError`` before any database is opened.
 public struct MigrationFolder: Sendable {
     /// The folder's path, as it was given.
     public let path: String
 
-    /// The form that the folder has.
+    /// The format of the folder.
     public let format: MigrationFormat
 
-    /// The steps, in the order of their versions. One without anything that takes it back can't be
-    /// rolled back, unless it has no statement at all.
+    /// The steps, sorted by version. A step without a down part can't be rolled back, unless it has
+    /// no statement at all.
     ///
-    /// A step throws ``SQLStatementError`` if SQLite refuses a statement. A draft is among them, and
-    /// throws ``MigrationFolderError/emptyUpPart(at:)``.
+    /// A step throws ``SQLStatementError`` if SQLite refuses a statement. Drafts are included, and
+    /// throw ``MigrationFolderError/emptyUpPart(at:)``.
     public let steps: [MigrationStep<Database>]
 
     /// The SQL of the steps, by their identifiers.
     public let scripts: [String: MigrationSQL]
 
-    /// What is worth knowing about statements that work, but perhaps not as their author thinks.
+    /// Notes about statements that work, but perhaps not as their author expects.
     public let notes: [MigrationNote]
 
-    /// The identifiers of the steps into whose files nothing was written since
+    /// The identifiers of the steps whose files are unchanged since
     /// ``create(_:in:format:numbering:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
     public var drafts: [String] {
         draftPlaces.map(\.identifier)
@@ -55,7 +55,7 @@ public struct MigrationFolder: Sendable {
 
     /// Reads and checks all migrations of a folder.
     ///
-    /// Hidden files, folders without SQL and files that don't end in `.sql` are left alone.
+    /// Hidden files, folders without SQL and files that don't end in `.sql` are ignored.
     ///
     /// - Parameter path: The folder's path.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
@@ -96,9 +96,9 @@ public struct MigrationFolder: Sendable {
         }
     }
 
-    /// Refuses drafts before a run does.
+    /// Throws if there are drafts. Call it before a run, which would fail at the first draft.
     ///
-    /// - Parameter identifiers: The steps that are about to run.
+    /// - Parameter identifiers: The steps that will run.
     /// - Throws: ``MigrationFolderError/emptyUpPart(at:)`` for the first draft among them.
     public func checkForDrafts(in identifiers: some Sequence<String>) throws {
         guard !draftPlaces.isEmpty else { return }
@@ -117,7 +117,7 @@ public struct MigrationFolder: Sendable {
         if let down = scripts.down {
             rollback = { try down.run(in: $0) }
         } else if scripts.emptyUp != nil {
-            // Nothing was done, so nothing is there to undo.
+            // Nothing was done, so there is nothing to undo.
             rollback = { _ in }
         }
         let draft = scripts.isDraft ? scripts.emptyUp : nil
@@ -135,7 +135,7 @@ public struct MigrationFolder: Sendable {
     }
 }
 
-/// The SQL of a step, as it stands in its files.
+/// The SQL of a step, as written in its files.
 public struct MigrationSQL: Equatable, Sendable {
     let scripts: MigrationScripts
 

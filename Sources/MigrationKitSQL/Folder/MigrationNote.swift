@@ -1,4 +1,4 @@
-/// Something in a migration that works, but not as its author may think.
+/// A note about something in a migration that works, but perhaps not as its author expects.
 public struct MigrationNote: Equatable, Sendable {
     /// The migration's identifier.
     public let identifier: String
@@ -6,12 +6,12 @@ public struct MigrationNote: Equatable, Sendable {
     /// Where it stands.
     public let place: SQLPlace
 
-    /// What there is to know, in one line.
+    /// The note, in one line.
     public let message: String
 
-    /// - Parameter place: Where it stands. To find out means to count lines, for which a file of
-    ///   thousands of statements would take long if it were done for each.
-    /// - Returns: `nil` if there is nothing to say about such a statement.
+    /// - Parameter place: The place in the file. Computed only if needed, since counting lines for
+    ///   each statement of a large file would be slow.
+    /// - Returns: `nil` if there is nothing to note about this statement.
     init?(
         words: [String],
         in identifier: String,
@@ -28,10 +28,10 @@ public struct MigrationNote: Equatable, Sendable {
             ? "PRAGMA foreign_keys has no effect in a transaction; foreign keys are off in every "
                 + "migration anyway, and checked before its commit"
             : "PRAGMA foreign_keys takes effect here, since this migration runs outside of a "
-                + "transaction; nothing checks them afterwards"
+                + "transaction; foreign keys are not checked afterwards"
     }
 
-    /// A step that is applied and recorded like any other, without a statement.
+    /// A note about a step without a statement, which is applied and recorded like any other.
     init(noStatementIn identifier: String, at place: SQLPlace) {
         self.identifier = identifier
         self.place = place

@@ -1,21 +1,21 @@
 /// Both parts of a migration, checked.
 struct MigrationScripts: Sendable {
-    /// What applies the step. It may have no statement: the step is applied all the same.
+    /// The script that applies the step. It may have no statement: the step is applied anyway.
     let up: SQLScript
 
     /// What takes it back; `nil` if nothing does.
     let down: SQLScript?
 
-    /// Where the part begins that applies the step, if it has no statement.
+    /// The start of the up part, if it has no statement.
     let emptyUp: SQLPlace?
 
-    /// Whether nothing was written yet into the file.
+    /// Whether the file still has only its template.
     let isDraft: Bool
 
     /// Whether both run in a transaction.
     let usesTransaction: Bool
 
-    /// What is worth knowing about statements that are allowed.
+    /// Notes about statements that are allowed.
     let notes: [MigrationNote]
 
     /// Checks the parts of a migration.

@@ -8,7 +8,7 @@ struct MigrationSource {
 
     /// Reads the files.
     ///
-    /// - Throws: ``MigrationFolderError`` for text that is wrong in every format.
+    /// - Throws: ``MigrationFolderError`` for text that no format allows.
     init(_ files: MigrationFiles, in folder: SQLFolder) throws {
         self.files = files
         up = try SQLOutline(of: folder.read(files.up.path))
@@ -18,9 +18,9 @@ struct MigrationSource {
             .flatMap { folder.has($0) ? try folder.read($0) : nil }
     }
 
-    /// Separates the parts, as the format has them.
+    /// Separates the parts according to the format.
     ///
-    /// - Throws: ``MigrationFolderError`` for what is wrong in this format.
+    /// - Throws: ``MigrationFolderError`` for text that this format doesn't allow.
     func parts() throws -> MigrationParts {
         try format.implementation.parts(up: up, down: down, metadata: metadata)
     }

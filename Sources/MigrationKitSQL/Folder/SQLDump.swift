@@ -2,10 +2,10 @@ import MigrationKitCommon
 import Foundation
 import GRDB
 
-/// A file of SQL that makes a database, such as `schema-dump` writes it.
+/// A file of SQL that creates a database, as written by `schema-dump`.
 ///
-/// The file is read and checked when the value is made: running it reads nothing. It may hold what
-/// a migration may hold, and `VACUUM` neither.
+/// The file is read and checked when the value is created: running it reads nothing. It may contain
+/// what a migration may contain, except `VACUUM`.
 public struct SQLDump: Sendable {
     /// The file's path, as it was given, or the descriptor's name.
     public let path: String
@@ -15,17 +15,17 @@ public struct SQLDump: Sendable {
     /// Reads and checks a file.
     ///
     /// - Parameter path: The path of a file, or of a pipe, which is read to its end.
-    /// - Throws: ``SQLDumpError``; a ``MigrationFolderError`` for text that can't be cut into
+    /// - Throws: ``SQLDumpError``; a ``MigrationFolderError`` for text that can't be split into
     ///   statements.
     public init(path: String) throws {
         try self.init(name: path) { try FileContents.of(path) }
     }
 
-    /// Reads an open descriptor, such as standard input, to its end, and checks what came.
+    /// Reads an open descriptor, such as standard input, to its end, and checks the text.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor. It stays open.
-    ///   - name: What errors call it.
+    ///   - name: Its name in errors.
     /// - Throws: As for a file.
     public init(descriptor: Int32, name: String) throws {
         try self.init(name: name) { try FileContents.of(descriptor) }
@@ -44,7 +44,7 @@ public struct SQLDump: Sendable {
         script = SQLScript(file: file, ranges: [0..<file.bytes.count])
     }
 
-    /// Runs the statements one by one, in the transaction that is open.
+    /// Runs the statements one by one, in the open transaction.
     ///
     /// - Parameter db: A connection to the database.
     /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
@@ -68,18 +68,18 @@ public struct SQLDump: Sendable {
     }
 }
 
-/// A reason for which a dump can't be used, found before any database is opened.
+/// Why a dump can't be used. Found before any database is opened.
 public enum SQLDumpError: Error, Equatable, Sendable {
     /// There is no file at the path.
     case noSuchFile(path: String)
 
-    /// What was named is a folder.
+    /// The path leads to a folder.
     case isFolder(path: String)
 
     /// The file can't be read.
     case unreadable(path: String, reason: String)
 
-    /// A statement that a dump must not contain.
+    /// The dump contains a statement that isn't allowed.
     case refusedStatement(RefusedStatement, at: SQLPlace)
 }
 

@@ -5,7 +5,7 @@ import Foundation
 struct SQLFolder {
     let path: String
 
-    /// The files that belong to migrations: those in the folder, and those in folders in it.
+    /// The files of migrations: those in the folder, and those in its subfolders.
     ///
     /// - Throws: ``MigrationFolderError/noSuchFolder(path:)``,
     ///   ``MigrationFolderError/notAFolder(path:)``,
@@ -38,7 +38,7 @@ struct SQLFolder {
         }
     }
 
-    /// Whether there is something by the name.
+    /// Whether something with this name exists.
     func has(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: path(of: name))
     }
@@ -46,7 +46,7 @@ struct SQLFolder {
     private func isFolder(_ name: String) throws -> Bool {
         var status = stat()
         guard stat(path(of: name), &status) == 0 else {
-            // A link may lead to nothing.
+            // A link may be dangling.
             if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
             throw MigrationFolderError.unreadable(file: name, reason: POSIXError.last.reason)
         }
@@ -68,7 +68,7 @@ struct SQLFolder {
             throw MigrationFolderError.unreadable(file: name, reason: error.reason)
         }
         guard let contents else {
-            throw MigrationFolderError.unreadable(file: name, reason: "it is no regular file")
+            throw MigrationFolderError.unreadable(file: name, reason: "it is not a regular file")
         }
         return try SQLFile(name: name, contents: contents)
     }

@@ -1,7 +1,7 @@
 /// `0001_name.sql` with `-- migrate:up` and `-- migrate:down` in it.
 ///
-/// A file may have several blocks, each of an up and a down. What applies the step are all ups in
-/// order; what takes it back are all downs, the last one first.
+/// A file may have several blocks, each with an up and a down part. To apply the step, all up parts
+/// run in order. To roll it back, all down parts run in reverse order.
 /// <https://github.com/amacneil/dbmate#creating-migrations>
 struct DbmateFormat: FolderFormat {
     let phrase = "has dbmate's markers"
@@ -14,8 +14,8 @@ struct DbmateFormat: FolderFormat {
         [("\(identifier).sql", "-- migrate:up\n\n\n-- migrate:down\n\n")]
     }
 
-    /// A misspelt `migrate:down` must not pass for a comment: the SQL that takes the step back
-    /// would run as the end of the step.
+    /// A misspelled `migrate:down` must not be taken for a comment: otherwise the SQL of the
+    /// rollback would run at the end of the step.
     func marker(in comment: String, isAtLineStart: Bool) -> MigrationMarker.Reading {
         let words = Self.words(of: comment.dropFirst(2))
         let part: MigrationMarker.Part? =
@@ -25,7 +25,7 @@ struct DbmateFormat: FolderFormat {
             default: nil
             }
         if isAtLineStart, let first = words.first, let part {
-            // Words there that don't have the form `name:value` are a comment.
+            // Other words there are a comment.
             let options = words.dropFirst().filter { $0.contains(":") }
             return .marker(
                 MigrationMarker(
@@ -36,14 +36,14 @@ struct DbmateFormat: FolderFormat {
                 )
             )
         }
-        // Most comments need no closer look.
+        // Most comments need no further check.
         guard words.first?.lowercased().hasPrefix("migrate") == true else { return .comment }
-        // "migrate:" with something right behind it, or with "up" or "down" in spite of a space.
+        // "migrate:" followed directly by something, or "up" or "down" after misplaced spaces.
         let slip = /--\s*migrate(:\S|\s*:\s*(up|down)\b)/.ignoresCase()
         return comment.prefixMatch(of: slip) == nil ? .comment : .slip
     }
 
-    /// What stands between white space, which takes long to look for where it may be anything.
+    /// The words between white space. A regular expression for this would be slow.
     private static func words(of text: Substring) -> [Substring] {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             return text.split(whereSeparator: \.isWhitespace)
@@ -79,7 +79,8 @@ struct DbmateFormat: FolderFormat {
                 downs.insert(range, at: 0)
             }
         }
-        // One block can do without a way back. Of several, some would be taken back and some not.
+        // A single block may have no down part. With several blocks, a rollback would undo only
+        // some of them.
         if ups.count > 1, ups.count > downs.count, let last = markers.last {
             throw MigrationFolderError.missingDownMarker(
                 at: outline.file.place(at: last.range.lowerBound)

@@ -43,8 +43,8 @@ struct DieselFormat: FolderFormat {
     }
 
     /// The version of a migration's folder: the text before the first underscore, without its
-    /// dashes. Diesel runs its migrations in the order of these texts, in which `20240313` comes
-    /// behind `20240105120000`.
+    /// dashes. Diesel runs its migrations in the order of these texts: `20240313` comes after
+    /// `20240105120000`.
     /// <https://github.com/diesel-rs/diesel/blob/master/diesel_migrations/migrations_internals/src/lib.rs>
     ///
     /// - Returns: `nil` if the name doesn't begin with a digit.
@@ -66,8 +66,8 @@ struct DieselFormat: FolderFormat {
         )
     }
 
-    /// Reads the one key that a `metadata.toml` may have. A line that says anything else is
-    /// refused, since nothing here would follow it.
+    /// Reads the only key that a `metadata.toml` may have. Any other content is an error, since it
+    /// would have no effect here.
     private func runsInTransaction(_ metadata: SQLFile) throws -> Bool {
         var value: Bool?
         var offset = 0

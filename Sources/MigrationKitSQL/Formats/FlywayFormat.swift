@@ -1,4 +1,4 @@
-/// `V1__name.sql`, which applies the step, and `U1__name.sql`, which takes it back.
+/// `V1__name.sql`, which applies the step, and `U1__name.sql`, which rolls it back.
 ///
 /// A version may have several numbers: `V1.2__name.sql`, `V1_2__name.sql`.
 /// <https://documentation.red-gate.com/fd/versioned-migrations-273973333.html>; refinery has the

@@ -7,7 +7,7 @@ import Foundation
 protocol FolderFormat: Sendable {
     // MARK: Texts
 
-    /// What the format is to a reader of a message, as the end of a sentence about a file.
+    /// The format as the end of a sentence about a file.
     var phrase: String { get }
 
     /// The files of a migration, in one line of the manual.
@@ -128,7 +128,7 @@ extension FolderFormat {
     func metadataPath(of identifier: String) -> String? { nil }
 
     func version(of text: String) -> MigrationVersion? {
-        // Flyway's may have several numbers.
+        // A Flyway version may have several numbers.
         guard text.wholeMatch(of: /[0-9]+(\.[0-9]+)*/) != nil else { return nil }
         return MigrationVersion(of: text, separators: ".")
     }
@@ -151,8 +151,8 @@ extension FolderFormat {
     /// The text of a new file that takes a migration back, in a format without markers.
     func downComment(_ identifier: String) -> String { "-- Takes \(identifier) back.\n" }
 
-    /// Whether a file that applies a migration has nothing in it but its template. White space
-    /// around it makes no difference, nor does another name that the file was given since.
+    /// Whether the file that applies a migration still has only its template. White space around it
+    /// doesn't count, nor does a new name of the file.
     func isTemplate(_ file: SQLFile) -> Bool {
         // No file has a NUL character, so it can stand for the name.
         let template = template(for: "\0", takesBack: true)[0].text

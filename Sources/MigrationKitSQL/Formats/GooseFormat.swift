@@ -1,7 +1,7 @@
 /// `0001_name.sql` with `-- +goose Up` and `-- +goose Down` in it.
 ///
-/// `StatementBegin` and `StatementEnd` are accepted. They aren't needed, since SQLite itself says
-/// where a statement ends. <https://pressly.github.io/goose/documentation/annotations>
+/// `StatementBegin` and `StatementEnd` are accepted but not needed, since SQLite itself finds the
+/// end of each statement. <https://pressly.github.io/goose/documentation/annotations>
 struct GooseFormat: FolderFormat {
     let phrase = "has goose's markers"
     let files = "0001_name.sql with the lines '-- +goose Up' and '-- +goose Down'"
@@ -55,7 +55,8 @@ struct GooseFormat: FolderFormat {
         }
         try check(markers, in: outline.file)
 
-        // The markers around a statement end it too, if it has no semicolon. So a part is cut there.
+        // The markers around a statement also end it if it has no semicolon, so parts are cut
+        // there.
         let borders = markers.filter {
             [.up, .down, .statementBegin, .statementEnd].contains($0.kind)
         }

@@ -1,13 +1,13 @@
-/// What the name of a file in a migrations folder says.
+/// The parsed name of a file in a migrations folder.
 struct MigrationFileName {
     enum Role: Hashable {
-        /// What applies the step, or both parts.
+        /// Applies the step, or has both parts.
         case up
-        /// What takes it back.
+        /// Rolls the step back.
         case down
     }
 
-    /// The path in the folder, which is the name unless the migration is a folder of its own.
+    /// The path in the folder. It differs from the name only if the migration is a folder.
     let path: String
     /// The format that has such names; `nil` for `0001_name.sql`, whose markers show the format.
     let format: MigrationFormat?
@@ -16,9 +16,9 @@ struct MigrationFileName {
     let identifier: String
     let version: MigrationVersion
 
-    /// Reads a name.
+    /// Parses a name.
     ///
-    /// - Returns: `nil` for a file that is none of ours: a hidden one, or no SQL.
+    /// - Returns: `nil` for a file to ignore: it is hidden, or isn't SQL.
     /// - Throws: ``MigrationFolderError/unexpectedName(file:)`` or
     ///   ``MigrationFolderError/unsupportedFile(_:file:)``.
     static func read(_ name: String) throws -> MigrationFileName? {
@@ -26,7 +26,7 @@ struct MigrationFileName {
         if let unsupported = UnsupportedFile(name: name) {
             throw MigrationFolderError.unsupportedFile(unsupported, file: name)
         }
-        // A file system may have given a file the ending .SQL.
+        // On some file systems, the ending may be .SQL.
         guard name.lowercased().hasSuffix(".sql") else { return nil }
         for format in MigrationFormat.implementations {
             if let read = format.fileName(name) { return read }
@@ -49,7 +49,7 @@ struct MigrationFileName {
         }
     }
 
-    /// The version of a name that begins with it.
+    /// The version at the beginning of a name.
     static func number(of name: String) -> MigrationVersion? {
         MigrationVersion(of: name, separators: "-.")
     }

@@ -69,7 +69,7 @@ extension MigrationFolderError: LocalizedError {
         [place?.excerpt, advice].compactMap { $0 }.joined(separator: "\n")
     }
 
-    /// Where in a file it is.
+    /// The place in a file.
     public var place: SQLPlace? {
         switch self {
         case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName, .unsupportedFile,

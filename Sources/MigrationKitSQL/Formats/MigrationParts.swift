@@ -1,11 +1,11 @@
-/// What a format finds in the files of one migration: which text applies the step, and which takes
-/// it back.
+/// The parts of one migration that a format has found: the text that applies the step, and the text
+/// that rolls it back.
 struct MigrationParts {
     struct Part {
         let outline: SQLOutline
-        /// Where its pieces stand, in the order in which they run.
+        /// The positions of its pieces, in the order in which they run.
         let ranges: [Range<Int>]
-        /// Where it begins, for an error that is about all of it.
+        /// The start of the part, for an error about all of it.
         let start: Int
 
         init(outline: SQLOutline, ranges: [Range<Int>], start: Int = 0) {
@@ -14,7 +14,7 @@ struct MigrationParts {
             self.start = start
         }
 
-        /// A file that is one part as a whole.
+        /// A file that is a single part.
         ///
         /// - Throws: ``MigrationFolderError/markerInWholeFile(_:at:)``.
         init(whole outline: SQLOutline) throws {
@@ -27,7 +27,7 @@ struct MigrationParts {
             self.init(outline: outline, ranges: [0..<outline.file.bytes.count])
         }
 
-        /// The statements that stand in it.
+        /// The statements in it.
         var statements: [SQLOutline.Statement] {
             outline.statements.filter { statement in
                 ranges.contains { $0.contains(statement.range.lowerBound) }
@@ -37,6 +37,7 @@ struct MigrationParts {
 
     let up: Part
     let down: Part?
-    /// Whether both run in a transaction. What says for one of them that it doesn't counts for both.
+    /// Whether both parts run in a transaction. If one of them says that it doesn't, this applies
+    /// to both.
     let usesTransaction: Bool
 }

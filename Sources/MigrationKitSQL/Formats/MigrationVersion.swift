@@ -1,21 +1,22 @@
-/// Where a migration stands among the others: the number that its name begins with, or the numbers.
+/// The position of a migration among the others: the number or numbers at the beginning of its
+/// name.
 ///
-/// Numbers are compared as numbers, however long they are and whatever zeros stand in front: 2
-/// comes before 10, and 1 is 01. Diesel's versions are texts, and are compared as texts.
+/// Numbers are compared as numbers, with any length and any leading zeros: 2 comes before 10, and 1
+/// equals 01. Diesel's versions are text, and are compared as text.
 struct MigrationVersion: Hashable, Comparable, CustomStringConvertible {
     private enum Value: Hashable {
-        /// The digits of each number, without leading zeros. Zeros at the end make no difference.
+        /// The digits of each number, without leading zeros. Trailing zero numbers don't count.
         case numbers([String])
         case text(String)
     }
 
     private let value: Value
 
-    /// Reads the beginning of a name.
+    /// Parses the beginning of a name.
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - separators: The ASCII characters that may stand between two numbers.
+    ///   - separators: The ASCII characters that are allowed between two numbers.
     /// - Returns: `nil` if the name doesn't begin with a digit.
     init?(of name: some StringProtocol, separators: String) {
         var numbers: [String] = []
@@ -33,7 +34,7 @@ struct MigrationVersion: Hashable, Comparable, CustomStringConvertible {
         value = .numbers(numbers)
     }
 
-    /// Takes a version that is a text.
+    /// Creates a version that is text.
     init(text: String) {
         value = .text(text)
     }

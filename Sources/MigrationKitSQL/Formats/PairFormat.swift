@@ -1,4 +1,4 @@
-/// `0001_name.up.sql` and `0001_name.down.sql`, each one part as a whole.
+/// `0001_name.up.sql` and `0001_name.down.sql`, one part each.
 ///
 /// <https://github.com/golang-migrate/migrate/blob/master/MIGRATIONS.md>; sqlx has them too.
 struct PairFormat: FolderFormat {
@@ -45,9 +45,10 @@ struct PairFormat: FolderFormat {
 enum NoTransactionLine {
     static let phrase = "has as its first line: -- no-transaction"
 
-    /// Whether it is there.
+    /// Whether the line is there.
     ///
-    /// - Throws: ``MigrationFolderError/misplacedNoTransaction(at:)`` if it is elsewhere, or misspelt.
+    /// - Throws: ``MigrationFolderError/misplacedNoTransaction(at:)`` if it is on another line, or
+    ///   misspelled.
     static func isFirst(in outline: SQLOutline) throws -> Bool {
         let isFirst: (Range<Int>) -> Bool = { range in
             range.lowerBound == 0

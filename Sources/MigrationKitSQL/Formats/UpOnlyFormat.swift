@@ -1,4 +1,4 @@
-/// `0001_name.sql` without a marker: what applies the step. Nothing takes it back.
+/// `0001_name.sql` without a marker: it applies the step. The step can't be rolled back.
 ///
 /// <https://docs.rs/sqlx/latest/sqlx/macro.migrate.html>
 struct UpOnlyFormat: FolderFormat {
@@ -22,8 +22,8 @@ struct UpOnlyFormat: FolderFormat {
         )
     }
 
-    /// A comment of nothing but `Down` or `+migrate Down`, with statements behind it, is a marker
-    /// of a tool that we don't know. What takes the step back must not run as its end.
+    /// A comment that is only `Down` or `+migrate Down`, followed by statements, is a marker of an
+    /// unknown tool. The SQL of the rollback must not run at the end of the step.
     static func checkForOtherMarkers(_ outline: SQLOutline) throws {
         let marker = /--\W*(\+\w+\s+)?(down|undo|rollback|revert)(\s+(migration|script))?\W*/
             .ignoresCase()

@@ -4,9 +4,9 @@
     import CLibCrypto
 #endif
 
-/// The hashes of bytes: the system's own, on each system.
+/// Hash functions, from the system's own library.
 enum Digest {
-    /// - Returns: `nil` if there is no memory left for it.
+    /// - Returns: `nil` if there is no memory.
     static func sha256(_ bytes: [UInt8]) -> [UInt8]? {
         #if canImport(CryptoKit)
             Array(SHA256.hash(data: bytes))
@@ -15,7 +15,7 @@ enum Digest {
         #endif
     }
 
-    /// - Returns: `nil` if there is no memory left for it.
+    /// - Returns: `nil` if there is no memory.
     static func sha384(_ bytes: [UInt8]) -> [UInt8]? {
         #if canImport(CryptoKit)
             Array(SHA384.hash(data: bytes))

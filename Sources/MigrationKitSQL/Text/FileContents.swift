@@ -1,7 +1,7 @@
 import MigrationKitCommon
 import Foundation
 
-/// Reads what has an end: a file, or what comes through a pipe.
+/// Reads finite input: a file, or the content of a pipe.
 package enum FileContents {
     /// Reads a file or a pipe.
     ///
@@ -13,12 +13,12 @@ package enum FileContents {
         return try of(descriptor)
     }
 
-    /// Reads a file, and never a pipe or a device: one may have no writer, the other no end.
+    /// Reads a file, but never a pipe or a device: a pipe may have no writer, and a device no end.
     ///
-    /// - Returns: `nil` if it is no regular file.
+    /// - Returns: `nil` if it isn't a regular file.
     /// - Throws: `POSIXError`.
     static func ofRegularFile(_ path: String) throws -> [UInt8]? {
-        // Without this, opening a pipe waits for its writer.
+        // Otherwise opening a pipe would wait for its writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw POSIXError.last }
         defer { close(descriptor) }
@@ -30,7 +30,7 @@ package enum FileContents {
 
     /// Reads an open descriptor to its end.
     ///
-    /// - Parameter count: How many bytes are probably there.
+    /// - Parameter count: The expected number of bytes.
     ///
     /// - Throws: `POSIXError`.
     package static func of(
@@ -38,7 +38,7 @@ package enum FileContents {
         expecting count: Int = 1 << 16
     ) throws -> [UInt8] {
         var bytes: [UInt8] = []
-        // One byte more than is expected, so that the end is seen.
+        // One byte more than expected, to detect the end.
         var room = min(count, 1 << 24) + 1
         while true {
             var got = 0

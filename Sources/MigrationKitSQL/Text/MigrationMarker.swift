@@ -1,4 +1,4 @@
-/// A line comment that says what the statements behind it are for.
+/// A line comment that determines the part to which the next statements belong.
 struct MigrationMarker: Equatable {
     enum Part {
         case up, down
@@ -13,7 +13,7 @@ struct MigrationMarker: Equatable {
     /// The words behind it that the format reads.
     let options: [Substring]
 
-    /// Whether a comment is a marker, isn't, or looks so much like one that a slip is likelier.
+    /// Whether a comment is a marker, isn't one, or looks like a misspelled one.
     enum Reading: Equatable {
         case marker(MigrationMarker)
         case slip

@@ -1,22 +1,22 @@
 import Foundation
 import MigrationKit
 
-/// The text of one SQL file, ready to be cut: valid UTF-8, without a byte order mark, with line
-/// feeds for line ends.
+/// The text of one SQL file, ready to be split: valid UTF-8, without a byte order mark, and with
+/// line feeds as line ends.
 struct SQLFile: Sendable {
-    /// The file's name, without its folder. What errors call it.
+    /// The file's name in errors, without its folder.
     let name: String
 
-    /// The text. Every line has the number that it has in the file.
+    /// The text. Each line keeps its number from the file.
     let bytes: [UInt8]
 
-    /// The bytes of the file as they are, of which other tools keep checksums.
+    /// The unchanged bytes of the file, for the checksums of other tools.
     let contents: [UInt8]
 
-    /// Takes the bytes of a file.
+    /// Prepares the bytes of a file.
     ///
     /// Windows line ends become line feeds, so that the schema in the database doesn't depend on
-    /// how the file was checked out. Those inside literals are data and stay.
+    /// how the file was checked out. Line ends inside literals are data and stay.
     ///
     /// - Throws: ``MigrationFolderError/notUTF8(at:)`` or
     ///   ``MigrationFolderError/nulCharacter(at:)``.
@@ -26,7 +26,7 @@ struct SQLFile: Sendable {
                 at: Self.place(at: offset, in: contents, of: name)
             )
         }
-        // SQLite would take the text up to here for all of it, and skip the rest in silence.
+        // SQLite would stop here, and ignore the rest without an error.
         if let index = contents.firstIndex(of: 0) {
             throw MigrationFolderError.nulCharacter(
                 at: Self.place(at: index, in: contents, of: name)
@@ -39,12 +39,12 @@ struct SQLFile: Sendable {
         self.bytes = Self.withLineFeeds(text)
     }
 
-    /// A place in the text, for people.
+    /// A place in the text, for messages.
     func place(at offset: Int) -> SQLPlace {
         Self.place(at: offset, in: bytes, of: name)
     }
 
-    /// The place of a quote that is never closed. What stands behind it may be anything, a key too.
+    /// The place of a quote that is never closed. Anything may come after it, even a key.
     func place(ofOpening offset: Int) -> SQLPlace {
         let place = place(at: offset)
         return SQLPlace(
@@ -55,17 +55,17 @@ struct SQLFile: Sendable {
         )
     }
 
-    /// The line of a place in the text, from 1.
+    /// The line of a position in the text, from 1.
     func line(at offset: Int) -> Int {
         Self.line(at: offset, in: bytes)
     }
 
-    /// The column of a place in the text, in characters as an editor counts them, from 1.
+    /// The column of a position in the text, from 1, in characters as an editor counts them.
     func column(at offset: Int) -> Int {
         Self.column(at: offset, in: bytes)
     }
 
-    /// The line of text that a place stands in.
+    /// The line of text that contains a position.
     func sourceLine(at offset: Int) -> String {
         Self.sourceLine(at: offset, in: bytes)
     }
@@ -122,7 +122,8 @@ struct SQLFile: Sendable {
             case .quoted, .unterminated:
                 result += bytes[token.range]
             case .space, .lineComment, .blockComment, .word, .semicolon, .symbol:
-                // A line comment stops before its line feed, with the return as its last byte.
+                // A line comment ends before its line feed. Its last byte may be the carriage
+                // return.
                 result += token.range.lazy
                     .filter { index in
                         bytes[index] != UInt8(ascii: "\r") || index + 1 == bytes.count

@@ -1,11 +1,11 @@
 import MigrationKit
 
-/// Where the statements and the markers of a file stand, found without running anything.
+/// The positions of a file's statements and markers, found without running anything.
 struct SQLOutline {
     struct Statement: Equatable {
-        /// From the statement's first token to behind its semicolon.
+        /// From the statement's first token to the end of its semicolon.
         let range: Range<Int>
-        /// What it takes to judge it, see ``RefusedStatement``.
+        /// The first tokens, enough to classify it; see ``RefusedStatement``.
         let words: [String]
     }
 
@@ -18,7 +18,7 @@ struct SQLOutline {
     let file: SQLFile
     private(set) var statements: [Statement] = []
     private(set) var markers: [Marker] = []
-    /// The line comments outside the bodies of triggers, markers among them.
+    /// The line comments outside trigger bodies, including markers.
     private(set) var lineComments: [Range<Int>] = []
 
     /// Reads a file from its first byte to its last.
@@ -31,7 +31,7 @@ struct SQLOutline {
     init(of file: SQLFile, readMarker: (String, Bool) -> MigrationMarker.Reading) throws {
         self.file = file
         var boundary = SQLStatementBoundary()
-        /// Where the parentheses begin that are open.
+        /// The starts of the open parentheses.
         var parentheses: [Int] = []
         var start: Int?
         var end = 0
@@ -85,7 +85,7 @@ struct SQLOutline {
                 case UInt8(ascii: ";"): try checkParentheses()
                 default: break
                 }
-                // Past the beginning of a statement, words matter in a trigger's body alone.
+                // After the beginning of a statement, words matter only in a trigger's body.
                 let isJudged = words.count < RefusedStatement.length
                 let word =
                     token.kind == .word && (isJudged || boundary.isInTriggerBody)
@@ -125,7 +125,7 @@ struct SQLOutline {
         }
     }
 
-    /// Checks that a file whose parts begin with markers begins with that of the up part.
+    /// Checks that a file with markers begins with the marker of the up part.
     ///
     /// - Parameter upMarker: What an error calls the marker if there is none.
     func checkBeginning(with upMarker: String) throws {
@@ -153,7 +153,7 @@ struct SQLOutline {
         }
     }
 
-    /// The name in a quoted token, since a pragma's name may be quoted.
+    /// The name in a quoted token: a pragma's name may be quoted.
     private static func unquoted(_ token: SQLToken, of file: SQLFile) -> String {
         let text = file.text(in: token.range).uppercased()
         return token.kind == .quoted ? String(text.dropFirst().dropLast()) : text

@@ -1,22 +1,23 @@
 import MigrationKit
 
 extension SQLScript {
-    /// Changes whenever the SQL does, and not with its comments, its white space or the semicolon
-    /// behind its last statement.
+    /// Changes whenever the SQL does, but not if only comments, white space or the semicolon after
+    /// the last statement change.
     ///
-    /// It is the SHA-256 of the tokens, in hexadecimal digits. What it is made of can't change any
-    /// more: databases remember it. The name in front leaves room for another one.
+    /// It is the SHA-256 of the tokens, in hexadecimal digits. The algorithm can't change any more,
+    /// since databases store the result. The prefix with its name leaves room for another
+    /// algorithm.
     ///
-    /// - Returns: `nil` if there is no memory left for it.
+    /// - Returns: `nil` if there is no memory.
     var checksum: String? {
         var bytes: [UInt8] = []
         for range in ranges {
-            /// Behind the last token that is no semicolon.
+            /// The end of the last token that isn't a semicolon.
             var end = bytes.count
             for token in SQLTokenizer(file.bytes, in: range)
             where ![.space, .lineComment, .blockComment].contains(token.kind) {
                 bytes += file.bytes[token.range]
-                // No token has a NUL in it, so that what stands apart stays apart.
+                // No token contains a NUL, so this separates them.
                 bytes.append(0)
                 if token.kind != .semicolon { end = bytes.count }
             }
@@ -32,15 +33,14 @@ extension SQLScript {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The SQL, as it stands in the file.
+    /// The SQL as written in the file.
     var text: String {
         ranges.map { file.text(in: $0).trimmingBlankLines() }.joined(separator: "\n\n")
     }
 }
 
 extension String {
-    /// Without the lines at the beginning that have nothing in them, and without the space at the
-    /// end.
+    /// The text without empty lines at the beginning, and without white space at the end.
     fileprivate func trimmingBlankLines() -> String {
         var lines = split(separator: "\n", omittingEmptySubsequences: false)[...]
         while lines.first?.allSatisfy(\.isWhitespace) == true { lines.removeFirst() }

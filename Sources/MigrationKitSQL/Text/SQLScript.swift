@@ -3,17 +3,17 @@ import GRDB
 import GRDBSQLite
 import MigrationKit
 
-/// A part of a file that runs as a whole: what applies a step, or what takes it back.
+/// A part of a file that runs as a whole: it applies a step, or rolls it back.
 struct SQLScript: Sendable {
     let file: SQLFile
 
-    /// Where in the file its pieces stand, in the order in which they run.
+    /// The positions of its pieces in the file, in the order in which they run.
     let ranges: [Range<Int>]
 
     /// Runs the statements one by one.
     ///
-    /// SQLite itself says where each one ends, and each is compiled after the one before it has
-    /// run, since it may need what that one made. Rows are stepped through and left.
+    /// SQLite itself finds the end of each statement. Each one is compiled after the one before it
+    /// has run, since it may need its result. Rows are discarded.
     ///
     /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
     func run(in db: Database) throws {
@@ -42,14 +42,14 @@ struct SQLScript: Sendable {
         do {
             return try statements.next()
         } catch let error as DatabaseError {
-            // Where the token stands that SQLite stumbled over, from the statement's first byte:
+            // The offset of the token that SQLite reports, from the statement's first byte:
             // https://www.sqlite.org/c3ref/errcode.html
             let offset = Int(sqlite3_error_offset(db.sqliteConnection))
             throw failure(error, from: position, tokenOffset: offset >= 0 ? offset : nil)
         }
     }
 
-    /// SQLite would bind NULL to them.
+    /// Throws if there are parameters: SQLite would bind NULL to them.
     private func checkHasNoParameters(_ statement: Statement) throws {
         guard sqlite3_bind_parameter_count(statement.sqliteStatement) == 0 else {
             throw DatabaseError(message: "a migration has no values to bind to parameters")
@@ -77,7 +77,7 @@ struct SQLScript: Sendable {
         )
     }
 
-    /// The first token from a position on that belongs to a statement.
+    /// The first token of a statement at or after a position.
     private func firstToken(from position: Int) -> Int {
         SQLTokenizer(file.bytes, in: position..<file.bytes.count)
             .first { ![.space, .lineComment, .blockComment, .semicolon].contains($0.kind) }?

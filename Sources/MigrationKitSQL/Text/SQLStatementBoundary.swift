@@ -1,41 +1,41 @@
 import MigrationKit
 
-/// Follows the tokens of a statement, and knows where it ends.
+/// Follows the tokens of a statement, and finds its end.
 ///
-/// A statement ends with a semicolon, and `CREATE TRIGGER` with the semicolon behind the `END`
-/// that itself follows a semicolon: the rule of
-/// <https://www.sqlite.org/c3ref/complete.html>. So the `END` of a `CASE` ends nothing.
+/// A statement ends with a semicolon. `CREATE TRIGGER` ends with the semicolon after an `END` that
+/// itself follows a semicolon, as in <https://www.sqlite.org/c3ref/complete.html>. So the `END` of
+/// a `CASE` doesn't end it.
 struct SQLStatementBoundary {
     private enum State {
-        /// Nothing but space so far.
+        /// Only spaces so far.
         case start
-        /// Behind `EXPLAIN`, which may precede any statement.
+        /// After `EXPLAIN`, which may precede any statement.
         case explain
-        /// Behind `CREATE`, with or without `TEMP`.
+        /// After `CREATE`, with or without `TEMP`.
         case create
         /// In a statement that ends with the next semicolon.
         case plain
-        /// In the body of a trigger, behind something other than a semicolon.
+        /// In the body of a trigger, not after a semicolon.
         case trigger
-        /// In the body of a trigger, behind a semicolon.
+        /// In the body of a trigger, after a semicolon.
         case triggerStatementEnd
-        /// Behind the `END` of a trigger.
+        /// After the `END` of a trigger.
         case triggerEnd
     }
 
     private var state = State.start
 
-    /// Whether a comment that comes now would stand inside a trigger's body.
+    /// Whether a comment at this point is inside a trigger's body.
     var isInTriggerBody: Bool {
         state == .trigger || state == .triggerStatementEnd
     }
 
-    /// Whether the text may stop here: no trigger waits for its `END`.
+    /// Whether the text may end here: no trigger is waiting for its `END`.
     var isComplete: Bool {
         state == .start
     }
 
-    /// Takes the next token. Space and comments change nothing.
+    /// Processes the next token. Spaces and comments change nothing.
     ///
     /// - Parameters:
     ///   - kind: The token's kind.

@@ -4,19 +4,19 @@ import GRDB
 
 /// A statement of a migration that SQLite refused, with its place in the file.
 ///
-/// A step of a ``MigrationFolder`` throws it.
+/// The steps of a ``MigrationFolder`` throw it.
 public struct SQLStatementError: Error, Equatable, Sendable {
     /// The name of the file.
     public let file: String
 
-    /// The line in the file, from 1: of the token that SQLite stumbled over, if it named one,
-    /// and of the statement's beginning otherwise.
+    /// The line in the file, from 1: that of the token which SQLite reports, otherwise the first
+    /// line of the statement.
     public let line: Int
 
-    /// The column of that token in characters, from 1; `nil` if SQLite named none.
+    /// The column of that token in characters, from 1; `nil` if SQLite reports none.
     public let column: Int?
 
-    /// What SQLite said, such as `near "CREAT": syntax error`.
+    /// SQLite's message, such as `near "CREAT": syntax error`.
     public let sqliteMessage: String
 
     /// SQLite's extended result code. Its `primaryResultCode` distinguishes a full disk or a locked
@@ -34,7 +34,7 @@ public struct SQLStatementError: Error, Equatable, Sendable {
     ///   - file: The name of the file.
     ///   - line: The line in the file, from 1.
     ///   - column: The column in characters, from 1, if it is known.
-    ///   - sqliteMessage: What SQLite said.
+    ///   - sqliteMessage: SQLite's message.
     ///   - resultCode: SQLite's extended result code.
     ///   - sourceLine: The line's text.
     public init(
@@ -56,7 +56,7 @@ public struct SQLStatementError: Error, Equatable, Sendable {
 
 extension SQLStatementError: LocalizedError {
     /// The place and SQLite's message, such as `0003_tags.sql:12:8: near "CREAT": syntax error`.
-    /// The column is left out where it isn't known.
+    /// Without the column if it isn't known.
     public var errorDescription: String? {
         let place = column.map { "\(line):\($0)" } ?? "\(line)"
         return "\(file):\(place): \(sqliteMessage)"

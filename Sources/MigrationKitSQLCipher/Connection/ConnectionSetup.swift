@@ -6,22 +6,22 @@ import KeyStore
 import MigrationKitGRDB
 import Synchronization
 
-/// What happens on every connection before anyone else uses it.
+/// Prepares each connection before anything else uses it.
 package final class ConnectionSetup: Sendable {
     /// `nil` leaves the database unencrypted.
     package let key: DatabaseKey?
     package let options: EncryptedDatabase.Options
     /// Whether the write-ahead log stays as it is when the last connection is closed.
     fileprivate let keepsLog: Bool
-    /// The file where it is read as it lies there.
+    /// Set if the file can't be written and is read in place.
     fileprivate let unwritable: UnwritableFile?
 
-    /// Whether the connections read a file that nobody writes as long as one of them is open.
+    /// Whether nobody writes the file as long as one of the connections is open.
     private let readsQuietFile: Bool
 
     private let hostThrew = Atomic(false)
 
-    /// What the connections that don't leave it to SQLCipher have authenticated.
+    /// The pages that these connections have authenticated themselves, without SQLCipher.
     private let authenticPages = AuthenticPages()
 
     package init(
@@ -38,10 +38,10 @@ package final class ConnectionSetup: Sendable {
         self.readsQuietFile = readsQuietFile
     }
 
-    /// Whether the host's own preparation threw, whose errors are not ours to explain.
+    /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
     var didHostThrow: Bool { hostThrew.load(ordering: .relaxed) }
 
-    /// SQLite counts milliseconds in 32 bits, which are good for 24 days.
+    /// Capped: SQLite counts milliseconds in 32 bits, which overflow after 24 days.
     private var busyTimeout: TimeInterval {
         options.busyTimeout > 0 ? min(options.busyTimeout, 2_000_000) : 0
     }
@@ -57,7 +57,7 @@ package final class ConnectionSetup: Sendable {
     }
 
     package func prepare(_ db: Database) throws {
-        // A connection that fails to open a damaged file doesn't touch it when it is closed.
+        // If opening fails on a damaged file, closing must not change it.
         db.setCheckpointOnClose(false)
         try keep(with: db.sqliteConnection)
         let readsLog = !readsQuietFile && unwritable?.usesLog ?? true
@@ -77,14 +77,14 @@ package final class ConnectionSetup: Sendable {
                 try db.setCipher(options.cipher)
             }
         }
-        // Temporary tables and sorter data never reach the disk, where they would be in the clear.
+        // Temporary tables and sorter data must not reach the disk, where they would be plaintext.
         try db.execute(sql: "PRAGMA temp_store = MEMORY")
         if options.isExclusive || unwritable?.usesLog == true {
-            // Before the first read: a write-ahead log is then opened without shared memory, for
-            // which SQLite has to be alone. <https://www.sqlite.org/wal.html#noshm>
+            // Before the first read, so that SQLite opens a write-ahead log without shared memory.
+            // That requires exclusive access. <https://www.sqlite.org/wal.html#noshm>
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
         }
-        // `sqlite3_key` accepts anything; reading a page is what proves the key.
+        // `sqlite3_key` accepts any key. Only reading a page proves it.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
         _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
         db.setCheckpointOnClose(!keepsLog)
@@ -104,7 +104,7 @@ package final class ConnectionSetup: Sendable {
 
     private static let name = "MigrationKit.ConnectionSetup"
 
-    /// Leaves the setup with a connection, so that others can be opened that are like it.
+    /// Attaches the setup to a connection, so that more connections like it can be opened.
     /// <https://www.sqlite.org/c3ref/get_clientdata.html>
     private func keep(with connection: OpaquePointer?) throws {
         let code = sqlite3_set_clientdata(
@@ -127,19 +127,20 @@ package final class ConnectionSetup: Sendable {
         }
     }
 
-    /// Opens a connection that does nothing but read a file that nobody writes meanwhile.
+    /// Opens a connection that only reads. Nobody may write the file meanwhile.
     func openReader(_ path: String) throws -> DatabaseQueue {
-        // Not read-only unless the others are: SQLite then knows nothing of CHECK constraints.
+        // Not read-only unless the others are: SQLite ignores CHECK constraints on a read-only
+        // connection.
         try DatabaseQueue(path: path, configuration: configuration.forReadingAlongside)
     }
 }
 
 extension EncryptedDatabase {
-    /// What opens further connections to a database's file, which nobody may write as long as one of
-    /// them is open. They read an encrypted file faster than SQLCipher does.
+    /// Returns a function that opens more connections to a database's file. They read an encrypted
+    /// file faster than SQLCipher does. Nobody may write the file as long as one of them is open.
     ///
-    /// - Parameter reader: The database, by whose key the file is read.
-    /// - Returns: A function that takes the file's path; `nil` where the database wasn't opened here.
+    /// - Parameter reader: The database. Its key is used.
+    /// - Returns: A function that takes the file's path; `nil` if the database wasn't opened here.
     package static func quietReaders(
         of reader: any DatabaseReader
     ) throws -> (@Sendable (_ path: String) throws -> DatabaseQueue)? {

@@ -3,15 +3,15 @@ import GRDB
 import KeyStore
 
 extension Database {
-    /// Throws unless the connection is SQLCipher's. Asked before the key is given, since a
-    /// connection that is not SQLCipher's would ignore it and write in the clear.
+    /// Throws unless the connection is SQLCipher's. Call it before giving the key: any other SQLite
+    /// would ignore the key and write plaintext.
     func proveSQLCipher() throws {
         guard try String.fetchOne(self, sql: "PRAGMA cipher_version") != nil else {
             throw EncryptedDatabaseError.noSQLCipher
         }
     }
 
-    /// Gives the connection its key. Nothing is read yet, so that the key isn't proven by it.
+    /// Gives the connection its key. This reads nothing, so it doesn't prove the key.
     package func setKey(_ key: DatabaseKey) throws {
         let code = CipherConnection.setKey(key, on: sqliteConnection)
         guard code == .ok else {
@@ -19,12 +19,12 @@ extension Database {
         }
     }
 
-    /// Sets, after the key, how the file is encrypted.
+    /// Sets how the file is encrypted. Call it after the key was given.
     func setCipher(_ settings: CipherSettings) throws {
         for statement in settings.statements { try execute(sql: statement) }
     }
 
-    /// Whether the database may only be read, although it was perhaps opened for writing.
+    /// Whether the database is read-only, even if it was opened for writing.
     var isMainReadOnly: Bool {
         CipherConnection.isReadOnly(sqliteConnection)
     }

@@ -4,9 +4,9 @@ import GRDB
 import MigrationKitGRDB
 
 extension DatabaseFile {
-    /// What the system says of the file; all zero if there is none.
+    /// The file's status; all zero if there is no file.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if it says nothing, and so for the next two.
+    /// - Throws: ``EncryptedDatabaseError`` if the system can't report it, as the next two do.
     package var status: stat {
         get throws { try Self.status(absolutePath) }
     }
@@ -36,9 +36,9 @@ extension DatabaseFile {
         ]
     }
 
-    /// Throws if the write-ahead log holds commits that SQLite doesn't see, because a frame is not
-    /// as it was written: opening the database for writing loses them. No key is needed, and nothing
-    /// is opened but the log.
+    /// Throws if the write-ahead log holds commits that SQLite doesn't see because a frame is
+    /// damaged. Opening the database for writing would lose them. This needs no key and reads only
+    /// the log.
     ///
     /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
     ///   ``EncryptedDatabaseError`` if the log can't be read.
@@ -47,7 +47,7 @@ extension DatabaseFile {
         for attempt in 1... {
             guard let frame = try lostCommits()?.frame else { return }
             let current = try self.stamp
-            // What looks damaged may be in the middle of another program's change.
+            // What looks damaged may be another program's unfinished write.
             guard attempt < 3, current != stamp else {
                 throw EncryptedDatabaseError.damagedLog(path: path, frame: frame)
             }
@@ -55,8 +55,8 @@ extension DatabaseFile {
         }
     }
 
-    /// The first frame of the log from which on SQLite doesn't see what was committed, and how many
-    /// commits those are; `nil` for a log that nothing can be read from.
+    /// The first frame from which on SQLite sees no commits, and how many commits it misses; `nil`
+    /// if the log isn't damaged.
     fileprivate func lostCommits() throws -> (frame: Int, commitCount: Int?)? {
         let (log, isUnknown) = try WriteAheadLog.settled(path: resolvedPath + "-wal")
         guard let frame = log?.damagedFrame ?? (isUnknown ? 1 : nil) else { return nil }
@@ -65,35 +65,36 @@ extension DatabaseFile {
 }
 
 extension EncryptedDatabase {
-    /// Throws if the write-ahead log of a database holds commits that SQLite doesn't see, because a
-    /// frame before them was changed since it was written. Opening such a database loses nothing;
-    /// the first change that is made in it overwrites them.
+    /// Throws if a database's write-ahead log holds commits that SQLite doesn't see because a frame
+    /// before them is damaged. Opening such a database loses nothing, but the first write to it
+    /// overwrites them.
     ///
-    /// A transaction that a loss of power has stopped is not taken for one. No key is needed, nothing
-    /// but the log is read, and nothing is changed. Without a file or a log there is nothing to lose.
+    /// A transaction that was cut short by a power cut doesn't count. The check needs no key, reads
+    /// only the log, and changes nothing. Without a file or a log, it does nothing.
     ///
     /// - Parameter path: The database. Links are followed.
     /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
     ///   ``EncryptedDatabaseError`` if the log can't be read.
     public static func checkLog(_ path: String) throws {
         let file = DatabaseFile(path)
-        // With an empty file SQLite removes a log, which is another database's.
+        // Beside an empty file, SQLite removes the log: it belongs to another database.
         guard let size = try file.size(), size > 0 else { return }
         try file.checkLog()
     }
 
-    /// Ends a damaged write-ahead log at the place up to which SQLite reads it: what was committed
-    /// before is moved into the database, and what was committed from there on is lost.
+    /// Cuts a damaged write-ahead log where SQLite stops reading it. Commits before that place are
+    /// moved into the database, and those after it are lost.
     ///
-    /// This is what the next program does that writes the database. A loss of power leaves such a log
-    /// if a program writes with `PRAGMA synchronous = NORMAL`, and those commits are lost then in any
+    /// The next program that writes the database would do the same. A power cut leaves such a log
+    /// if a program writes with `PRAGMA synchronous = NORMAL`, and those commits are lost in any
     /// case. <https://www.sqlite.org/pragma.html#pragma_synchronous>
     ///
-    /// - Parameter writer: The database. That it is open proves the key.
-    /// - Returns: The first lost frame of the log, counted from 1, and how many commits are lost,
-    ///   `nil` where the log doesn't say; `nil` if the log isn't damaged. Nothing is changed then.
-    /// - Throws: ``EncryptedDatabaseError/locked(path:)`` if another program uses the database; other
-    ///   ``EncryptedDatabaseError`` if the log can't be read.
+    /// - Parameter writer: The database. It is open, so its key is right.
+    /// - Returns: The first lost frame of the log, counted from 1, and the number of lost commits,
+    ///   which is `nil` if the log doesn't say. The whole is `nil` if the log isn't damaged;
+    ///   nothing is changed then.
+    /// - Throws: ``EncryptedDatabaseError/locked(path:)`` if another program uses the database;
+    ///   other ``EncryptedDatabaseError`` if the log can't be read.
     public static func dropLostCommits(
         in writer: any DatabaseWriter
     ) throws -> (frame: Int, commitCount: Int?)? {
@@ -104,7 +105,7 @@ extension EncryptedDatabase {
             // <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
             let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(TRUNCATE)")
             guard row?[0] == 0 else { throw EncryptedDatabaseError.locked(path: path) }
-            // It was kept as it was until here.
+            // Off until here, so that the log was kept.
             db.setCheckpointOnClose(true)
         }
         guard try file.lostCommits() == nil else {
@@ -115,10 +116,10 @@ extension EncryptedDatabase {
 }
 
 extension DatabaseFile {
-    /// Whether a journal beside the file holds something that belongs to it: a finished change in a
-    /// log, or what undoes an unfinished one.
+    /// Whether a journal beside the file has content that belongs to it: committed changes in a
+    /// log, or the original pages of an unfinished change.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if one is there that can't be read.
+    /// - Throws: ``EncryptedDatabaseError`` if a journal can't be read.
     var holdsCommits: Bool {
         get throws {
             let log = try UntouchedFile.find(resolvedPath + "-wal").get().flatMap(
@@ -128,12 +129,12 @@ extension DatabaseFile {
         }
     }
 
-    /// Whether a change of the file was begun and never finished.
+    /// Whether a change to the file was begun and not finished.
     ///
-    /// The journal of a finished change is removed, cut, or has its beginning overwritten.
-    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    /// When a change is finished, SQLite removes the journal, truncates it, or overwrites its
+    /// beginning. <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if there is a journal that can't be read.
+    /// - Throws: ``EncryptedDatabaseError`` if the journal can't be read.
     package var hasHotJournal: Bool {
         get throws {
             let journal = try UntouchedFile.find(resolvedPath + "-journal").get()

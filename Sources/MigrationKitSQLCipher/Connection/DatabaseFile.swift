@@ -3,7 +3,7 @@ import MigrationKitCommon
 import Foundation
 import Glibc
 
-/// A database's file as the operating system sees it. It is never opened here, except to create it.
+/// A database's file as the operating system sees it. This type opens it only to create it.
 package struct DatabaseFile {
     package static let journalSuffixes = NewFiles.journalSuffixes
 
@@ -20,7 +20,7 @@ package struct DatabaseFile {
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
-    /// Whether both are in one folder, whatever that is called.
+    /// Whether both are in the same folder, even under different paths.
     func isBeside(_ other: DatabaseFile) throws -> Bool {
         let folders = try [self, other].map {
             try FileIdentity.of(
@@ -31,7 +31,7 @@ package struct DatabaseFile {
         return own.isSameFile(as: others)
     }
 
-    /// Whether the path can be a file's at all.
+    /// Whether the path can name a file.
     package var isNamed: Bool { !path.isEmpty && !path.utf8.contains(0) }
 
     /// The file's size in bytes; `nil` if there is no file.
@@ -63,12 +63,12 @@ package struct DatabaseFile {
         case S_IFIFO: "a named pipe"
         case S_IFSOCK: "a socket"
         case S_IFCHR, S_IFBLK: "a device"
-        default: "no regular file"
+        default: "a special file"
         }
     }
 
-    /// Throws if something that is no file has the name of a journal: SQLite opens what is there, and
-    /// of a named pipe it never comes back.
+    /// Throws if a journal's name belongs to something that isn't a regular file. SQLite would open
+    /// it, and opening a named pipe never returns.
     ///
     /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``.
     private func checkJournals() throws {
@@ -88,8 +88,7 @@ package struct DatabaseFile {
         }
     }
 
-    /// The file with its links resolved once: a link that is turned to another file meanwhile changes
-    /// nothing.
+    /// The file with its links resolved once, so that a link that changes later has no effect.
     ///
     /// - Throws: `EncryptedDatabaseError.noSuchFile` if there is none; as ``size()`` does.
     package func resolved() throws -> DatabaseFile {
@@ -97,7 +96,7 @@ package struct DatabaseFile {
         return DatabaseFile(resolvedPath)
     }
 
-    /// Throws if the operating system won't let the file be opened as it is meant to be.
+    /// Throws if the operating system doesn't allow the access that is needed.
     package func checkAccess(forWriting: Bool) throws {
         guard try allows(absolutePath, R_OK) else {
             throw EncryptedDatabaseError.permissionDenied(path: path)
@@ -111,9 +110,9 @@ package struct DatabaseFile {
         }
     }
 
-    /// Whether SQLite can create its journals beside the file, links followed.
+    /// Whether SQLite can create its journals beside the file. Links are followed.
     ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if that can't be told.
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if this can't be checked.
     package var isFolderWritable: Bool {
         get throws {
             let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
@@ -121,10 +120,10 @@ package struct DatabaseFile {
         }
     }
 
-    /// Whether a journal of either kind is there, in which a change may wait that belongs to the
+    /// Whether there is a write-ahead log or a rollback journal, which may hold a change to the
     /// database.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
+    /// - Throws: ``EncryptedDatabaseError`` if this can't be checked.
     var hasJournal: Bool {
         get throws {
             try ["-wal", "-journal"].contains {
@@ -137,21 +136,21 @@ package struct DatabaseFile {
         }
     }
 
-    /// Whether a journal of either kind is there and has content.
+    /// Whether there is a write-ahead log or a rollback journal with content.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
+    /// - Throws: ``EncryptedDatabaseError`` if this can't be checked.
     var hasJournalContent: Bool {
         get throws {
             try ["-wal", "-journal"].contains { try Found(resolvedPath + $0).get() != nil }
         }
     }
 
-    /// Creates the file, empty, readable and writable by its owner alone.
+    /// Creates the file, empty, readable and writable only by its owner.
     ///
-    /// - Returns: `false` if somebody else created it meanwhile.
+    /// - Returns: `false` if somebody else has created it meanwhile.
     package func create() throws -> Bool {
         guard isNamed else {
-            throw EncryptedDatabaseError.cannotCreate(path: path, reason: "this is no file name")
+            throw EncryptedDatabaseError.cannotCreate(path: path, reason: "not a file name")
         }
         try checkJournals()
         let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
@@ -162,7 +161,7 @@ package struct DatabaseFile {
             throw cannotCreate(code)
         }
         defer { close(descriptor) }
-        // The umask may have taken bits away, and those of the owner are needed.
+        // The umask may have removed bits that the owner needs.
         guard fchmod(descriptor, 0o600) == 0 else {
             let reason = Self.reason(errno)
             unlink(absolutePath)
@@ -171,19 +170,19 @@ package struct DatabaseFile {
         return true
     }
 
-    /// Throws if the path is a link to a file that is not there, perhaps only not mounted.
+    /// Throws if the path is a link to a missing file, perhaps on a disk that isn't mounted.
     func checkLink() throws {
         var status = stat()
         guard try size() == nil, lstat(absolutePath, &status) == 0 else { return }
         throw cannotCreate(EEXIST)
     }
 
-    /// The error for a creation that the operating system refused with an errno.
+    /// The error if the operating system refuses to create the file, with its errno.
     package func cannotCreate(_ code: Int32) -> EncryptedDatabaseError {
         .cannotCreate(path: path, reason: Self.creationReason(code))
     }
 
-    /// Takes back a creation, unless something was written to the file.
+    /// Removes a file that was created, unless something was written to it.
     func removeIfEmpty() {
         var status = stat()
         guard lstat(absolutePath, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -192,7 +191,8 @@ package struct DatabaseFile {
         unlink(absolutePath)
     }
 
-    /// The absolute path without links; with those of its folders if the file is not there.
+    /// The absolute path without links. If the file doesn't exist, only its folders' links are
+    /// resolved.
     package var resolvedPath: String {
         guard let resolved = realpath(absolutePath, nil) else { return absolutePath }
         defer { free(resolved) }
@@ -200,10 +200,10 @@ package struct DatabaseFile {
     }
 
     private func allows(_ path: String, _ mode: Int32) throws -> Bool {
-        // With the effective identity, which is the one that opens files.
+        // With the effective user, which the kernel checks when a file is opened.
         guard faccessat(AT_FDCWD, path, mode, AT_EACCESS) != 0 else { return true }
         switch errno {
-        // A disk that fails refuses nothing.
+        // These mean that the disk failed, not that access is denied.
         case EIO, EINTR, ENOMEM, EMFILE, ENFILE:
             throw EncryptedDatabaseError.unreadable(self.path, "access", errno)
         default: return false

@@ -1,7 +1,7 @@
 import MigrationKitPages
 import KeyStore
 
-/// How a database is written to disk: in the clear, or encrypted with a key.
+/// How a database is written to disk: as plaintext, or encrypted with a key.
 public struct DatabaseForm: Equatable, Sendable {
     package enum Content: Equatable, Sendable {
         case plaintext(pageSize: Int?)
@@ -10,10 +10,10 @@ public struct DatabaseForm: Equatable, Sendable {
 
     package let content: Content
 
-    /// In the clear.
+    /// As plaintext.
     ///
-    /// - Parameter pageSize: Bytes a page of a new file, a power of two from 512 to 65536; `nil`
-    ///   for that of the database it is made of. Without meaning for a file that is there.
+    /// - Parameter pageSize: The page size of a new file in bytes, a power of two from 512 to
+    ///   65536; `nil` for that of the database that it is made from. Ignored for an existing file.
     public static func plaintext(pageSize: Int? = nil) -> DatabaseForm {
         DatabaseForm(content: .plaintext(pageSize: pageSize))
     }
@@ -22,7 +22,7 @@ public struct DatabaseForm: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - key: A passphrase, or a raw key.
-    ///   - cipher: How, beside the key.
+    ///   - cipher: How the file is encrypted, beside the key.
     public static func encrypted(
         _ key: DatabaseKey,
         cipher: CipherSettings = .current

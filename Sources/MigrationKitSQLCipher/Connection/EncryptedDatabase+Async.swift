@@ -3,9 +3,9 @@ import GRDB
 import KeyStore
 import MigrationKitGRDB
 
-/// The asynchronous forms of everything that blocks. The work is done on a thread of its own. It
-/// isn't begun if the task is cancelled before, and not interrupted otherwise: it waits for nobody
-/// longer than `busyTimeout`.
+/// The asynchronous forms of everything that blocks. The work runs on its own thread. If the task
+/// is already cancelled, the work doesn't begin; later it isn't interrupted, since it waits for
+/// nothing longer than `busyTimeout`.
 extension EncryptedDatabase {
     /// The asynchronous form of ``open(_:key:options:)``.
     ///

@@ -2,8 +2,8 @@ import MigrationKitPages
 import Foundation
 
 extension EncryptedDatabase {
-    /// Whether there is a file with content at a path, or one that can't be read: that is never taken
-    /// for a new one.
+    /// Whether a path leads to a file with content. A file that can't be read counts, so that it is
+    /// never taken for a new one.
     package static func hasContent(_ path: String) -> Bool {
         do {
             return try DatabaseFile(path).recoveredSize() ?? 0 > 0
@@ -12,24 +12,25 @@ extension EncryptedDatabase {
         }
     }
 
-    /// Where a path leads that may be relative to the current folder.
+    /// The absolute form of a path that may be relative to the current folder.
     package static func absolutePath(of path: String) -> String {
         DatabaseFile(path).absolutePath
     }
 
-    /// What a path must lead to before anybody is asked for a key.
+    /// What a path must lead to before the user is asked for a key.
     package enum Expectation: Sendable {
-        /// A file, whatever is in it.
+        /// A file with any content.
         case file
-        /// A file in the clear.
+        /// A plaintext file.
         case plaintext
-        /// A file that isn't in the clear.
+        /// A file that isn't plaintext.
         case encrypted
-        /// The same, or a place where one can be created.
+        /// A file that isn't plaintext, or a place where one can be created.
         case encryptedOrNew
     }
 
-    /// Throws what can be said against a path without a key, so that nobody is asked for one in vain.
+    /// Throws for any problem with a path that shows without a key, so that nobody is asked in
+    /// vain.
     ///
     /// - Throws: ``EncryptedDatabaseError``.
     package static func check(_ path: String, is expectation: Expectation) throws {

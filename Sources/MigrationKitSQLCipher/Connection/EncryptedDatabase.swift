@@ -10,15 +10,15 @@ import KeyStore
 /// try runner.migrate(in: database)
 /// ```
 ///
-/// Every connection is given its key before anything else, proves that it is SQLCipher and that
-/// its key opens the file, and keeps temporary tables and sorter data in memory. A path is a path:
-/// `:memory:` and `file:notes.db` name files, relative ones are relative to the current folder.
+/// Every connection gets its key before anything else, proves that it is SQLCipher and that the key
+/// opens the file, and keeps temporary tables and sorter data in memory. A path is always a path:
+/// `:memory:` and `file:notes.db` name files. Relative paths start at the current folder.
 ///
 /// An open that fails throws an ``EncryptedDatabaseError`` with the reason, and leaves the file,
 /// the files that SQLite keeps beside it and the folder as they were.
 ///
 /// SQLCipher's library has neither SQLite's session extension nor its preupdate hooks. The linker
-/// warns where an app uses one of their functions, and a call ends the process. (Left alone, it would
+/// warns if an app uses one of their functions, and a call ends the process. (Otherwise it would
 /// reach the system's SQLite, and a session would report no changes and no error.)
 public enum EncryptedDatabase {
     /// Opens an encrypted database for one connection.
@@ -43,10 +43,10 @@ public enum EncryptedDatabase {
 
     /// Opens an encrypted database for one writing connection and several reading ones.
     ///
-    /// A pool works on a write-ahead log only: the file's journal mode is set to WAL unless
-    /// `options.isReadOnly` is set. This is the one exception from the rule that an existing file's
-    /// journal mode is left as it is, since asking for a pool is asking for WAL. GRDB closes a pool's
-    /// writing connection before its reading ones, and so leaves the `-wal` and `-shm` files behind.
+    /// A pool requires a write-ahead log: the file's journal mode is set to WAL unless
+    /// `options.isReadOnly` is set. This is the only exception to the rule that an existing file
+    /// keeps its journal mode. GRDB closes a pool's writing connection before its reading ones, and
+    /// so leaves the `-wal` and `-shm` files behind.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
@@ -65,13 +65,13 @@ public enum EncryptedDatabase {
         }
     }
 
-    /// Opens a database that is not encrypted, with the same rules otherwise.
+    /// Opens a database that is not encrypted. Otherwise the same rules apply.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
     ///   - options: Whether the file may be created, how long to wait for locks, what to register.
     /// - Returns: A queue whose connection has read the schema.
-    /// - Throws: ``EncryptedDatabaseError/encrypted(path:)`` if the file is no plaintext SQLite
+    /// - Throws: ``EncryptedDatabaseError/encrypted(path:)`` if the file isn't a plaintext SQLite
     ///   database; another ``EncryptedDatabaseError``; or what `options.prepareDatabase` throws.
     public static func openPlaintext(
         _ path: String,
@@ -82,13 +82,13 @@ public enum EncryptedDatabase {
         }
     }
 
-    /// A configuration for those who open their databases themselves.
+    /// A configuration for apps that open their databases themselves.
     ///
-    /// It gives the key to whatever file it opens, temporary ones included, so GRDB's
-    /// `hasSchemaChanges` works with it. Nothing looks at the file beforehand: a wrong key is a
-    /// `DatabaseError` of SQLite's code 26 (`SQLITE_NOTADB`), and `options.createsFile` has no
-    /// meaning, since GRDB creates what is not there, with the mode that the umask leaves. Each
-    /// connection derives its key from a passphrase again, which takes a fifth of a second.
+    /// It gives the key to every file that it opens, including temporary ones, so GRDB's
+    /// `hasSchemaChanges` works with it. Nothing checks the file first: a wrong key is a
+    /// `DatabaseError` with SQLite's code 26 (`SQLITE_NOTADB`). `options.createsFile` is ignored,
+    /// since GRDB creates a missing file with the mode that the umask leaves. Each connection
+    /// derives its key from a passphrase again, which takes a fifth of a second.
     ///
     /// - Parameters:
     ///   - key: The key of every file that is opened with the configuration.

@@ -3,9 +3,10 @@ import Foundation
 import GRDB
 
 extension EncryptedDatabaseError {
-    /// What an error of SQLite means for a database that was opened without one.
+    /// Translates an error of SQLite for a database that was already open.
     ///
-    /// A migration meets a full disk, a lock or a damaged page long after the database was opened.
+    /// A migration may meet a full disk, a lock or a damaged page long after the database was
+    /// opened.
     ///
     /// - Parameters:
     ///   - error: An error from GRDB.
@@ -27,7 +28,8 @@ extension EncryptedDatabaseError {
         case .SQLITE_IOERR, .SQLITE_PROTOCOL:
             self = .inputOutput(path: path, detail: Self.describe(error))
         case .SQLITE_CANTOPEN:
-            // SQLite answers so for the journal too, which is what fails once the file is open.
+            // SQLite also returns this code for the journal, which is what fails once the file is
+            // open.
             let file = DatabaseFile(path)
             self =
                 (try? file.isFolderWritable) ?? true
@@ -38,7 +40,7 @@ extension EncryptedDatabaseError {
         }
     }
 
-    /// What a result code of SQLite means where there is no more than that.
+    /// Translates a result code of SQLite if there is no further detail.
     package init(_ code: CipherCode, path: String) {
         let error = DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
         self =
@@ -49,7 +51,7 @@ extension EncryptedDatabaseError {
         switch error.extendedResultCode {
         case .SQLITE_READONLY_ROLLBACK, .SQLITE_READONLY_RECOVERY: .needsRecovery(path: path)
         case .SQLITE_READONLY_DIRECTORY, .SQLITE_READONLY_CANTINIT: .readOnlyFolder(path: path)
-        // The file has lost its name, or can't be looked at.
+        // The file has been renamed or removed, or can't be checked.
         case .SQLITE_READONLY_DBMOVED: .inputOutput(path: path, detail: describe(error))
         default: .readOnly(path: path)
         }

@@ -2,7 +2,7 @@ import MigrationKitCommon
 import MigrationKitPages
 import Glibc
 
-/// A file, whatever it is called.
+/// A file, independent of its name.
 package struct FileIdentity: Equatable {
     private let device: dev_t
     private let inode: ino_t
@@ -15,17 +15,17 @@ package struct FileIdentity: Equatable {
     /// The mode without the kind of the file, such as 0o600.
     package var permissions: UInt32 { mode & 0o7777 }
 
-    /// How many names the file has beside one.
+    /// How many other names the file has.
     package var otherNameCount: Int { max(Int(linkCount) - 1, 0) }
 
     /// - Parameter path: Links are followed.
-    /// - Returns: `nil` if there is nothing.
-    /// - Throws: ``EncryptedDatabaseError`` if that can't be found out.
+    /// - Returns: `nil` if nothing is there.
+    /// - Throws: ``EncryptedDatabaseError`` if this can't be checked.
     package static func of(_ path: String) throws(EncryptedDatabaseError) -> FileIdentity? {
         try find(path).get()
     }
 
-    /// Looks at what is at a path, links followed. A file without content has an identity as well.
+    /// Looks at what a path leads to, following links. An empty file has an identity, too.
     package static func find(_ path: String) -> Found<FileIdentity> {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -49,21 +49,21 @@ package struct FileIdentity: Equatable {
 
     // MARK: - Who has it open
 
-    /// How many descriptors of this process's own are open on the file.
+    /// How many descriptors of this process are open on the file.
     ///
     /// - Throws: As ``otherProcesses()``.
     var ownDescriptorCount: Int {
         get throws { try descriptorCount(of: "self") }
     }
 
-    /// The other processes that have the file open, as far as the system reports them: those of
-    /// other users only to root, or if they hold a lock.
+    /// The other processes that have the file open, as far as the system reports them. It reports
+    /// another user's processes only to root, or if they hold a lock.
     ///
     /// <https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html>
     ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the system fails to report
-    ///   them, for example without free descriptors: otherwise it would look as if no process had
-    ///   the file open.
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if the system can't report
+    ///   them, for example because no descriptor is free. Otherwise it would look as if no process
+    ///   had the file open.
     func otherProcesses() throws -> [OpenProcess] {
         var found = Set(try lockHolders())
         for name in try Self.names(in: "/proc") {
@@ -77,7 +77,7 @@ package struct FileIdentity: Equatable {
     private func descriptorCount(of process: String) throws -> Int {
         let folder = "/proc/\(process)/fd/"
         return try Self.names(in: folder).count { name in
-            // One that is closed meanwhile is open no more.
+            // A descriptor that was closed meanwhile doesn't count.
             if case .content(let file) = Self.find(folder + name) {
                 isSameFile(as: file)
             } else {
@@ -86,8 +86,9 @@ package struct FileIdentity: Equatable {
         }
     }
 
-    /// Who holds a lock on the file, whosoever they are; a process in another PID namespace is 0 or
-    /// less. <https://man7.org/linux/man-pages/man5/proc_locks.5.html>
+    /// All processes that hold a lock on the file, whichever user they belong to. A process in
+    /// another PID namespace is 0 or less.
+    /// <https://man7.org/linux/man-pages/man5/proc_locks.5.html>
     private func lockHolders() throws -> [Int32] {
         // 4: POSIX  ADVISORY  WRITE 17325 fe:00:1116270 1073741824 1073742335
         let place = ":\(inode)"
@@ -105,14 +106,14 @@ package struct FileIdentity: Equatable {
         guard parts.count == 3, let major = UInt64(parts[0], radix: 16),
             let minor = UInt64(parts[1], radix: 16)
         else { return false }
-        // As makedev(3) puts the two together.
+        // Combines the two numbers as makedev(3) does.
         let device = UInt64(device)
         return (device >> 8) & 0xfff | (device >> 32) & ~0xfff == major
             && device & 0xff | (device >> 12) & ~0xff == minor
     }
 
     private static func lines(of path: String) throws -> [Substring] {
-        // Read to its end: a file of /proc has no size.
+        // Read until the end: a file in /proc has no size.
         guard let file = fopen(path, "re") else {
             try checkIsWithheld(path, errno)
             return []
@@ -136,8 +137,8 @@ package struct FileIdentity: Equatable {
         }
     }
 
-    /// Throws unless there is a good reason for the failure: the process has ended or is another
-    /// user's, or there is no `/proc`.
+    /// Throws, unless the failure is expected: the process has ended, it belongs to another user,
+    /// or there is no `/proc`.
     private static func checkIsWithheld(_ path: String, _ code: Int32) throws {
         guard ![ENOENT, ENOTDIR, ESRCH, EACCES, EPERM].contains(code) else { return }
         throw EncryptedDatabaseError.unreadable(path, "open", code)

@@ -2,7 +2,7 @@ import MigrationKitPages
 import GRDB
 import KeyStore
 
-/// Looks at a file that is no empty one, without changing it or anything beside it.
+/// Inspects a file with content, without changing it or anything beside it.
 package struct FileInspection {
     private let file: DatabaseFile
     private let cipher: CipherSettings
@@ -22,7 +22,7 @@ package struct FileInspection {
         }
     }
 
-    /// Throws unless the file begins as every plaintext database does, or will.
+    /// Throws unless the file begins like a plaintext database, or will after recovery.
     func checkPlaintext() throws {
         guard !isPlaintext else { return }
         if case .firstPage(let page) = try Recovery(of: file),
@@ -35,14 +35,14 @@ package struct FileInspection {
             : EncryptedDatabaseError.notADatabase(path: file.path)
     }
 
-    /// Throws if the file begins as every plaintext database does.
+    /// Throws if the file begins like a plaintext database.
     func checkEncrypted() throws {
         guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
     }
 
-    /// The key that connections are to be given, derived over the file's salt.
+    /// The key for the connections, derived with the file's salt.
     ///
-    /// - Parameter made: One that was derived already, and over which salt.
+    /// - Parameter made: A key that was already derived, with its salt.
     func derive(
         _ key: DatabaseKey,
         _ made: (salt: [UInt8], key: DatabaseKey)? = nil
@@ -52,22 +52,22 @@ package struct FileInspection {
         return try key.derived(salt: salt, cipher: cipher)
     }
 
-    /// Whether the key decrypts the first page, as it is or as SQLite is going to restore it.
+    /// Whether the key decrypts the first page, either as it is or as SQLite will restore it.
     ///
     /// - Parameter key: A raw key.
     package func opens(with key: DatabaseKey) throws -> Bool {
-        // A page that another process is writing at the moment reads as a damaged one.
+        // A page that another process is just writing looks damaged.
         let opensNow = (0..<3).contains { _ in
             read(with: key, cipher: cipher) != .notADatabase
         }
         return try opensNow && hasHeader(with: key) || opensRecovered(with: key, cipher: cipher)
     }
 
-    /// Whether the key decrypts the first page that a journal beside the file has in place of it.
+    /// Whether the key decrypts the version of the first page that a journal beside the file holds.
     ///
     /// - Parameter key: A raw key.
     private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool {
-        // The salt is the beginning of every version of that page.
+        // The salt is at the beginning of every version of that page.
         guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt),
             page.count == cipher.pageSize
         else { return false }
@@ -77,9 +77,9 @@ package struct FileInspection {
             : DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
     }
 
-    /// Whether the first page begins as that of a database does. An HMAC shows this before SQLite
-    /// sees anything; where there is none, a wrong key gives nonsense, in which SQLite may find the
-    /// mark of a write-ahead log, and make one, before it finds that it is nonsense.
+    /// Whether the first page begins like a database. An HMAC proves this before SQLite sees
+    /// anything. Without one, a wrong key decrypts to nonsense. SQLite might read it as the mark of
+    /// a write-ahead log, and create a log before it finds the error.
     ///
     /// > Payload fractions: must be 64, 32 and 32 (bytes 21 to 23).
     /// <https://www.sqlite.org/fileformat.html#payload_fractions>
@@ -89,7 +89,7 @@ package struct FileInspection {
         guard cipher.hmacAlgorithm == .off,
             let decryption = try? PageCipher(key: key, cipher: cipher)
         else { return true }
-        // A page that another process is writing at the moment reads as nonsense, too.
+        // A page that another process is just writing looks like nonsense, too.
         return (0..<3).contains { _ in
             guard let connection = try? CipherConnection(immutable: file.absolutePath),
                 let page = try? connection.bytes(at: 0, count: cipher.pageSize),
@@ -113,7 +113,7 @@ package struct FileInspection {
     ///
     /// - Parameters:
     ///   - error: How the opening failed; `nil` if the key didn't decrypt the first page.
-    ///   - key: The key as it was given, from which older formats derive otherwise.
+    ///   - key: The key as it was given. Older formats derive other keys from it.
     ///   - derivedKey: The key that was tried.
     func explain(
         _ error: DatabaseError?,
@@ -127,7 +127,7 @@ package struct FileInspection {
         }
         switch try authenticPages(key: derivedKey) {
         case .first:
-            // The key is right and SQLite can't read the header that it decrypts.
+            // The key is right, but SQLite can't read the decrypted header.
             return EncryptedDatabaseError.newerFormat(path: file.path)
         case .others:
             let pages = try damagedPages(key: derivedKey)
@@ -146,10 +146,10 @@ package struct FileInspection {
         let message = error.message ?? ""
         switch error.resultCode {
         case .SQLITE_ERROR where message == "unsupported file format":
-            // The schema format number is beyond this SQLite's.
+            // This SQLite doesn't know the schema's format number.
             return .newerFormat(path: file.path)
         case .SQLITE_CORRUPT where damagedPages.isEmpty && message.hasPrefix("malformed database"):
-            // Every page is as it was written, so the schema has SQL that this SQLite doesn't know.
+            // Every page is intact, so the schema has SQL that this SQLite doesn't know.
             return .newerFormat(path: file.path)
         case .SQLITE_CORRUPT:
             return .damaged(path: file.path, pages: damagedPages)
@@ -174,7 +174,7 @@ package struct FileInspection {
             ? .rawKeyAsPassphrase(path: file.path) : .wrongKey(path: file.path)
     }
 
-    /// Whether a passphrase is the digits of a raw key that opens the file.
+    /// Whether a passphrase consists of the digits of a raw key that opens the file.
     private func isRawKey(_ key: DatabaseKey) -> Bool {
         guard key.form == .passphrase,
             let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
@@ -182,15 +182,15 @@ package struct FileInspection {
         return ([cipher] + CipherSettings.versions).contains { decrypts(raw, $0) }
     }
 
-    /// Whether the key decrypts the first page with these settings, also where the rest of the file
+    /// Whether the key decrypts the first page with these settings, even if the rest of the file
     /// was cut off.
     private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) -> Bool {
         let code = read(with: key, cipher: cipher).primary
         return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
     }
 
-    /// Whether the file may be a whole number of pages. Page sizes are powers of two, 512 the
-    /// smallest. <https://www.sqlite.org/fileformat.html#page_size>
+    /// Whether the file's size is a multiple of 512, the smallest page size. All page sizes are
+    /// powers of two. <https://www.sqlite.org/fileformat.html#page_size>
     private var fitsPageSize: Bool { size % 512 == 0 }
 
     private enum AuthenticPages {
@@ -218,7 +218,7 @@ package struct FileInspection {
         }
     }
 
-    /// The pages that are not as they were written; none of a plaintext file.
+    /// The damaged pages; none for a plaintext file.
     package func damagedPages(_ form: DatabaseForm, limit: Int = 100) throws -> [Int] {
         try form.key.map { try damagedPages(key: derive($0), limit: limit) } ?? []
     }
@@ -237,11 +237,11 @@ package struct FileInspection {
 
     package var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
 
-    /// Whether the file begins as every plaintext database does.
+    /// Whether the file begins like a plaintext database.
     /// <https://www.sqlite.org/fileformat.html#magic_header_string>
     package var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
-    /// How reading the first page ends.
+    /// The result code of reading the first page.
     private func read(with key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)

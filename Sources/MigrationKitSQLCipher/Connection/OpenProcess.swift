@@ -5,11 +5,11 @@ public struct OpenProcess: Hashable, Sendable {
     /// Its process id.
     public let identifier: Int32
 
-    /// The name of its program, as the system cuts it (15 bytes); `nil` if the system doesn't
-    /// report it.
+    /// The name of its program, cut by the system to 15 bytes; `nil` if the system doesn't report
+    /// it.
     public let name: String?
 
-    /// What ``description`` is made of.
+    /// Creates a value from a process id and the name of its program.
     public init(identifier: Int32, name: String?) {
         self.identifier = identifier
         self.name = name
@@ -30,7 +30,7 @@ extension OpenProcess: CustomStringConvertible {
 }
 
 extension [OpenProcess] {
-    /// The processes for a sentence, the first few by name.
+    /// The processes as part of a sentence, the first few by name.
     var listed: String {
         guard !isEmpty else { return "another process" }
         let names = prefix(4).map(\.description)
@@ -39,7 +39,7 @@ extension [OpenProcess] {
 }
 
 extension String {
-    /// Without what would steer a terminal.
+    /// The text without characters that control a terminal.
     fileprivate var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 32 ? "?" : $0 }))
     }

@@ -4,12 +4,12 @@ import Foundation
 import GRDB
 import KeyStore
 
-/// One attempt to open a database: looks before it opens, and explains what fails.
+/// One attempt to open a database: it checks first, and explains failures.
 package struct Opening {
     private let file: DatabaseFile
     private let key: DatabaseKey?
     private let options: EncryptedDatabase.Options
-    /// The file where it is read as it lies there.
+    /// Set if the file can't be written and is read in place.
     private let unwritable: UnwritableFile?
 
     package init(
@@ -37,7 +37,8 @@ package struct Opening {
             let made = try file.size() == 0 ? writeFirstPage() : nil
             let writer = try connectToContent(connect, made)
             guard !options.isReadOnly, try file.size() == 0 else { return writer }
-            // Undoing what a killed process had begun left nothing, not even the salt.
+            // Recovery has undone what a killed process began, and the file is empty: it has no
+            // salt.
             try writer.close()
             return try connectToContent(connect, writeFirstPage())
         } catch {
@@ -48,7 +49,7 @@ package struct Opening {
         }
     }
 
-    /// Opens a file that can't be written for reading, and leaves nothing beside it.
+    /// Opens a file for reading that can't be written, and leaves nothing beside it.
     private func read<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
@@ -58,7 +59,7 @@ package struct Opening {
             do {
                 return try Opening(path: file.path, key: key, options: options).run(connect)
             } catch EncryptedDatabaseError.readOnlyFolder {
-                // The shared memory can't be read, or is gone.
+                // The shared memory can't be read or is gone.
             }
         }
         let unwritable = try UnwritableFile(file, timeout: options.busyTimeout)
@@ -72,19 +73,19 @@ package struct Opening {
         case nil where creates: return try file.create()
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0 where !creates: throw EncryptedDatabaseError.empty(path: file.path)
-        // SQLite takes a file of one byte for an empty one, and would write over it.
+        // SQLite treats a file of one byte as empty, and would overwrite it.
         case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
         default: return false
         }
     }
 
-    /// Writes the first page of an empty file, and with it the salt.
+    /// Writes the first page of an empty file, which contains the salt.
     ///
-    /// Without a first page, two processes that start on one new file would each go on with a salt
-    /// of their own, and the later one's key would not open what the earlier one wrote. Here the
-    /// later one finds that out under SQLite's lock, and goes on with the salt that is there.
+    /// Without a first page, two processes that start on one new file would each use their own
+    /// salt, and the second one's key would not open what the first one wrote. Here the second one
+    /// finds the page under SQLite's lock, and uses its salt.
     ///
-    /// - Returns: The salt, and the key that was derived over it; `nil` without a key.
+    /// - Returns: The salt and the key that was derived with it; `nil` without a key.
     private func writeFirstPage() throws -> (salt: [UInt8], key: DatabaseKey)? {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<CipherSettings.saltCount).map { _ in
@@ -98,9 +99,9 @@ package struct Opening {
                 configuration: setup.configuration
             )
             try queue.inDatabase { db in
-                // Taking the lock for writing gives an empty file its first page. Its journal has
-                // no pages, so that SQLite synchronizes the same header twice. It does so for every
-                // journal, and a file has its first page once.
+                // Taking the write lock gives an empty file its first page. The journal has no
+                // pages, so SQLite synchronizes the same header twice. That is harmless: a file
+                // gets its first page once.
                 try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
             }
             try queue.close()
@@ -112,8 +113,8 @@ package struct Opening {
         return derivedKey.map { (salt, $0) }
     }
 
-    /// - Parameter made: A salt and the key that was derived over it: if the file has that salt, it is
-    ///   not derived again.
+    /// - Parameter made: A salt and the key that was derived with it. If the file has that salt,
+    ///   the key is not derived again.
     private func connectToContent<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer,
         _ made: (salt: [UInt8], key: DatabaseKey)?
@@ -128,8 +129,8 @@ package struct Opening {
             return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
         let derivedKey = try inspection.derive(key, made)
-        // With a journal, opening for writing changes the file before the key is proven. What is
-        // read as it lies there takes a wrong key for damage.
+        // With a journal, opening for writing changes the file before the key is proven. If the
+        // file is read in place, a wrong key would look like damage.
         let isProven =
             try file.hasJournal || unwritable != nil
             ? inspection.opens(with: derivedKey) : inspection.hasHeader(with: derivedKey)
@@ -142,10 +143,9 @@ package struct Opening {
         }
     }
 
-    /// Begins again with a file of which a program that was stopped has written less than the first
-    /// page.
+    /// Starts over if a program was stopped before it had written the first page.
     ///
-    /// - Returns: `nil` if it is no such file.
+    /// - Returns: `nil` if the file isn't one of these.
     private func connectToNewFile<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer? {
@@ -153,7 +153,7 @@ package struct Opening {
         guard options.createsFile, !options.isReadOnly else {
             throw EncryptedDatabaseError.empty(path: file.path)
         }
-        // Perhaps the program was not stopped, and is still writing.
+        // Perhaps the program wasn't stopped and is still writing.
         let writer = try Polling.value(within: options.busyTimeout) { () throws -> Writer? in
             guard try file.recoveredSize() == 0 else { return try connectToContent(connect, nil) }
             try file.settleJournals()
@@ -169,9 +169,9 @@ package struct Opening {
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
-        // To SQLite a journal that it can't look at is none.
+        // SQLite ignores a journal that it can't check, so an unreadable journal must throw here.
         _ = try file.hasHotJournal
-        // Commits that a damaged log hides from SQLite are lost when it is moved into the file. A
+        // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.
         var keepsLog = false
         do {
@@ -191,7 +191,7 @@ package struct Opening {
         } catch let error as DatabaseError where !setup.didHostThrow {
             throw try explain(error)
         }
-        // The operating system allows writing, so it is the file's own format that forbids it.
+        // The operating system allows writing, so the file's format must forbid it.
         if !options.isReadOnly, writer.writeWithoutTransaction(\.isMainReadOnly) {
             throw EncryptedDatabaseError.newerFormat(path: file.path)
         }

@@ -1,23 +1,23 @@
 import CSQLCipher
 import MigrationKitPages
 
-/// What SQLite makes of a database's first page when it next opens the file, because a program was
+/// What happens to a database's first page when SQLite next opens the file, because a program was
 /// stopped in the middle of a change.
 ///
-/// A loss of power may leave that page in part, and then no key opens it as it is. The whole one is
-/// in the journal beside the file, and SQLite puts it back, with whatever key or with none. So it is
-/// this one that a key is asked to open, before SQLite is let at the file.
+/// A power cut may tear that page, and then no key opens it. The intact page is in the journal
+/// beside the file, and SQLite will restore it, whatever the key. So the key is tested on this page
+/// before SQLite opens the file.
 package enum Recovery {
-    /// It stays as it is in the file.
+    /// It stays as it is.
     case nothing
-    /// It becomes this one.
+    /// It is replaced by this one.
     case firstPage([UInt8])
-    /// There will be none: the file was new, and becomes empty again.
+    /// It is removed: the file was new, and becomes empty again.
     case emptyFile
 
-    /// Looks at what is beside a file, and changes nothing.
+    /// Examines the files beside a database, and changes nothing.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
+    /// - Throws: ``EncryptedDatabaseError`` if one of them can't be read.
     package init(of file: DatabaseFile) throws {
         let journal = try UntouchedFile.find(file.resolvedPath + "-journal").get()
         if let journal, let found = try Self.undoing(journal) {
@@ -32,14 +32,14 @@ package enum Recovery {
         self = .nothing
     }
 
-    /// The first eight bytes of a rollback journal of a change that isn't finished.
+    /// The first eight bytes of the rollback journal of an unfinished change.
     /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
-    /// - Returns: `nil` if the journal is of a finished change.
+    /// - Returns: `nil` if the journal belongs to a finished change.
     private static func undoing(_ journal: UntouchedFile) throws -> Recovery? {
-        // At its end a journal of several databases names another file, without which it counts for
-        // nothing. What SQLite makes of that is left to SQLite.
+        // The journal of a transaction over several databases ends with another file's name, and is
+        // ignored if that file is missing. This case is left to SQLite.
         let end = try journal.read(at: journal.size - 8, count: 8)
         guard journal.size < 512 || end != journalMagic else { return .nothing }
         var start = 0
@@ -56,7 +56,7 @@ package enum Recovery {
                 guard let record = try journal.read(at: offset, count: recordSize) else { break }
                 let sum = stride(from: pageSize - 200, to: 0, by: -200)
                     .reduce(header.word(12)) { $0 &+ UInt32(record[4 + $1]) }
-                // SQLite undoes nothing from here on.
+                // SQLite undoes nothing after this record.
                 guard sum == record.word(4 + pageSize) else { return .nothing }
                 if record.word(0) == 1 { return .firstPage(Array(record[4..<(4 + pageSize)])) }
             }
@@ -68,10 +68,10 @@ package enum Recovery {
 }
 
 extension DatabaseFile {
-    /// Has SQLite finish what a program began that was killed, without a key: an unfinished change
-    /// is undone, and a write-ahead log moved into the file, page by page as they stand there,
-    /// before anybody asks what the first page says. That it is no database is what a connection
-    /// without a key finds then.
+    /// Lets SQLite finish what a killed program began, without a key: it undoes an unfinished
+    /// change, or moves a write-ahead log into the file, page by page and without decrypting them.
+    /// A connection without a key then finds that the first page isn't a database's, but by then
+    /// that is done.
     ///
     /// - Throws: ``EncryptedDatabaseError`` if the log can't be read; a ``CipherCode``.
     func settleJournals() throws {
@@ -80,7 +80,7 @@ extension DatabaseFile {
         let file = try UnreadFile(absolutePath, isReadOnly: false)
         for sql in [
             "PRAGMA locking_mode = EXCLUSIVE",
-            // A log is moved by a connection that expects pages of its size.
+            // A log is moved only by a connection that expects pages of the same size.
             pageSize.map { "PRAGMA page_size = \($0)" },
             "SELECT count(*) FROM sqlite_schema",
         ] {
@@ -88,7 +88,7 @@ extension DatabaseFile {
         }
     }
 
-    /// The size that the file has once SQLite has undone what was begun with an empty one; `nil` if
+    /// The size of the file after SQLite has undone an unfinished change to an empty file; `nil` if
     /// there is no file.
     ///
     /// - Throws: An ``EncryptedDatabaseError`` if what is there can't be a database, or a journal

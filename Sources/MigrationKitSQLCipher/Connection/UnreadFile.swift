@@ -1,11 +1,11 @@
 import CSQLCipher
 import MigrationKitPages
 
-/// A connection to a file that takes SQLite's locks on it and reads nothing, so that it may be any
-/// file, whichever key it has.
+/// A connection that takes SQLite's locks on a file and reads nothing. It works on any file,
+/// whatever its key.
 ///
-/// Its locks count against those of this process's other connections as well, and closing it keeps
-/// their locks: SQLite does all of that.
+/// SQLite makes its locks count against the other connections of this process, too, and closing it
+/// keeps their locks.
 final class UnreadFile {
     let connection: OpaquePointer
 
@@ -22,12 +22,12 @@ final class UnreadFile {
     }
 
     deinit {
-        // The last to close a database moves its log into the file, and synchronizes the log, its
-        // folder and the file: SQLite can't see that the log was on the disk already.
+        // The last connection that closes a database moves the log into the file, and synchronizes
+        // the log, its folder and the file: SQLite can't see that the log was on the disk already.
         sqlite3_close(connection)
     }
 
-    /// Keeps others from writing, as everyone does who reads.
+    /// Keeps others from writing, as any read lock does.
     ///
     /// - Returns: Whether nobody is writing.
     func lockForReading() throws(CipherCode) -> Bool {
@@ -35,7 +35,7 @@ final class UnreadFile {
     }
 
     /// Keeps other connections out. A connection to a database with a write-ahead log holds a read
-    /// lock as long as it is open, so none is open then.
+    /// lock as long as it is open, so success means that none is open.
     ///
     /// - Returns: Whether nobody else reads or writes.
     func lockForWriting() throws(CipherCode) -> Bool {

@@ -3,27 +3,27 @@ import MigrationKitCommon
 import Foundation
 import GRDB
 
-/// A database that can't be written from here, for its mode or its medium, and is read as it lies
-/// there. Nothing is left beside it.
+/// A database that this process can't write, because of its mode or its medium. It is read in
+/// place, and nothing is left beside it.
 ///
-/// SQLite itself can't do that with a file in WAL mode: it makes a log and shared memory, or gives
-/// up where it can't. <https://www.sqlite.org/wal.html#read_only_databases> Its own way,
-/// `immutable`, is part of a URI, which GRDB doesn't support.
+/// SQLite itself can't do that with a file in WAL mode: it creates a log and shared memory, or
+/// gives up if it can't. <https://www.sqlite.org/wal.html#read_only_databases> SQLite's option
+/// `immutable` is part of a URI, which GRDB doesn't support.
 ///
-/// Somebody else may be allowed to write. Those who write by a rollback journal are kept out by a
-/// lock; what others do to the file is noticed, and ends the reading as a lock would (`SQLITE_BUSY`).
+/// Other processes may be allowed to write. A lock keeps out those that use a rollback journal. Any
+/// other write is noticed, and ends the reading with `SQLITE_BUSY`.
 package final class UnwritableFile: @unchecked Sendable {
-    // `@unchecked`: everything is constant, and the connection of `guardian`, which isn't Sendable, only
-    // keeps its lock: nothing calls it after `init`.
+    // `@unchecked`: everything is constant. The connection of `guardian`, which isn't Sendable,
+    // only keeps its lock: nothing calls it after `init`.
 
-    /// Whether there is a write-ahead log with commits, which are read as well.
+    /// Whether there is a write-ahead log with commits. They are read, too.
     package let usesLog: Bool
 
     private let file: DatabaseFile
     private let stamp: [Int]
     private let guardian: UnreadFile?
 
-    /// - Parameter timeout: How long to wait for somebody who writes, in seconds.
+    /// - Parameter timeout: How long to wait for another process that writes, in seconds.
     /// - Throws: ``EncryptedDatabaseError/locked(path:)``;
     ///   ``EncryptedDatabaseError/needsRecovery(path:)``.
     init(_ file: DatabaseFile, timeout: TimeInterval) throws {
@@ -36,7 +36,7 @@ package final class UnwritableFile: @unchecked Sendable {
         usesLog = try file.holdsCommits
     }
 
-    /// Where there are no locks, as on some media, nobody writes under one.
+    /// Some media have no locks. Then nobody writes under one.
     private static func lock(_ file: DatabaseFile, timeout: TimeInterval) throws -> UnreadFile? {
         guard let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true) else {
             return nil
@@ -48,21 +48,21 @@ package final class UnwritableFile: @unchecked Sendable {
         return locked
     }
 
-    /// Whether nobody has written the file, or its log, since.
+    /// Whether nobody has written the file or its log since.
     var isUnchanged: Bool { (try? file.stamp) == stamp }
 
-    /// Lets a connection read the file so, before it has read anything. This ends with the
-    /// connection.
+    /// Makes a connection read the file in place. Call it before the connection's first read. It
+    /// applies until the connection is closed.
     package func prepare(_ connection: OpaquePointer?) throws {
         try UnchangedFile(hidesLog: !usesLog) { self.isUnchanged }.attach(to: connection)
     }
 }
 
 extension DatabaseFile {
-    /// Whether the file can be read, and can't be written, or not beside others: for its mode, its
-    /// folder's, or its medium.
+    /// Whether the file can be read but not written, or its folder can't be written: because of the
+    /// modes or the medium.
     ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if that can't be told.
+    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if this can't be checked.
     var isUnwritable: Bool {
         get throws {
             do {
@@ -76,8 +76,9 @@ extension DatabaseFile {
         }
     }
 
-    /// Whether SQLite can read the file as it is without making anything beside it: a rollback
-    /// journal says that there is no log, and with the log's shared memory it joins those who use it.
+    /// Whether SQLite can read the file without creating anything beside it. With a rollback
+    /// journal there is no log, and with the log's shared memory SQLite joins the processes that
+    /// use it.
     var isReadableBesideOthers: Bool {
         let path = resolvedPath
         return access(path + "-journal", F_OK) == 0

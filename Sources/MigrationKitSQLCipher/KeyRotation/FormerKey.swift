@@ -1,9 +1,9 @@
 import Foundation
 import KeyStore
 
-/// The item that keeps a database's key from before a rotation, for the backups made until then.
+/// The item that keeps a database's key from before a rotation, for earlier backups.
 ///
-/// Its service is none that an app looks for. Its account has the time of the rotation behind it.
+/// Apps don't search for its service. Its account ends with the time of the rotation.
 package struct FormerKey: Equatable, Sendable {
     /// The service of the item that had the key.
     package let service: String
@@ -19,7 +19,7 @@ package struct FormerKey: Equatable, Sendable {
         mark + service
     }
 
-    /// Whether a service is that of former keys.
+    /// Whether a service is one for former keys.
     package static func isService(_ service: String) -> Bool { service.hasPrefix(mark) }
 
     /// - Parameter taken: The accounts of the other items of the same service.
@@ -36,10 +36,10 @@ package struct FormerKey: Equatable, Sendable {
         self.name = name
     }
 
-    /// `nil` for names that are no former key's.
+    /// Returns `nil` if these aren't the names of a former key.
     ///
     /// - Parameters:
-    ///   - service: The service of an item, or the one that somebody names.
+    ///   - service: The service of an item, or the one that a user gives.
     ///   - name: Its account.
     package init?(service: String, name: String) {
         guard Self.isService(service),
@@ -50,17 +50,17 @@ package struct FormerKey: Equatable, Sendable {
         self.name = name
     }
 
-    /// What the names of all former keys of an account begin with.
+    /// The beginning of the names of all former keys of an account.
     package static func beginning(_ account: String) -> String { "\(account) " }
 
     private static let mark = "migrationkit-previous: "
 }
 
 extension StoredKey {
-    /// The former key that opens a file, such as a backup from before a rotation.
+    /// The former key that opens a file, such as a backup made before a rotation.
     ///
-    /// - Returns: The newest one; `nil` if none of the service's (and the account's, if there is one)
-    ///   opens it.
+    /// - Returns: The newest one; `nil` if no former key of the service (or of the account, if one
+    ///   is given) opens it.
     /// - Throws: `KeyStoreError`; ``EncryptedDatabaseError`` if the file can't be read.
     package func formerKey(opening path: String) throws -> FormerKey? {
         let keptService = FormerKey.service(of: service)
@@ -80,7 +80,7 @@ extension StoredKey {
         return nil
     }
 
-    /// Whether the key's item is there, and doesn't open the database.
+    /// Whether the key's item exists and doesn't open the database.
     package func isOutdated() throws -> Bool {
         guard let entry = try item() else { return false }
         return try !opens(read(entry))

@@ -1,9 +1,9 @@
 import MigrationKitGRDB
 
 extension KeyRotation {
-    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
-    /// is cancelled before the new file has taken the old one's place, the rotation ends with a
-    /// `CancellationError`, and database and items are as they were.
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled before the new file has replaced the old one, the rotation throws a
+    /// `CancellationError`, and database and items stay as they were.
     ///
     /// - Returns: What was done.
     /// - Throws: What the blocking form throws.

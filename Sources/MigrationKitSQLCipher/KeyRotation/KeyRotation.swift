@@ -11,44 +11,45 @@ import KeyStore
 /// ).run()
 /// ```
 ///
-/// The database is rewritten as by a ``DatabaseConversion``: copied, compared, verified, and
-/// renamed into the old one's place. No other program may have it open.
+/// A ``DatabaseConversion`` rewrites the database: it is copied, compared, verified, and replaced
+/// by a rename. No other program may have it open.
 ///
-/// At every instant one of the items opens the file, and whatever ends the process, the next opening
-/// by ``EncryptedStore`` or by the tool, or the next rotation, finishes it or undoes it. The order is
-/// what does it:
+/// At every instant, one of the items opens the file. If the process is killed, the next opening by
+/// ``EncryptedStore`` or by the tool, or the next rotation, finishes the rotation or undoes it. The
+/// order of the steps makes this safe:
 ///
-/// 1. a new key is made, stored in an item of its own, the pending one, and read back;
+/// 1. a new key is made, stored as a separate item, the pending one, and read back;
 /// 2. the database is copied with that key, and the copy takes its place;
-/// 3. the old key is kept in an item of its own, since backups made before need it;
-/// 4. the old item is deleted, the new key is stored in its place and read back;
+/// 3. the old key is stored as a separate item, since earlier backups need it;
+/// 4. the old item is deleted, and the new key is stored in its place and read back;
 /// 5. the pending item is deleted.
 ///
 /// The item keeps its service, account and label. The pending item has the service
-/// `migrationkit-pending: SERVICE`, and as its account that of the item and the file's path. Former
-/// keys have the service `migrationkit-previous: SERVICE`, and as their account that of the item and
+/// `migrationkit-pending: SERVICE`. Its account is that of the item and the file's path. Former
+/// keys have the service `migrationkit-previous: SERVICE`. Their account is that of the item and
 /// the time.
 public struct KeyRotation: Sendable {
-    /// The database, as it was named.
+    /// The path of the database, as it was given.
     public let path: String
 
     package let stored: StoredKey
     package let keepsOldKey: Bool
     package var options: DatabaseConversion.Options
 
-    /// Describes a rotation; nothing is asked or changed yet.
+    /// Describes a rotation. Nothing happens until it is run.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
     ///   - keyStore: Where the key is kept, such as `SecretServiceKeyStore`.
     ///   - service: The service of the key's item.
     ///   - account: The account of the key's item; `nil` for the only one that the service has.
-    ///   - keepsOldKey: Whether the old key is kept in an item of its own. Without it, backups made
-    ///     before can't be opened any more. A rotation that was killed and is finished later keeps
-    ///     it in any case.
-    ///   - keyForm: What an item is that doesn't say so itself, because another program stored it.
+    ///   - keepsOldKey: Whether the old key is kept in its own item. Without it, earlier backups
+    ///     can't be opened any more. A rotation that was killed and is finished later always keeps
+    ///     it.
+    ///   - keyForm: The form of a key whose item doesn't record one, because another program stored
+    ///     it.
     ///   - cipher: How the file is encrypted, beside the key.
-    ///   - options: What happens to the old file, how long to wait. An output path has no meaning:
+    ///   - options: What happens to the old file, and how long to wait. An output path is ignored:
     ///     the database is replaced.
     public init(
         _ path: String,
@@ -87,16 +88,17 @@ public struct KeyRotation: Sendable {
         self.options.outputPath = nil
     }
 
-    /// Does it, and returns once the file is on the disk and the key in its item.
+    /// Rotates the key, and returns when the file is on the disk and the key in its item.
     ///
     /// Blocks while the key store waits for a daemon or for a person at a prompt.
     ///
     /// - Returns: What was done.
-    /// - Throws: ``KeyRotationError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret can't
-    ///   be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
-    ///   But for ``KeyRotationError/unfinished(path:service:account:reason:)`` database and items
-    ///   are as they were then, or the next opening makes them so. That is thrown as well where the
-    ///   new file is in place and its folder can't be synchronized: both keys are kept then.
+    /// - Throws: ``KeyRotationError``; `KeyStoreError`; `DatabaseKeyError` if the item's secret
+    ///   can't be a key; ``EncryptedDatabaseError``; ``DatabaseConversionError``; a
+    ///   `CancellationError`. After an error, database and items are as they were, or the next
+    ///   opening makes them so. The exception is
+    ///   ``KeyRotationError/unfinished(path:service:account:reason:)``. It is also thrown if the
+    ///   new file is in place but its folder can't be synchronized; both keys are kept then.
     @discardableResult
     public func run() throws -> KeyRotationReport {
         let rewrite = try DatabaseConversion.rewrite(path, options: options)

@@ -2,9 +2,9 @@ import MigrationKitCommon
 import Foundation
 import KeyStore
 
-/// A reason for which a key can't be rotated, or a rotation not be finished, that lies neither in
-/// the file (``EncryptedDatabaseError``, ``DatabaseConversionError``) nor in the key store
-/// (`KeyStoreError`). No key is lost by any of them.
+/// Why a key can't be rotated or a rotation can't be finished. Problems of the file are
+/// ``EncryptedDatabaseError`` or ``DatabaseConversionError``, and those of the key store are
+/// `KeyStoreError`. None of these errors loses a key.
 public enum KeyRotationError: Error, Equatable, Sendable {
     /// The key's item names no account, and items can't be stored without one. Nothing was changed.
     case noAccount(service: String)
@@ -13,19 +13,19 @@ public enum KeyRotationError: Error, Equatable, Sendable {
     /// was changed.
     case oldKeyNotStorable(service: String, account: String, flaw: PassphraseFlaw)
 
-    /// The key store took a key and doesn't give it back.
+    /// The key store accepted a key and doesn't return it.
     case keyNotKept(service: String, account: String)
 
-    /// The database has its new key, which is in the pending item; it could not be made the key of
-    /// its item. The next opening goes on from there.
+    /// The database has its new key, which is in the pending item, but could not be stored in the
+    /// key's item. The next opening continues from there.
     case unfinished(path: String, service: String, account: String, reason: String)
 
-    /// A rotation was not finished, and the file opens with neither of the two keys.
+    /// A rotation was interrupted, and neither of the two keys opens the file.
     case neitherOpens(path: String, service: String, account: String)
 }
 
 extension KeyRotationError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .noAccount(let service):
@@ -41,7 +41,7 @@ extension KeyRotationError: LocalizedError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .noAccount:
@@ -72,7 +72,7 @@ extension KeyRotationError: LocalizedError {
 }
 
 extension KeyRotationError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noAccount: ErrorCode("itemWithoutAccount", .unavailable)

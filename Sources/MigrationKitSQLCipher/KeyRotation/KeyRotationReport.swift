@@ -8,14 +8,14 @@ public struct KeyRotationReport: Equatable, Sendable {
     /// The key's item, with the new key.
     public let item: KeyItem
 
-    /// The item as it was. One that another program stored has no form: it had whatever attributes
-    /// that program looks for, and the new one has those of this library alone.
+    /// The item as it was. If another program stored it, it has no form, and had the attributes
+    /// that program searches for. The new item has only this library's attributes.
     public let formerItem: KeyItem
 
-    /// The item that the old key is kept in; `nil` if it was not to be kept.
+    /// The item in which the old key is kept; `nil` if it was discarded.
     public let keptItem: KeyItem?
 
-    /// The item in which another key is kept, one that somebody put into the key's item while the
-    /// database was rotated; `nil` if nobody did.
+    /// The item for a key that another program stored in the key's item during the rotation; `nil`
+    /// if none did.
     public let otherKeptItem: KeyItem?
 }

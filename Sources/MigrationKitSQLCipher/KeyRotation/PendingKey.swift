@@ -1,12 +1,11 @@
 import KeyStore
 
-/// The item that holds a database's next key from before the database has it until it is the item's
-/// own.
+/// The item that holds a database's next key while the key is being rotated.
 ///
-/// Its service is none that an app looks for. Its account names the file as well, so that several
-/// files that share one item have a pending key each.
+/// Apps don't search for its service. Its account also names the file, so that files that share one
+/// item each have their own pending key.
 struct PendingKey: Equatable {
-    /// The account of the item that is to get the key.
+    /// The account of the item that will get the key.
     let account: String
 
     /// The database's path when the rotation began, absolute and without links.
@@ -17,7 +16,7 @@ struct PendingKey: Equatable {
         "migrationkit-pending: \(service)"
     }
 
-    /// The account of the pending item: both, and a path has no space in it here.
+    /// The account of the pending item: account and path. The escaped path contains no space.
     var name: String { "\(account) \(Self.escaped(path))" }
 
     init(account: String, path: String) {
@@ -25,7 +24,7 @@ struct PendingKey: Equatable {
         self.path = path
     }
 
-    /// `nil` for an item that is called otherwise.
+    /// Returns `nil` if the item's name isn't that of a pending key.
     init?(_ item: KeyItem) {
         guard let name = item.account, let space = name.lastIndex(of: " "),
             let path = Self.unescaped(name[name.index(after: space)...])
@@ -38,13 +37,13 @@ struct PendingKey: Equatable {
     private static let mark = "Pending: "
     private static let discardingMark = "Pending, and the old key is discarded: "
 
-    /// What a person sees: the label that the key's item gets again, what this one is, and whether the
-    /// rotation discards the old key.
+    /// The pending item's label. It contains the label that the key's item will get, and whether
+    /// the rotation discards the old key.
     static func label(for label: String, discardsOld: Bool = false) -> String? {
         discardsOld ? discardingMark + label : label.isEmpty ? nil : mark + label
     }
 
-    /// The label that the key's item gets; `nil` if it had none.
+    /// The label for the key's item; `nil` if it had none.
     static func labelOfItem(from label: String) -> String? {
         guard let mark = [discardingMark, mark].first(where: label.hasPrefix) else { return nil }
         let rest = String(label.dropFirst(mark.count))

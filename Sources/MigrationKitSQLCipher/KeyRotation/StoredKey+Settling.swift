@@ -2,19 +2,18 @@ import MigrationKitCommon
 import Foundation
 import KeyStore
 
-// What a rotation that was not finished has left is finished or undone here, always under the lock
-// under which keys are rotated. Nothing is deleted but what is known to be in another item, or to
-// open no file.
+// Finishes or undoes an interrupted rotation, always under the lock for rotations. A key is deleted
+// only if it is also in another item, or is known to open no file.
 extension StoredKey {
     // MARK: - Before an Opening
 
-    /// Settles what is pending for the file, once it is nobody's. What fails in that leaves the
-    /// database as easy to open as it was.
+    /// Settles the pending keys of the file if no process holds the lock. A failure here doesn't
+    /// make the database harder to open.
     ///
-    /// - Returns: Whether there was anything.
+    /// - Returns: Whether there was a pending key.
     func settleIfFree() -> Bool {
         let path = file.resolvedPath
-        // Where the item opens the file, nothing else is needed.
+        // If the item opens the file, nothing else is needed, so errors are ignored.
         let pending = ((try? pendingKeys()) ?? []).filter { $0.path == path }
         for pending in pending {
             try? waitForReplacement(by: pending)
@@ -23,8 +22,8 @@ extension StoredKey {
         return !pending.isEmpty
     }
 
-    /// Waits until a rotation that is going on has replaced the file, which isn't opened for it: the
-    /// other waits until nobody has it open.
+    /// Waits until a running rotation has replaced the file. The file isn't opened meanwhile, since
+    /// the rotation waits until nobody has it open.
     private func waitForReplacement(by pending: PendingKey) throws {
         let lock = Self.lock(file.resolvedPath)
         guard timeout > 0, lock.isHeld, let new = try key(of: pending),
@@ -40,15 +39,15 @@ extension StoredKey {
         }
     }
 
-    /// Settles one, unless it is somebody's at the moment.
+    /// Settles a pending key, unless another process holds the lock.
     func settleIfFree(_ pending: PendingKey) throws {
         guard let held = try Self.lock(file.resolvedPath).hold() else { return }
         defer { held.release() }
         try settleMoved(pending)
     }
 
-    /// Settles one under the lock of the file. If it was made for another path, the lock of that is
-    /// needed as well.
+    /// Settles a pending key under the file's lock. If the key was made for another path, that
+    /// path's lock is needed, too.
     func settleMoved(_ pending: PendingKey) throws {
         guard pending.path != file.resolvedPath else { return try settle(pending) }
         if case .absent = Found(pending.path) { return try settle(pending) }
@@ -63,11 +62,11 @@ extension StoredKey {
 
     // MARK: - Under the Lock
 
-    /// Finishes or undoes the rotation that has left a pending key: whichever key opens the file
-    /// says which.
+    /// Finishes or undoes the rotation that left a pending key, depending on which key opens the
+    /// file.
     ///
-    /// - Throws: ``KeyRotationError/neitherOpens(path:service:account:)``, if neither does;
-    ///   everything is left alone then.
+    /// - Throws: ``KeyRotationError/neitherOpens(path:service:account:)`` if neither does. Nothing
+    ///   is changed then.
     func settle(_ pending: PendingKey) throws {
         guard let new = try key(of: pending) else { return }
         if let entry = try item(service: service, account: pending.account) {
@@ -76,32 +75,32 @@ extension StoredKey {
             if try opens(key) { return try undo(pending, new: new, label: entry.item.label) }
         }
         guard try opens(new) else { throw neitherOpens(pending) }
-        // The old key is let go of only when the new file's name has reached the disk.
+        // The old key may be removed only when the new file's name is on the disk.
         do { try file.newFiles.synchronize() } catch { throw error.explained }
         try promote(pending, new: new)
         file.newFiles.removeLeftovers()
     }
 
-    /// Takes back a rotation that has not replaced the file.
+    /// Undoes a rotation that has not replaced the file.
     ///
-    /// As long as its temporary file is there, the new key is no file's. Otherwise it may be that
-    /// of a file that was moved away, with a backup in its place: then the key is kept.
+    /// If its temporary file still exists, no file ever had the new key. Otherwise a file with that
+    /// key may have been moved away and replaced by a backup, so the key is kept.
     private func undo(_ pending: PendingKey, new: DatabaseKey, label: String) throws {
         if try file.leftovers().isEmpty { try keep(new, account: pending.account, label: label) }
         file.newFiles.removeLeftovers()
         try delete(pending)
     }
 
-    /// Makes the pending key that of the item. Each of the two keys is in one item at least, at any
-    /// time; and an item of the service and account is never beside another.
+    /// Makes the pending key the item's key. At every instant, each of the two keys is in at least
+    /// one item, and no two items have this service and account.
     ///
-    /// Somebody else may be doing the same with the same keys, under another name of the file.
+    /// Another process may do the same with the same keys, under another name of the file.
     ///
     /// - Parameters:
-    ///   - old: The key that opened the file before; `nil` if only the item has it. Another key
-    ///     that the item has by now is always kept.
-    ///   - keepsOld: Whether the old key is kept, even if the item doesn't have it any more.
-    /// - Returns: The items that the old key and any other are kept in, and the new one.
+    ///   - old: The key that opened the file before; `nil` if only the item has it. If the item has
+    ///     received another key meanwhile, that one is always kept.
+    ///   - keepsOld: Whether the old key is kept, even if the item no longer has it.
+    /// - Returns: The items that keep the old key and any other key, and the new item.
     @discardableResult
     func promote(
         _ pending: PendingKey,
@@ -122,7 +121,7 @@ extension StoredKey {
                 do {
                     other = try keep(found, account: pending.account, label: label)
                 } catch {
-                    // It may be the key that the rotation discards: then it need not be kept.
+                    // This may be the key that the rotation discards. Then it need not be kept.
                     guard case KeyStoreError.unstorablePassphrase = error, old == nil,
                         try discardsOld(pending)
                     else { throw error }
@@ -140,10 +139,10 @@ extension StoredKey {
             .map { PendingKey.discardsOld($0.item.label) } ?? false
     }
 
-    /// Deletes the pending item, once its key is in the key's item.
+    /// Deletes the pending item once the key's item has its key.
     ///
-    /// Another program may delete or replace that one between any two calls of the key store. So it
-    /// is looked at once more, and the key, which nothing else has then, is stored again.
+    /// Another program may delete or replace the key's item between any two calls of the key store.
+    /// So it is checked once more, and if its key is gone, the key is stored again.
     private func finish(_ pending: PendingKey, new: DatabaseKey, label: String?) throws {
         try delete(pending)
         guard let found = try item(service: service, account: pending.account) else {
@@ -160,13 +159,13 @@ extension StoredKey {
         throw KeyRotationError.keyNotKept(service: service, account: pending.account)
     }
 
-    /// Makes a key and stores it as the pending one, which isn't there yet.
+    /// Makes a key and stores it as a pending one. None exists yet.
     ///
     /// - Parameters:
-    ///   - label: That of the item which the key is for.
+    ///   - label: The label of the item that will get the key.
     ///   - discardsOld: Whether the rotation discards the old key.
-    /// - Returns: The key as it is read from the item, even if the key store dropped the mark of its
-    ///   form.
+    /// - Returns: The key as read from the item, even if the key store dropped the attribute with
+    ///   its form.
     func makeKey(
         _ pending: PendingKey,
         label: String,
@@ -188,7 +187,7 @@ extension StoredKey {
             }
             return try read(entry)
         } catch {
-            // No file has it, unless it is somebody else's.
+            // No file has this key, unless another process stored it.
             if case .itemExists = error as? KeyStoreError { throw error }
             try? delete(pending)
             throw error
@@ -220,7 +219,7 @@ extension StoredKey {
         return entry.item
     }
 
-    /// Throws if an old key can't be kept in an item, before anything depends on that.
+    /// Checks that an old key can be kept in an item, before anything depends on it.
     ///
     /// - Throws: ``KeyRotationError/oldKeyNotStorable(service:account:flaw:)``.
     func checkKeepable(_ key: DatabaseKey, account: String) throws {
@@ -231,13 +230,13 @@ extension StoredKey {
         }
     }
 
-    /// Keeps a key that may be needed for a file that isn't at hand, such as a backup.
+    /// Keeps a key that may be needed for a file elsewhere, such as a backup.
     @discardableResult
     package func keep(_ key: DatabaseKey, account: String, label: String?) throws -> KeyItem {
         let keptService = FormerKey.service(of: service)
         let kept = try keyStore.items(service: keptService, account: nil)
         for item in kept {
-            // A run that was killed may have been here.
+            // An earlier run that was killed may have stored it already.
             guard let name = item.account, name.hasPrefix(FormerKey.beginning(account)),
                 try self.item(service: keptService, account: name)?.text == key.stored()
             else { continue }

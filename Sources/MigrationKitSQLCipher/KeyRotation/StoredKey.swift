@@ -2,13 +2,12 @@ import MigrationKitPages
 import Foundation
 import KeyStore
 
-/// The key of a database that is in a key store: in its item, or, while it is rotated, in the
-/// pending one.
+/// The key of a database in a key store: in its item or, during a rotation, in the pending one.
 ///
-/// The one way to open a database with such a key. Where nothing is pending it costs one search of
-/// the key store, and nothing else.
+/// Every opening with a stored key goes through this type. If nothing is pending, it costs only one
+/// search of the key store.
 package struct StoredKey: Sendable {
-    /// The database, as it was named.
+    /// The path of the database, as it was given.
     package var path: String { file.path }
 
     package let file: DatabaseFile
@@ -19,18 +18,18 @@ package struct StoredKey: Sendable {
     package let isReadOnly: Bool
     package let timeout: TimeInterval
     package let read: @Sendable (KeyEntry) throws -> DatabaseKey
-    /// Ends the first look-up, which may ask a person, and the wait for a rotation.
+    /// Ends the first search, which may ask the user, and the wait for a rotation.
     package var cancellation: Cancellation?
 
     /// - Parameters:
     ///   - path: The database.
-    ///   - keyStore: Where its key is.
+    ///   - keyStore: The key store that has its key.
     ///   - service: The service of the key's item.
-    ///   - account: The account of it; `nil` for the service's only item.
+    ///   - account: The item's account; `nil` if the service has only one item.
     ///   - cipher: How the file is encrypted, beside the key.
-    ///   - isReadOnly: Whether an unfinished rotation is left as it is.
-    ///   - timeout: How long to wait, in seconds, for a rotation that is going on.
-    ///   - read: Takes the key out of an item.
+    ///   - isReadOnly: Whether an interrupted rotation is left as it is.
+    ///   - timeout: How long to wait, in seconds, for a running rotation.
+    ///   - read: Reads the key from an item.
     package init(
         path: String,
         keyStore: any KeyStore,
@@ -51,24 +50,24 @@ package struct StoredKey: Sendable {
         self.read = read
     }
 
-    /// Opens the database with whichever key opens it. A rotation that was not finished, and that
-    /// nobody is at, is finished or undone before. One that somebody is at is waited for until the
-    /// file is replaced: who opens it before that would keep the other waiting, and be kept waiting.
+    /// Opens the database with the key that opens it. An interrupted rotation is first finished or
+    /// undone. For a running one, this waits until the file is replaced: opening it earlier would
+    /// make both processes wait for each other.
     ///
-    /// Another process may rotate the key meanwhile. Then an item that was read is the old one when
-    /// the file is opened, or it is not there for an instant: where the key is wrong or missing, the
-    /// pending one is tried, and, if the item has changed by then, the item once more.
+    /// Another process may rotate the key meanwhile. Then the item that was read may hold the old
+    /// key, or the item may be missing for an instant. So if the key is wrong or missing, the
+    /// pending key is tried. If the item has changed by then, it is read once more.
     ///
-    /// - Parameter attempt: Opens with a key; throws ``EncryptedDatabaseError/wrongKey(path:)`` if it
-    ///   doesn't. It may be called several times.
+    /// - Parameter attempt: Opens with a key; throws ``EncryptedDatabaseError/wrongKey(path:)`` if
+    ///   the key is wrong. It may be called several times.
     /// - Throws: What the attempt throws; `KeyStoreError`;
     ///   ``KeyRotationError/neitherOpens(path:service:account:)``.
     package func open<Value>(_ attempt: (DatabaseKey) throws -> Value) throws -> Value {
         try open { key, _ in try attempt(key) }
     }
 
-    /// The key that opens the database, for those who open it themselves. It is tried only where a
-    /// rotation is going on, or was not finished.
+    /// The key that opens the database, for callers that open it themselves. It is tested only if a
+    /// rotation is running or was interrupted.
     package func key() throws -> DatabaseKey {
         try open { key, isPending in
             if isPending { try proveForOthers(key) }
@@ -76,7 +75,7 @@ package struct StoredKey: Sendable {
         }
     }
 
-    /// The key that opens the database, for those who open it themselves, after it was tried.
+    /// The key that opens the database, for callers that open it themselves. It is always tested.
     package func provenKey() throws -> DatabaseKey {
         try open { key, _ in
             try proveForOthers(key)
@@ -99,7 +98,7 @@ package struct StoredKey: Sendable {
             } catch let error as EncryptedDatabaseError where error.isWrongKey {
                 failure = error
             } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
-                // A rotation has begun since it was looked for, and both have waited for each other.
+                // A rotation has begun since the search, and each process waited for the other.
                 waitsAgain = false
                 isPending = settleIfFree()
                 guard isPending else { throw error }
@@ -122,7 +121,7 @@ package struct StoredKey: Sendable {
         }
     }
 
-    /// Other problems of the file are reported when the key is used.
+    /// Ignores other problems of the file: they are reported when the key is used.
     private func proveForOthers(_ key: DatabaseKey) throws {
         guard try isThere else { return }
         do {
@@ -182,7 +181,7 @@ package struct StoredKey: Sendable {
         return try read(entry)
     }
 
-    /// The pending keys of the item, whichever file they are for.
+    /// The item's pending keys, for any file.
     func pendingKeys() throws -> [PendingKey] {
         try keyStore.items(service: PendingKey.service(of: service), account: nil)
             .compactMap(PendingKey.init)
@@ -193,11 +192,11 @@ package struct StoredKey: Sendable {
         try item(service: PendingKey.service(of: service), account: pending.name).map(read)
     }
 
-    /// The item whose key opens the file, once whatever is pending for it is settled; under the
+    /// The item whose key opens the file, after pending keys are settled. The caller holds the
     /// lock.
     ///
-    /// - Throws: As ``open(_:)``; other ``EncryptedDatabaseError`` if the file can't be opened for
-    ///   another reason.
+    /// - Throws: As ``open(_:)``; another ``EncryptedDatabaseError`` if the file can't be opened
+    ///   for another reason.
     func settledItem() throws -> KeyEntry {
         for pending in try pendingKeys() where pending.path == file.resolvedPath {
             try settle(pending)
@@ -220,10 +219,10 @@ package struct StoredKey: Sendable {
         throw failure
     }
 
-    /// The pending key that opens the file, where the item's doesn't. It becomes the item's, unless
-    /// somebody is at it.
+    /// The pending key that opens the file if the item's key doesn't. It becomes the item's key,
+    /// unless another process holds the lock.
     ///
-    /// One that was made for another path counts too: the file may have been moved since.
+    /// A key that was made for another path counts, too: the file may have been moved since.
     private func pendingKey() throws -> DatabaseKey? {
         for pending in try pendingKeys() {
             guard let key = try key(of: pending), try opens(key) else { continue }
@@ -244,7 +243,7 @@ package struct StoredKey: Sendable {
         }
     }
 
-    /// Whether the key is the file's, even if something else keeps it from being opened.
+    /// Whether this is the file's key, even if the file can't be opened for another reason.
     package func opens(_ key: DatabaseKey) throws -> Bool {
         do {
             try prove(key)
@@ -282,7 +281,7 @@ extension KeyStoreError {
 }
 
 extension KeyStore {
-    /// The same key store; if it can, it ends its look-ups when `cancellation` asks for it.
+    /// The same key store. If it can, it ends its searches when `cancellation` asks for it.
     func endingLookUps(by cancellation: Cancellation?) -> any KeyStore {
         guard let cancellation, let interruptible = self as? any InterruptibleKeyStore else {
             return self

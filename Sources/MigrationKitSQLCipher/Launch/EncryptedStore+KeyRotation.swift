@@ -1,16 +1,14 @@
 extension EncryptedStore {
-    /// The rotation of the store's key. Every connection to the database must be closed before it is
-    /// run.
+    /// The rotation of the store's key. Close every connection to the database before you run it.
     ///
     /// ```swift
     /// try await store.keyRotation().asyncRun()
     /// ```
     ///
     /// - Parameters:
-    ///   - keepsOldKey: Whether the old key is kept in an item of its own, for the backups that were
-    ///     made before.
-    ///   - options: What happens to the old file, how long to wait, who watches. SQL functions and
-    ///     collations are the store's own.
+    ///   - keepsOldKey: Whether the old key is kept in its own item, for earlier backups.
+    ///   - options: What happens to the old file, how long to wait, and who observes. SQL functions
+    ///     and collations are the store's own.
     public func keyRotation(
         keepsOldKey: Bool = true,
         options: DatabaseConversion.Options = .init()
@@ -30,7 +28,7 @@ extension EncryptedStore {
         )
     }
 
-    /// The store's key, whichever it is while it is rotated.
+    /// The store's key, even while it is being rotated.
     package var storedKey: StoredKey {
         let keyForm = keyForm
         return StoredKey(

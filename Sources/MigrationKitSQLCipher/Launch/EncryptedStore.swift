@@ -3,7 +3,7 @@ import GRDB
 import KeyStore
 import MigrationKitGRDB
 
-/// An app's encrypted database together with its key in a key store: one call for the launch.
+/// An app's encrypted database together with its key in a key store: one call at launch.
 ///
 /// ```swift
 /// import Foundation
@@ -55,21 +55,22 @@ import MigrationKitGRDB
 /// | there | missing | ``EncryptedStoreError/keyMissing(path:service:account:)``; never a new key |
 /// | missing or empty | there | the file is made with the item's key |
 /// | missing or empty | missing | a raw key is made, stored and read back; then the file is made |
-/// | any | can't be told | the key store's own `KeyStoreError`; nothing is made |
+/// | any | can't be read | the key store's own `KeyStoreError`; nothing is made |
 ///
-/// A process may be killed at any point of that: the next launch goes on from what is there, and no
-/// database ever stands without its key. Several processes may launch for the first time at the
-/// same moment; they end with one key and one file. They wait for each other with a lock on the
-/// file `<path>-launch.lock`, which is there during a first launch only.
+/// A process may be killed at any point: the next launch continues from there, and a database never
+/// exists without its key. Several processes may launch for the first time at the same moment. They
+/// end up with one key and one file: a lock on the file `<path>-launch.lock`, which exists only
+/// during a first launch, makes them wait for each other.
 ///
-/// ## Another key
+/// ## Changing the key
 ///
-/// ``keyRotation(keepsOldKey:options:)`` changes the key of both, the file and the item. One that was
-/// killed is finished or undone by the next launch, and one that another process is at is waited for
-/// as long as for other locks. That costs a launch one more look into the key store.
+/// ``keyRotation(keepsOldKey:options:)`` changes the key of the file and of the item. The next
+/// launch finishes or undoes a rotation that was killed. If another process is rotating the key, a
+/// launch waits for it as long as for other locks. This costs each launch one more search of the
+/// key store.
 ///
-/// Give each database an account of its own. Two databases that share an item share its key, and
-/// are both lost with it.
+/// Give each database its own account. Two databases that share an item share its key, and if it is
+/// lost, both are lost.
 ///
 /// ## Tests of an app
 ///
@@ -93,20 +94,21 @@ public struct EncryptedStore: Sendable {
     package let options: EncryptedDatabase.Options
     let launchTimeout: TimeInterval
 
-    /// Describes a store; nothing is opened or asked yet.
+    /// Describes a store. Nothing is opened yet.
     ///
     /// - Parameters:
     ///   - path: The database. Its folder must exist.
     ///   - keyStore: Where the key is kept, such as `SecretServiceKeyStore`.
-    ///   - service: What the key's item belongs to, such as the app's identifier.
+    ///   - service: What the key belongs to, such as the app's identifier.
     ///   - account: Which of the service's keys it is.
-    ///   - label: What a person sees in a password program; `nil` for one made of service and
-    ///     account. Only used when a key is made.
-    ///   - keyForm: What an item is that doesn't say so itself, because another program stored it.
+    ///   - label: The name that password programs show; `nil` for one made of service and account.
+    ///     Only used when a key is made.
+    ///   - keyForm: The form of a key whose item doesn't record one, because another program stored
+    ///     it.
     ///   - options: How the database is opened. A file is created as described above, whatever
-    ///     `createsFile` says; with `isReadOnly` neither file nor key is ever made.
-    ///   - launchTimeout: How long to wait for another process's first launch, in seconds. A person
-    ///     may be answering the question for the keyring's password there.
+    ///     `createsFile` says. With `isReadOnly`, neither file nor key is ever made.
+    ///   - launchTimeout: How long to wait for another process's first launch, in seconds. That
+    ///     process may be waiting for the keyring's password.
     public init(
         path: String,
         keyStore: any KeyStore,
@@ -127,18 +129,19 @@ public struct EncryptedStore: Sendable {
         self.launchTimeout = launchTimeout
     }
 
-    /// Whether there is a database, so that a launch would not be the first. An empty file is none.
+    /// Whether there is a database, so that a launch would not be the first. An empty file doesn't
+    /// count.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if what is there can't be a database or be looked at.
+    /// - Throws: ``EncryptedDatabaseError`` if the file can't be a database or can't be checked.
     public func exists() throws -> Bool {
         try (DatabaseFile(path).recoveredSize() ?? 0) > 0
     }
 
     // MARK: - One connection
 
-    /// Opens the database for one connection, and makes key and file at the first launch.
+    /// Opens the database for one connection. At the first launch, makes the key and the file.
     ///
-    /// Blocks while the key store waits for a daemon or for a person at a prompt; ``asyncOpen()``
+    /// Blocks while the key store waits for a daemon or for the user's answer; ``asyncOpen()``
     /// doesn't.
     ///
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
@@ -150,11 +153,11 @@ public struct EncryptedStore: Sendable {
         try StoreLaunch(self).run { try EncryptedDatabase.open($0, key: $1, options: $2) }
     }
 
-    /// The asynchronous form of ``open()``. The work runs on a thread of its own.
+    /// The asynchronous form of ``open()``. The work runs on its own thread.
     ///
-    /// If the task is cancelled, a wait for another process ends, a question on the desktop is
-    /// taken back, and nothing more is made. A launch that has begun to store a new key goes on to
-    /// its end, so that a key is stored and read back, or not there.
+    /// If the task is cancelled, a wait for another process ends, the desktop's question is closed,
+    /// and nothing more is made. A launch that has begun to store a new key completes that first,
+    /// so that a key is either stored and read back, or not there.
     ///
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
     /// - Throws: What ``open()`` throws; a `CancellationError`.
@@ -166,19 +169,19 @@ public struct EncryptedStore: Sendable {
 
     // MARK: - A pool
 
-    /// Opens the database for one writing connection and several reading ones, and makes key and
-    /// file at the first launch.
+    /// Opens the database for one writing connection and several reading ones. At the first launch,
+    /// makes the key and the file.
     ///
     /// Sets the file's journal mode to WAL unless `options.isReadOnly` is set. Blocks as ``open()``
     /// does.
     ///
     /// - Returns: A pool whose writing connection has read the schema.
-    /// - Throws: As the form for one connection.
+    /// - Throws: As ``open()``.
     public func openPool() throws -> DatabasePool {
         try StoreLaunch(self).run { try EncryptedDatabase.openPool($0, key: $1, options: $2) }
     }
 
-    /// The asynchronous form of ``openPool()``, with a cancellation as that of ``asyncOpen()``.
+    /// The asynchronous form of ``openPool()``. Cancelling works as with ``asyncOpen()``.
     ///
     /// - Returns: A pool whose writing connection has read the schema.
     /// - Throws: What ``openPool()`` throws; a `CancellationError`.

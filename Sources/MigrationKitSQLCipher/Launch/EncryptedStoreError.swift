@@ -1,22 +1,22 @@
 import Foundation
 
-/// A reason for which an ``EncryptedStore`` can't be opened that lies neither in the file alone
-/// (``EncryptedDatabaseError``) nor in the key store alone (`KeyStoreError`).
+/// Why an ``EncryptedStore`` can't be opened, if the reason is neither the file alone
+/// (``EncryptedDatabaseError``) nor the key store alone (`KeyStoreError`).
 public enum EncryptedStoreError: Error, Equatable, Sendable {
-    /// There is a database, and the key store was open and holds no key for it. No new key was
-    /// made, since it would not open the database.
+    /// The database exists, but the key store, which was unlocked, has no key for it. No new key
+    /// was made, since it would not open the database.
     case keyMissing(path: String, service: String, account: String)
 
-    /// The key store took a new key and doesn't give it back. No database was made with it.
+    /// The key store accepted a new key and doesn't return it. No database was made with it.
     case keyNotKept(service: String, account: String)
 
-    /// Another process, if it is known which, has been at its first launch for longer than the
-    /// timeout.
+    /// Another process has been at its first launch for longer than the timeout. Its process id is
+    /// `nil` if it is unknown.
     case launchInProgress(path: String, processIdentifier: Int32?)
 }
 
 extension EncryptedStoreError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .keyMissing(let path, let service, let account):
@@ -29,7 +29,7 @@ extension EncryptedStoreError: LocalizedError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .keyMissing(let path, _, _):

@@ -3,18 +3,19 @@ import MigrationKitCommon
 import GRDB
 import KeyStore
 
-/// One launch of a store: gets the key, or makes it where nothing can be lost by that, and opens.
+/// One launch of a store: gets the key, or makes one if no data can be lost by that, and opens.
 ///
-/// The order is what makes it safe to be killed anywhere: a key is stored and read back before the
-/// file is created, so that there is no file without its key; and a key without a file, or a file
+/// The order makes it safe to be killed at any point. A key is stored and read back before the file
+/// is created, so no file exists without its key. If there is a key but no file, or an empty one,
+/// the next launch continues from there.
 /// without content, is where the next launch goes on.
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
     private let cancellation: Cancellation?
 
-    /// - Parameter cancellation: Ends the launch where it waits for others, and before it makes
-    ///   something.
+    /// - Parameter cancellation: Ends the launch while it waits for others, and before it makes
+    ///   anything.
     init(_ store: EncryptedStore, cancellation: Cancellation? = nil) {
         self.store = store
         self.cancellation = cancellation
@@ -55,7 +56,7 @@ struct StoreLaunch {
                 return try open(store.path, $0, options(createsFile: false))
             }
         } catch KeyStoreError.itemNotFound {
-            // For an app that has only now begun to encrypt, no key is lost.
+            // The app has only now begun to encrypt, so no key is lost.
             if let inspection = try? FileInspection(file), inspection.isPlaintext {
                 throw EncryptedDatabaseError.plaintext(path: store.path)
             }
@@ -69,7 +70,7 @@ struct StoreLaunch {
         FileLock(beside: file.resolvedPath, suffix: "-launch.lock")
     }
 
-    /// - Returns: `nil` if another process made the database meanwhile.
+    /// - Returns: `nil` if another process has created the database meanwhile.
     private func firstLaunch<Writer: DatabaseWriter>(
         _ open: (String, DatabaseKey, EncryptedDatabase.Options) throws -> Writer
     ) throws -> Writer? {
@@ -95,10 +96,10 @@ struct StoreLaunch {
     private func keyOfNewFile() throws -> DatabaseKey {
         let lookUps = store.keyStore.endingLookUps(by: cancellation)
         if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
-        // A journal with content belongs to a database, even if its file was lost.
+        // A journal with content belongs to a database, even if that database's file is lost.
         guard try !file.hasJournalContent else { throw keyMissing }
 
-        // From here on the launch goes to its end: a key that is stored is read back as well.
+        // From here on the launch isn't cancelled: a key that is stored must also be read back.
         try cancellation?.check()
         let key = try DatabaseKey.generate()
         do {
@@ -110,7 +111,7 @@ struct StoreLaunch {
                 replacing: false
             )
         } catch KeyStoreError.itemExists {
-            // Somebody else stored one since we looked; it may have a database already.
+            // Another process has stored one since the check. It may have a database already.
             return try store.keyStore.key(
                 service: store.service,
                 account: store.account,
@@ -120,13 +121,14 @@ struct StoreLaunch {
         guard let kept = try entry(in: store.keyStore), kept.text == key.stored() else {
             throw EncryptedStoreError.keyNotKept(service: store.service, account: store.account)
         }
-        // As the next launch will read it, even if the key store dropped the mark of its form.
+        // As the next launch will read it, even if the key store dropped the attribute with its
+        // form.
         return try kept.key(assuming: store.keyForm)
     }
 
     // MARK: -
 
-    /// The store's item; `nil` only if the key store was open and holds none.
+    /// The store's item; `nil` only if the key store was unlocked and has none.
     private func entry(in keyStore: any KeyStore) throws -> KeyEntry? {
         do {
             return try keyStore.entry(service: store.service, account: store.account)

@@ -1,16 +1,16 @@
 import MigrationKitCommon
 import Dispatch
 
-/// Runs two pieces of work at the same time, the second one on another thread, and waits for both.
+/// Runs two functions at the same time, the second one on another thread, and waits for both.
 ///
-/// - Returns: How each has ended.
+/// - Returns: The results of both.
 package func atOnce<First, Second: Sendable>(
     _ first: () throws -> First,
     _ second: @escaping @Sendable () throws -> Second
 ) -> (first: Result<First, any Error>, second: Result<Second, any Error>) {
     let other = OtherWork<Second>()
     let end = DispatchGroup()
-    // A thread of its own: those of the global queues may all be waiting, such as for this.
+    // A separate thread: all threads of the global queues may be blocked, perhaps waiting for this.
     DispatchQueue(label: "MigrationKit.atOnce").async(group: end) { other.run(second) }
     let result = Result(catching: first)
     end.wait()

@@ -10,11 +10,11 @@ public struct BackupReport: Equatable, Sendable {
     /// authenticated when it was read and after it was written.
     public let isCompared: Bool
 
-    /// What the content has against its own rules, which the backup keeps as it is: rows without
-    /// the parent that a foreign key names, or checks that need an SQL function which isn't here.
+    /// Where the content breaks its own rules, which the backup keeps unchanged: rows without the
+    /// parent that a foreign key names, or checks that need an SQL function that isn't registered.
     /// One line each; no values of rows.
     public let findings: [String]
 
-    /// How long it took, in seconds, the waiting for others included.
+    /// How long it took, in seconds, including the time spent waiting.
     public let seconds: Double
 }

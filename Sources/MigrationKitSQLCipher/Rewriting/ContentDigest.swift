@@ -1,8 +1,8 @@
 import GRDB
 import MigrationKitGRDB
 
-/// Everything in a database that a copy must have as well: its schema, what stands in its header,
-/// and of every table the number of rows and a digest over them.
+/// Everything in a database that a copy must have, too: its schema, the settings in its header and,
+/// for every table, the number of rows and their digest.
 struct ContentDigest: Equatable {
     /// A table, index, view or trigger.
     struct Object: Hashable {
@@ -23,7 +23,7 @@ struct ContentDigest: Equatable {
 
     var rowCount: Int { tables.values.reduce(0) { $0 + $1.rowCount } }
 
-    /// Reads a database. Its rows go by one at a time.
+    /// Reads a database, row by row.
     ///
     /// - Parameter advance: Called with the number of bytes of content that were read.
     init(of db: Database, advance: (Int) -> Void) throws {
@@ -38,7 +38,7 @@ struct ContentDigest: Equatable {
         while let row = try rows.next() {
             let object = Object(type: row[0], name: row[1], table: row[2], sql: row[3])
             objects.insert(object)
-            // A virtual table has no pages of its own; what it keeps is in tables like any other.
+            // A virtual table has no pages of its own. Its content is in ordinary tables.
             if object.type == "table", row[4] != 0 { names.append(object.name) }
         }
         let isUTF16 = header["encoding"]?.hasPrefix("UTF-16") ?? false
@@ -47,21 +47,21 @@ struct ContentDigest: Equatable {
         }
     }
 
-    /// In what a copy differs from this, in words; `nil` if in nothing.
+    /// How a copy differs from this, in words; `nil` if it doesn't.
     func difference(from copy: ContentDigest) -> String? {
         for (name, value) in header where copy.header[name] != value {
             return "its \(name) is \(copy.header[name] ?? "missing") instead of \(value)"
         }
         if let object = objects.symmetricDifference(copy.objects).first {
-            return "the \(object.type) \(object.name) is another one"
+            return "the \(object.type) \(object.name) differs"
         }
         for (name, table) in tables where copy.tables[name] != table {
             let count = copy.tables[name]?.rowCount ?? 0
             return count == table.rowCount
-                ? "rows of the table \(name) are other ones"
+                ? "rows of the table \(name) differ"
                 : "the table \(name) has \(count) rows instead of \(table.rowCount)"
         }
-        return copy.tables.count == tables.count ? nil : "it has more tables"
+        return copy.tables.count == tables.count ? nil : "it has additional tables"
     }
 
     // MARK: - A Table
@@ -74,7 +74,7 @@ struct ContentDigest: Equatable {
     ) throws -> Table {
         let columns = try storedColumns(of: table, in: db)
         let rowid = try rowidName(of: table, columns: columns.all, in: db)
-        // Without an index, SQLite goes through the table itself, in the order of its keys.
+        // Without an index, SQLite reads the table itself, in the order of its keys.
         let sql = """
             SELECT \(([rowid].compactMap { $0 } + columns.stored.map(\.quotedName)).joined(separator: ", ")) \
             FROM main.\(table.quotedName) NOT INDEXED\(rowid.map { " ORDER BY \($0)" } ?? "")
@@ -90,7 +90,7 @@ struct ContentDigest: Equatable {
         return Table(rowCount: count, digest: try digest.finish())
     }
 
-    /// The columns that have a value in the file: not those that are computed when they are read.
+    /// The columns whose values are stored in the file, without those computed on reading.
     ///
     /// <https://www.sqlite.org/pragma.html#pragma_table_xinfo>
     private static func storedColumns(
@@ -106,7 +106,7 @@ struct ContentDigest: Equatable {
         return (rows.map { $0[0] }, rows.filter { $0[1] != virtual }.map { $0[0] })
     }
 
-    /// What the rowid is called; `nil` if the table has none, or columns of all of its names.
+    /// A name for the rowid; `nil` if the table has none, or if columns use all of its names.
     private static func rowidName(
         of table: String,
         columns: [String],

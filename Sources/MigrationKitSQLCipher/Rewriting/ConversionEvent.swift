@@ -1,27 +1,27 @@
-/// A sign of life of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
+/// The progress of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
 public enum ConversionEvent: Equatable, Sendable {
-    /// The conversion waits for other processes that have the database open or locked. Empty if the
-    /// system doesn't report which.
+    /// The conversion waits for other processes that have the database open or locked. The list is
+    /// empty if the system doesn't report them.
     case waiting(for: [OpenProcess])
 
-    /// A phase goes on; reported about ten times a second, and at its beginning and end.
+    /// The progress of a phase, reported about ten times a second, and at its beginning and end.
     ///
-    /// The bytes of the copy's and the source's files: while copying those written, then those
-    /// read. They are measured from outside, and so are no more than nearly right.
+    /// It counts bytes of the copy's and the source's files: while copying, those that are written;
+    /// later, those that are read. They are measured from outside, so they are approximate.
     case progress(Phase, bytesDone: Int, bytesTotal: Int)
 
-    /// What is done one after the other. Restoring compares nothing, and nor does a backup of a
-    /// database that is not in WAL mode. A `DatabaseSalvage` begins with the first two.
+    /// The phases, in order. Restoring has no comparison. Neither has a backup of a database that
+    /// isn't in WAL mode. A `DatabaseSalvage` begins with the first two.
     public enum Phase: String, Sendable, CaseIterable {
-        /// The salt of a damaged file is looked for. Its bytes are the 128 attempts.
+        /// The search for the salt of a damaged file. Its bytes are the 128 attempts.
         case searchingSalt
-        /// Every page of a damaged file is looked at.
+        /// Reads every page of a damaged file.
         case reading
-        /// Every row goes into the new file.
+        /// Copies every row into the new file.
         case copying
-        /// Source and copy are compared, row by row.
+        /// Compares source and copy, row by row.
         case comparing
-        /// The copy is looked through as a file of its own.
+        /// Checks the copy on its own.
         case verifying
     }
 }

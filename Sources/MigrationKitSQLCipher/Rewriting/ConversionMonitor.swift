@@ -4,8 +4,8 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 
-/// Follows one conversion: reports its progress, waits for other processes, and ends it when asked
-/// to.
+/// Follows one conversion: reports its progress, waits for other processes, and cancels it on
+/// request.
 package final class ConversionMonitor: Sendable {
     private struct State {
         var phase = ConversionEvent.Phase.copying
@@ -54,21 +54,21 @@ package final class ConversionMonitor: Sendable {
         )
     }
 
-    /// How long the phases took that are done.
+    /// How long each finished phase took.
     package var phaseSeconds: [ConversionEvent.Phase: Double] { state.withLock { $0.seconds } }
 
-    /// The phase has come that much further.
+    /// Adds to the phase's progress.
     package func advance(by count: Int) {
         state.withLock { $0.done += count }
     }
 
-    /// The phase has come that far, between two calls of SQLite.
+    /// Sets the phase's progress, between two calls of SQLite.
     func reach(_ done: Int) throws {
         state.withLock { $0.done = done }
         try step(by: 0)
     }
 
-    /// The phase has come that much further, in work that SQLite doesn't do.
+    /// Adds to the phase's progress, for work that SQLite doesn't do.
     package func step(by count: Int) throws {
         advance(by: count)
         guard operation.continues(reporting: { [progress()] }) else { throw CancellationError() }
@@ -100,12 +100,12 @@ package final class ConversionMonitor: Sendable {
 
     // MARK: - Waiting for Others
 
-    /// Tries again and again, until it works or the timeout is over.
+    /// Retries until it succeeds or the timeout is over.
     ///
     /// - Parameters:
-    ///   - others: Who has the file open, for the one who watches.
-    ///   - attempt: Answers `nil` as long as others are in the way.
-    /// - Returns: `nil` if others were in the way to the end.
+    ///   - others: The processes that have the file open, for the observer.
+    ///   - attempt: Returns `nil` while others block it.
+    /// - Returns: `nil` if others still blocked it at the end.
     package func waiting<Value>(
         for others: () throws -> [OpenProcess],
         _ attempt: () throws -> Value?
@@ -115,13 +115,13 @@ package final class ConversionMonitor: Sendable {
 
     /// Locks a file once no other process has it open, with or without a lock.
     ///
-    /// While others are waited for it isn't locked, or a program that has it open and does nothing
-    /// just now could do nothing for so long.
+    /// The file isn't locked while this waits: otherwise an idle program that has it open could do
+    /// nothing for that long.
     ///
-    /// - Parameter lock: Opens and locks the file, or answers `nil` as long as others are in the
-    ///   way. It is always called once, so that other problems of the file are reported at once.
-    ///   Its result releases the lock when it is released.
-    /// - Returns: `nil` if others were in the way to the end.
+    /// - Parameter lock: Opens and locks the file, or returns `nil` while others block it. It is
+    ///   called at least once, so that other problems of the file are reported at once. Releasing
+    ///   its result releases the lock.
+    /// - Returns: `nil` if others still blocked it at the end.
     func waitingUntilUnused<Value>(
         _ identity: FileIdentity,
         _ lock: () throws -> Value?
@@ -135,7 +135,7 @@ package final class ConversionMonitor: Sendable {
         }
     }
 
-    /// Waits until no other process has a file open that isn't locked here.
+    /// Waits until no other process has the file open. The file isn't locked here.
     ///
     /// - Throws: ``DatabaseConversionError/inUse(path:by:)`` after the timeout.
     package func waitUntilUnused(_ file: DatabaseFile, _ identity: FileIdentity) throws {
@@ -147,7 +147,7 @@ package final class ConversionMonitor: Sendable {
         }
     }
 
-    /// Runs `body` under the lock under which a database is migrated, too.
+    /// Runs `body` under the lock that migrations take, too.
     package func underMigrationLock<Value>(
         of file: DatabaseFile,
         _ body: () throws -> Value

@@ -6,12 +6,12 @@ public struct ConversionReport: Equatable, Sendable {
     /// Where the original is kept, if it was asked for.
     public let originalPath: String?
 
-    /// How many other names (hard links) the file has that was replaced. By those it is still there,
-    /// as it was.
+    /// How many other names (hard links) the replaced file has. Under those names it still exists
+    /// unchanged.
     public let otherNameCount: Int
 
-    /// The permissions of the file that was replaced, such as 0o640; the new one's are 0o600 at most.
-    /// `nil` where none was replaced.
+    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600. `nil`
+    /// if no file was replaced.
     public let formerMode: UInt32?
 
     /// The size of the source's file, in bytes.
@@ -20,16 +20,16 @@ public struct ConversionReport: Equatable, Sendable {
     /// The size of the new file, in bytes.
     public let bytesAfter: Int
 
-    /// How many tables were compared, those that SQLite keeps for itself and for FTS5 included.
+    /// How many tables were compared, including the internal ones of SQLite and FTS5.
     public let tableCount: Int
 
     /// How many rows they have.
     public let rowCount: Int
 
-    /// How long it took, in seconds, the waiting for others included.
+    /// How long it took, in seconds, including the time spent waiting.
     public let seconds: Double
 
-    /// How long each of its phases took, in seconds. What is left of ``seconds`` went into waiting,
-    /// locking, and having the disk keep the new file.
+    /// How long each phase took, in seconds. The rest of ``seconds`` was spent waiting, locking,
+    /// and synchronizing the new file.
     public let phaseSeconds: [ConversionEvent.Phase: Double]
 }

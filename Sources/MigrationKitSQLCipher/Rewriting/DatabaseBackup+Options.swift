@@ -3,9 +3,9 @@ import GRDB
 import MigrationKit
 
 extension DatabaseBackup {
-    /// How a backup is made or restored, or a database salvaged.
+    /// How a backup, a restore or a salvage runs.
     public struct Options: Sendable {
-        /// How long to wait, in seconds, for others who are in the way.
+        /// How long to wait for other processes, in seconds.
         public var timeout: TimeInterval
 
         /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
@@ -14,20 +14,20 @@ extension DatabaseBackup {
         /// Collations that the schema uses.
         public var collations: [DatabaseCollation]
 
-        /// Ends it from another thread.
+        /// Cancels it from another thread.
         public var cancellation: Cancellation?
 
-        /// Watches it. It is called on the thread that copies, and must not use the database.
+        /// Observes it. It is called on the thread that copies, and must not use the database.
         public var observer: (@Sendable (ConversionEvent) -> Void)?
 
-        /// Options that differ from the defaults where a parameter is given.
+        /// Creates options. Each parameter that isn't given has its default.
         ///
         /// - Parameters:
-        ///   - timeout: How long to wait, in seconds, for others who are in the way.
-        ///   - functions: SQL functions that the schema uses, beside `uuid()` and GRDB's.
-        ///   - collations: Collations that the schema uses, beside GRDB's.
-        ///   - cancellation: Ends it from another thread.
-        ///   - observer: Watches it.
+        ///   - timeout: How long to wait for other processes, in seconds.
+        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
+        ///   - collations: Collations that the schema uses, in addition to GRDB's.
+        ///   - cancellation: Cancels it from another thread.
+        ///   - observer: Observes it.
         public init(
             timeout: TimeInterval = 5,
             functions: [DatabaseFunction] = [],
@@ -50,7 +50,7 @@ extension DatabaseBackup {
         func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
             EncryptedDatabase.Options(
                 cipher: form.cipher,
-                // What is waited for is waited for outside, where it can be cancelled.
+                // Short: the caller retries, and can be cancelled between two attempts.
                 busyTimeout: 0.1,
                 functions: functions,
                 collations: collations

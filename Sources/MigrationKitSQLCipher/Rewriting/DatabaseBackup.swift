@@ -1,33 +1,33 @@
 import KeyStore
 import MigrationKitGRDB
 
-/// Copies a database into a new file, while others go on using it.
+/// Copies a database into a new file while others use it.
 ///
 /// ```swift
 /// try DatabaseBackup("/home/me/notes.db", to: "/media/me/notes.db", form: .encrypted(key)).run()
 /// ```
 ///
-/// The copy is what the database was at one instant: every transaction that was finished before it
-/// began to copy, with what is still in the write-ahead log, and nothing of a later one. It is one
-/// file, with no journal beside it, and keeps WAL mode. It has a salt of its own also where it keeps
-/// the key, so that no page of it can be put into the database, or the other way round, without
-/// being noticed: pages are authenticated with a key that is derived over the salt. (A raw key of
-/// 96 digits names its salt, and so the copy has the same.)
+/// The copy is the database at one instant: it has every transaction that was committed before the
+/// copying began, including those in the write-ahead log, and none that came later. It is a single
+/// file without a journal, and keeps WAL mode. It has its own salt even if it keeps the key. Pages
+/// are authenticated with a key that is derived with the salt, so a page moved between the two
+/// files is detected. (A raw key of 96 digits contains its salt, so the copy has the same one.)
 ///
 /// Before it gets its name, the copy is opened with its key, every page is authenticated, and the
-/// structure and the foreign keys are looked through. In WAL mode it is compared with the database
-/// row by row, too. It is synchronized to the disk, and nothing is ever replaced by it.
+/// structure and the foreign keys are checked. In WAL mode it is also compared with the database
+/// row by row. It is synchronized to the disk. It never replaces a file.
 ///
-/// Nobody is locked out. In WAL mode others write all the time; only the log can't be emptied
-/// before the copy is compared, and grows by what they write. In the other journal modes others read
-/// all the time, and a commit waits until the pages are copied, as it does for any reader: five
-/// seconds for 270 MB, measured on two busy cores. That is also why the copy isn't compared in these.
+/// Nobody is locked out. In WAL mode, others may write at any time. Only the log can't be emptied
+/// until the copy is compared, and grows with each write. In the other journal modes, others may
+/// read at any time, and a commit waits until the pages are copied, as for any reader: five seconds
+/// for 270 MB, measured on two busy cores. For the same reason the copy isn't compared in these
+/// modes.
 ///
-/// Where the database lies in a folder, or on a medium, that can't be written, SQLite can't join a
-/// write-ahead log. Then the file and its log are read as they lie there, and it is an error
-/// (``DatabaseConversionError/changedMeanwhile(path:)``) if somebody writes them meanwhile.
+/// If the database's folder or medium can't be written, SQLite can't use a write-ahead log that
+/// others use. Then the file and its log are read in place. If somebody writes them meanwhile, this
+/// throws ``DatabaseConversionError/changedMeanwhile(path:)``.
 public struct DatabaseBackup: Sendable {
-    /// The database, as it was named.
+    /// The path of the database, as it was given.
     public let path: String
 
     /// The backup's file.
@@ -37,15 +37,15 @@ public struct DatabaseBackup: Sendable {
     package let newKey: DatabaseKey?
     package var options: Options
 
-    /// A backup that is still to be made.
+    /// Describes a backup. Nothing happens until it is run.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed.
-    ///   - outputPath: The new file, which must not be there yet. Its folder must be.
+    ///   - outputPath: The new file. It must not exist, but its folder must.
     ///   - form: How the database is encrypted, and with which key. The backup has the same
-    ///     settings; one of a plaintext database is in the clear.
+    ///     settings. The backup of a plaintext database is plaintext.
     ///   - newKey: The backup's key; `nil` for the database's.
-    ///   - options: How long to wait, what watches it.
+    ///   - options: How long to wait, and who observes it.
     public init(
         _ path: String,
         to outputPath: String,
@@ -63,9 +63,8 @@ public struct DatabaseBackup: Sendable {
     /// Makes the backup, and returns once it is on the disk.
     ///
     /// - Returns: What was done.
-    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
-    ///   Nothing is left of the new file then, but with
-    ///   ``DatabaseConversionError/notSynced(path:code:)``.
+    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`. No
+    ///   new file is left then, except after ``DatabaseConversionError/notSynced(path:code:)``.
     @discardableResult
     public func run() throws -> BackupReport {
         let target = try form.with(newKey, of: path)
@@ -91,8 +90,8 @@ public struct DatabaseBackup: Sendable {
         }
     }
 
-    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
-    /// is cancelled, it ends with a `CancellationError`.
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled, it throws a `CancellationError`.
     ///
     /// - Returns: What was done.
     /// - Throws: What the blocking form throws.

@@ -1,8 +1,8 @@
 import MigrationKitGRDB
 
 extension DatabaseConversion {
-    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
-    /// is cancelled, the conversion ends with a `CancellationError`, and the source is as it was.
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled, the conversion throws a `CancellationError`, and the source stays as it was.
     ///
     /// - Returns: What was done.
     /// - Throws: What the blocking form throws.

@@ -3,15 +3,16 @@ import GRDB
 import MigrationKit
 
 extension DatabaseConversion {
-    /// How a conversion goes.
+    /// Options of a conversion.
     public struct Options: Sendable {
-        /// The new file, which must not be there yet; `nil` to replace the database.
+        /// The new file, which must not exist; `nil` to replace the database.
         public var outputPath: String?
 
-        /// Where the original goes, byte for byte, before it is replaced; nothing may be there.
+        /// Where the original is copied, byte for byte, before it is replaced. The path must be
+        /// free.
         public var keptOriginalPath: String?
 
-        /// How long to wait, in seconds, for others who have the database open, or locked.
+        /// How long to wait for others who have the database open or locked, in seconds.
         public var timeout: TimeInterval
 
         /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
@@ -20,23 +21,23 @@ extension DatabaseConversion {
         /// Collations that the schema uses.
         public var collations: [DatabaseCollation]
 
-        /// Ends the conversion from another thread.
+        /// Cancels the conversion from another thread.
         public var cancellation: Cancellation?
 
-        /// Watches the conversion. It is called on the thread that converts, and must not use the
+        /// Observes the conversion. It is called on the thread that converts, and must not use the
         /// database.
         public var observer: (@Sendable (ConversionEvent) -> Void)?
 
-        /// Options that differ from the defaults where a parameter is given.
+        /// Creates options. Each parameter that isn't given has its default.
         ///
         /// - Parameters:
-        ///   - outputPath: The new file, which must not be there yet; `nil` to replace the database.
-        ///   - keptOriginalPath: Where the original goes before it is replaced.
-        ///   - timeout: How long to wait, in seconds, for others who have the database open.
-        ///   - functions: SQL functions that the schema uses, beside `uuid()` and GRDB's.
-        ///   - collations: Collations that the schema uses, beside GRDB's.
-        ///   - cancellation: Ends the conversion from another thread.
-        ///   - observer: Watches the conversion.
+        ///   - outputPath: The new file, which must not exist; `nil` to replace the database.
+        ///   - keptOriginalPath: Where the original is copied before it is replaced.
+        ///   - timeout: How long to wait for others who have the database open, in seconds.
+        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
+        ///   - collations: Collations that the schema uses, in addition to GRDB's.
+        ///   - cancellation: Cancels the conversion from another thread.
+        ///   - observer: Observes the conversion.
         public init(
             outputPath: String? = nil,
             keptOriginalPath: String? = nil,

@@ -11,25 +11,23 @@ import KeyStore
 /// try DatabaseConversion.rekey("/home/me/notes.db", from: old, to: new).run()
 /// ```
 ///
-/// Everything is copied into a new file beside the old one, which is opened with the new key and
-/// compared with the old one row by row, looked through by SQLite's and SQLCipher's checks, and
-/// synchronized to the disk; only then it takes the old one's place, at once. So at every instant,
-/// and whatever ends the process, there is one whole file at the path, the old one or the new one.
-/// SQLCipher's own `PRAGMA rekey` and `cipher_migrate` can't promise that.
+/// Everything is copied into a new file beside the old one. The new file is opened with the new
+/// key, compared with the old one row by row, checked by SQLite and SQLCipher, and synchronized to
+/// the disk. Only then does it replace the old file, by a rename. So even if the process is killed,
+/// there is always one complete file at the path, the old one or the new one. SQLCipher's own
+/// `PRAGMA rekey` and `cipher_migrate` can't promise that.
 ///
-/// The database is locked for the whole time: no other program reads or writes it, and programs
-/// that have it open must close it first. All connections that this process has to it must be
-/// closed.
+/// The database is locked for the whole time: no other program can read or write it. Other programs
+/// must close it first. So must this process: none of its connections may be open.
 ///
-/// What is kept: rows with their rowids, the schema, what `ANALYZE` found, `user_version`,
-/// `application_id`, the text's encoding, `auto_vacuum`, WAL mode, and the owner where the process
-/// is root. The mode is 0600, or less if it was less. What is not: `schema_version`, and pages that
-/// were free.
+/// These are kept: rows with their rowids, the schema, the results of `ANALYZE`, `user_version`,
+/// `application_id`, the text encoding, `auto_vacuum`, WAL mode and, if the process is root, the
+/// owner. The mode becomes 0600, or stays stricter. `schema_version` and free pages are not kept.
 ///
-/// The peak of memory is less than 200 megabytes, and a few times the largest single value. No part
-/// of an encrypted database is written in the clear, unless that is what was asked for.
+/// It uses at most 200 megabytes of memory, plus a few times the largest single value. No part of
+/// an encrypted database is written as plaintext, unless that was asked for.
 public struct DatabaseConversion: Sendable {
-    /// The database, as it was named.
+    /// The path of the database, as it was given.
     public let path: String
 
     package let source: DatabaseForm
@@ -37,13 +35,13 @@ public struct DatabaseConversion: Sendable {
     let isUpgrade: Bool
     package var options: Options
 
-    /// Any conversion, from the database's current form to a target.
+    /// Describes any conversion from one form to another. Nothing happens until it is run.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
-    ///   - source: How it is.
+    ///   - source: Its current form.
     ///   - target: The form that it gets.
-    ///   - options: Where the new file goes, what happens to the old one, how long to wait.
+    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
     public init(
         _ path: String,
         from source: DatabaseForm,
@@ -69,14 +67,14 @@ public struct DatabaseConversion: Sendable {
 
     /// Encrypts a plaintext database.
     ///
-    /// The old clear text is not on the disk any more as a file, and may still be there otherwise:
-    /// in blocks that were freed, on flash memory, in snapshots and backups.
+    /// The old plaintext is no longer in a file, but may remain on the disk: in freed blocks, on
+    /// flash memory, in snapshots and in backups.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
-    ///   - key: Its key from then on.
+    ///   - key: Its new key.
     ///   - cipher: How it is encrypted, beside the key.
-    ///   - options: Where the new file goes, what happens to the old one, how long to wait.
+    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
     public static func encrypt(
         _ path: String,
         key: DatabaseKey,
@@ -91,14 +89,14 @@ public struct DatabaseConversion: Sendable {
         )
     }
 
-    /// Writes an encrypted database in the clear.
+    /// Decrypts a database.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
     ///   - key: Its key.
     ///   - cipher: How it is encrypted, beside the key.
-    ///   - pageSize: Bytes a page of the new file; `nil` for the old one's.
-    ///   - options: Where the new file goes, what happens to the old one, how long to wait.
+    ///   - pageSize: The new file's page size in bytes; `nil` for the old one's.
+    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
     public static func decrypt(
         _ path: String,
         key: DatabaseKey,
@@ -114,15 +112,16 @@ public struct DatabaseConversion: Sendable {
         )
     }
 
-    /// Gives an encrypted database another key. Passphrase and raw key can follow each other.
+    /// Gives an encrypted database another key. A raw key can replace a passphrase, and the other
+    /// way round.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
-    ///   - key: Its key so far.
-    ///   - newKey: Its key from then on.
+    ///   - key: Its current key.
+    ///   - newKey: Its new key.
     ///   - cipher: How it is encrypted, beside the key.
     ///   - newCipher: How it will be encrypted; `nil` to keep the settings.
-    ///   - options: Where the new file goes, what happens to the old one, how long to wait.
+    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
     public static func rekey(
         _ path: String,
         from key: DatabaseKey,
@@ -139,15 +138,15 @@ public struct DatabaseConversion: Sendable {
         )
     }
 
-    /// Brings a database of an older SQLCipher, or with settings of its own, to the current ones.
+    /// Converts a database of an older SQLCipher, or with other settings, to the current settings.
     ///
     /// - Parameters:
     ///   - path: The database. Links are followed, and stay.
-    ///   - key: Its key, which stays.
-    ///   - cipher: How it is encrypted, beside the key. Where these are the current settings, those
-    ///     of the older versions are tried as well.
+    ///   - key: Its key, which stays the same.
+    ///   - cipher: How it is encrypted, beside the key. If these are the current settings, those of
+    ///     older versions are tried, too.
     ///   - newCipher: How it will be encrypted.
-    ///   - options: Where the new file goes, what happens to the old one, how long to wait.
+    ///   - options: Where the new file goes, what happens to the old one, and how long to wait.
     public static func upgrade(
         _ path: String,
         key: DatabaseKey,
@@ -164,13 +163,13 @@ public struct DatabaseConversion: Sendable {
         )
     }
 
-    /// Does it, and returns once it is on the disk.
+    /// Runs the conversion, and returns when the new file is on the disk.
     ///
     /// - Returns: What was done.
-    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`. The
-    ///   database is as it was then, but for a write-ahead log that was moved into it, and nothing
-    ///   is left of the new file. After ``DatabaseConversionError/notSynced(path:code:)`` alone the
-    ///   new file is in place.
+    /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``; a `CancellationError`.
+    ///   The database is then unchanged, except that its write-ahead log may have been moved into
+    ///   it, and no new file is left. Only after ``DatabaseConversionError/notSynced(path:code:)``
+    ///   the new file is in place.
     @discardableResult
     public func run() throws -> ConversionReport {
         let rewrite = try Self.rewrite(path, options: options)

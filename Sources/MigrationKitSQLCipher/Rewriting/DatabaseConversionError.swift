@@ -1,18 +1,18 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` doesn't
-/// come about that lies neither in the source's file nor in its key (``EncryptedDatabaseError``). The
-/// source is as it was, but for ``notSynced(path:code:)``.
+/// Why a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` fails, if the reason
+/// is neither the source's file nor its key (``EncryptedDatabaseError``). The source stays as it
+/// was, except after ``notSynced(path:code:)``.
 public enum DatabaseConversionError: Error, Equatable, Sendable {
-    /// The database to be encrypted is no plaintext one.
+    /// The database to encrypt isn't plaintext.
     case notPlaintext(path: String)
 
-    /// The database has the settings already that it was to get.
+    /// The database already has the requested settings.
     case alreadyCurrent(path: String)
 
-    /// Other processes have had the database open or locked for longer than the timeout. Empty if
-    /// the system doesn't report which.
+    /// Other processes have had the database open or locked for longer than the timeout. The list
+    /// is empty if the system doesn't report them.
     case inUse(path: String, by: [OpenProcess])
 
     /// This process itself has the database open.
@@ -21,51 +21,52 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// Another process has been migrating or converting the database for longer than the timeout.
     case busy(path: String, processIdentifier: Int32?)
 
-    /// The file of the lock between processes can't be made, with this errno.
+    /// The lock file can't be created, with this errno.
     case cannotLock(path: String, code: Int32)
 
-    /// The file belongs to another user, who would lose it to the one who replaces it.
+    /// The file belongs to another user, who would lose it if this process replaced it.
     case otherOwner(path: String, owner: UInt32)
 
-    /// While it was converted, somebody put another file in the database's place, which was left.
+    /// During the conversion, another program put another file in the database's place. It was left
+    /// alone.
     case replacedMeanwhile(path: String)
 
-    /// While it was read without locks, somebody wrote to the file, or to its log.
+    /// Another program wrote to the file or its log while it was read without locks.
     case changedMeanwhile(path: String)
 
-    /// The backup is the very file that it was to replace.
+    /// The backup and the database are the same file.
     case sameFile(path: String)
 
-    /// The path for a new file ends as SQLite's and this library's own files beside a database do.
+    /// The new file's path ends like a file that SQLite or this library keeps beside a database.
     case reservedName(path: String, suffix: String)
 
-    /// The file's name leaves no room for what the names of the files beside it have beyond it; how
-    /// many bytes it may have at most.
+    /// The file name is too long: the files beside it need longer names. `limit` is the longest
+    /// possible name, in bytes.
     case nameTooLong(path: String, limit: Int)
 
-    /// What was to be made is there already.
+    /// A file already exists at the output path.
     case exists(path: String)
 
-    /// A file can't be created, written or put in its place, with this errno.
+    /// A file can't be created, written or renamed, with this errno.
     case cannotWrite(path: String, code: Int32)
 
-    /// The file system of a folder has less room than the new file needs, both in bytes. Nothing was
+    /// The folder's file system has less room than the new file needs, both in bytes. Nothing was
     /// written.
     case notEnoughRoom(folder: String, needed: Int, free: Int)
 
-    /// The new file is in its place, and the folder's entry of it could not be made to reach the
-    /// disk, with this errno. After a loss of power the place may be as it was before.
+    /// The new file is in place, but its folder can't be synchronized to the disk, with this errno.
+    /// After a power cut, the old file may be back.
     case notSynced(path: String, code: Int32)
 
-    /// The copy is not equal to the source, and was thrown away; in what it differs.
+    /// The copy differs from the source, and was deleted; how it differs.
     case copyDiffers(path: String, difference: String)
 
-    /// The copy is not sound, although the source is, and was thrown away; what was found.
+    /// The copy is damaged although the source is sound, and was deleted; what was found.
     case copyIsDamaged(path: String, finding: String)
 }
 
 extension DatabaseConversionError: LocalizedError {
-    /// What went wrong, in one line that stands alone.
+    /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
         case .notPlaintext(let path):
@@ -108,7 +109,7 @@ extension DatabaseConversionError: LocalizedError {
         }
     }
 
-    /// What can be done about it.
+    /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
         case .notPlaintext:
@@ -152,7 +153,7 @@ extension DatabaseConversionError: LocalizedError {
         }
     }
 
-    /// In millions, with one decimal.
+    /// In millions of bytes, with one decimal.
     private static func megabytes(_ count: Int) -> String {
         let tenths = (count + 50_000) / 100_000
         return "\(tenths / 10).\(tenths % 10)"
@@ -164,7 +165,7 @@ extension DatabaseConversionError: LocalizedError {
 }
 
 extension DatabaseConversionError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .notPlaintext: ErrorCode("notPlaintext", .noPermission)

@@ -14,15 +14,15 @@ extension DatabaseCopy {
 
     /// Copies a database page by page into the file, which is empty.
     ///
-    /// Each page is decrypted with the source's key, authenticated, and encrypted with the file's,
-    /// for which the settings of both must be the same. The source must be in a transaction, so
-    /// that all pages are of one moment: <https://www.sqlite.org/c3ref/backup_finish.html> begins
-    /// again where others write between two steps that are not in one.
+    /// Each page is decrypted with the source's key, authenticated, and encrypted with the file's
+    /// key. Both must have the same settings. The source must be in a transaction, so that all
+    /// pages are from one moment: otherwise SQLite's backup starts again when others write between
+    /// two of its steps. <https://www.sqlite.org/c3ref/backup_finish.html>
     func fillPages(from source: OpaquePointer?, byteCount: Int) throws {
         try checkRoom(for: byteCount, about: byteCount)
         monitor.begin(.copying, total: byteCount)
-        // A salt of its own, also with the key of the source: the key that authenticates pages is
-        // derived over it, so that those of one file are no good in the other.
+        // The copy has its own salt, even with the source's key. The key that authenticates pages
+        // is derived with it, so a page of one file isn't valid in the other.
         let key = try form.key?.derived(salt: randomSalt(), cipher: form.cipher)
         var options = options
         options.isExclusive = true
@@ -68,8 +68,8 @@ extension DatabaseCopy {
         guard code == SQLITE_DONE, end == SQLITE_OK else {
             let failure = CipherCode(code == SQLITE_DONE ? end : code)
             switch failure.primary {
-            // A page that can't be authenticated is SQLITE_NOTADB, SQLITE_ERROR or, for want of a
-            // page, SQLITE_NOMEM.
+            // A page that can't be authenticated gives SQLITE_NOTADB, SQLITE_ERROR or, if there is
+            // no page at all, SQLITE_NOMEM.
             case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR, SQLITE_NOMEM:
                 throw PageFailure.source(failure)
             case SQLITE_IOERR where CipherCode.readErrors.contains(failure.rawValue):
@@ -80,12 +80,12 @@ extension DatabaseCopy {
         }
     }
 
-    /// Looks whether the file is sound, and opens with the key as it was given.
+    /// Checks that the file is sound and opens with the given key.
     ///
     /// - Parameters:
-    ///   - source: Is compared with the file; `nil` to compare nothing.
+    ///   - source: The database to compare with the file; `nil` to compare nothing.
     ///   - path: What the file is a copy of, for messages.
-    /// - Returns: What the content has against its own rules.
+    /// - Returns: Where the content breaks its own rules.
     /// - Throws: ``DatabaseConversionError/copyDiffers(path:difference:)``;
     ///   ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
     func checkPages(against source: DatabaseQueue?, of path: String) throws -> [String] {
@@ -99,7 +99,7 @@ extension DatabaseCopy {
         var notes: [String] = []
         for (check, isStructure) in zip(Self.checks, [true, false]) {
             let outcome = try damaged(path) { try result(of: check, in: copy) }
-            // The schema may name what isn't here, which says nothing of the pages.
+            // The schema may name something that isn't registered. That isn't damage.
             let failure = outcome.obstacle.flatMap { $0 == Self.unexplained ? $0 : nil }
             if let finding = failure
                 ?? (isStructure ? outcome.findings.first(where: Self.isDamage) : nil)
@@ -114,18 +114,18 @@ extension DatabaseCopy {
         return notes
     }
 
-    /// What SQLite says of an error that has no words of its own: among others, SQLCipher's for a
-    /// page that can't be read.
+    /// SQLite's text for an error without its own message. SQLCipher gives it for a page that can't
+    /// be read, among others.
     private static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
 
-    /// Whether a finding of `quick_check` is none about a value that breaks a rule of its table,
-    /// which it does in the source as well.
+    /// Whether a finding of `quick_check` is damage, and not a value that breaks a rule of its
+    /// table. The source has such values, too.
     static func isDamage(_ finding: String) -> Bool {
         !finding.hasPrefix("CHECK constraint failed in ")
             && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
     }
 
-    /// Reports damage that ends a check like damage that it finds.
+    /// Reports damage that stops a check in the same way as damage that the check finds.
     private func damaged<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -5,7 +5,7 @@ import GRDB
 import KeyStore
 import MigrationKitGRDB
 
-/// The new file, while it is made and looked through. It has a temporary name.
+/// The new file under its temporary name, while it is written and checked.
 struct DatabaseCopy {
     let path: String
     let form: DatabaseForm
@@ -19,13 +19,13 @@ struct DatabaseCopy {
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: LockedSource) throws {
         let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
-        // Written row by row, pages are filled better than they were: two thirds are what SQLite
-        // leaves of a page that it splits.
+        // Written row by row, the new pages are fuller: a page that SQLite splits may be only two
+        // thirds full.
         try checkRoom(for: byteCount / 3 * 2, about: byteCount)
         monitor.begin(.copying, total: byteCount)
         try source.queue.inDatabase { db in
             try db.execute(sql: "PRAGMA cipher_log_level = NONE")
-            // An empty text means no encryption; none at all would mean the source's own key.
+            // An empty text means no encryption. Without KEY, SQLCipher would use the source's key.
             // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#attach>
             try db.execute(
                 sql: "ATTACH DATABASE ? AS \(Self.schema) KEY ''",
@@ -39,7 +39,7 @@ struct DatabaseCopy {
                 }
                 try db.execute(sql: "DETACH DATABASE \(Self.schema)")
             } catch {
-                // The file goes in any case.
+                // The file is deleted in any case.
                 try? db.execute(sql: "DETACH DATABASE \(Self.schema)")
                 throw error
             }
@@ -47,17 +47,17 @@ struct DatabaseCopy {
         monitor.finish()
     }
 
-    /// Throws if the file system of the new file has less room than the file needs in any case, so
-    /// that a copy that can't be finished isn't started. Limits that a file system doesn't report,
-    /// such as a quota, are found while the file is written.
+    /// Throws if the file system has less room than the new file certainly needs, so that a copy
+    /// that can't be finished isn't started. Limits that a file system doesn't report, such as a
+    /// quota, show only while the file is written.
     ///
     /// - Parameters:
-    ///   - byteCount: What the file needs at least.
-    ///   - estimate: What it needs as far as is known, for the message.
+    ///   - byteCount: The least that the file needs.
+    ///   - estimate: What it probably needs, for the message.
     func checkRoom(for byteCount: Int, about estimate: Int) throws {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         var status = statvfs()
-        // One that has no blocks at all counts none.
+        // A file system that reports no blocks doesn't count them.
         guard statvfs(folder, &status) == 0, status.f_blocks > 0 else { return }
         let blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail
         let free = Int(
@@ -75,7 +75,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// Runs `body`. Meanwhile what is written to the file is encrypted, if it should be.
+    /// Runs `body`, and encrypts what it writes to the file if the file should be encrypted.
     private func encrypting(_ db: Database, _ body: () throws -> Void) throws {
         guard case .encrypted(let key, let cipher) = form.content else { return try body() }
         let salt = key.salt ?? randomSalt()
@@ -96,7 +96,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// What `sqlcipher_export` leaves out is said before it, where it can't be said later.
+    /// Sets beforehand what `sqlcipher_export` leaves out and can't be changed later.
     /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlcipher_export>
     private func export(_ db: Database) throws {
         let target = Self.schema
@@ -107,9 +107,9 @@ struct DatabaseCopy {
             let size = try pageSize ?? value("page_size")
             try db.execute(sql: "PRAGMA \(target).page_size = \(size)")
         }
-        // Nothing is lost with the file but the file, and what is in it at the end is synchronized.
-        // Every page is written, also what SQLite has no more use for: as SQLCipher has it, which
-        // finds a page that never was to be damaged.
+        // A crash loses only the temporary file, and it is synchronized at the end. `secure_delete`
+        // writes every page, even unused ones, as SQLCipher does: it reports a page that was never
+        // written as damaged.
         try db.execute(
             sql: """
                 PRAGMA \(target).journal_mode = OFF;
@@ -132,7 +132,7 @@ struct DatabaseCopy {
         } catch {
             // It may have ended the transaction already.
             if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
-            // The function passes on the words of what stopped it, and not the code.
+            // The function passes on the message of the error that stopped it, but not its code.
             if let error = error as? DatabaseError, error.resultCode == .SQLITE_ERROR {
                 throw error.withCodeOfMessage
             }
@@ -142,9 +142,9 @@ struct DatabaseCopy {
 
     // MARK: - Looking Through
 
-    /// Compares the file with the source, and looks whether it is sound.
+    /// Compares the file with the source, and checks that it is sound.
     ///
-    /// - Returns: What is in both.
+    /// - Returns: The content that both have.
     func check(against source: LockedSource) throws -> ContentDigest {
         let copy = try open()
         let size = FileManager.default.size(of: path)
@@ -159,8 +159,8 @@ struct DatabaseCopy {
         monitor.begin(.verifying, total: size)
         try checkSoundness(of: copy, source)
         monitor.finish()
-        // Said at last: it is all that the file gets to tell of it. A log of one's own needs no shared
-        // memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
+        // Last, because this is written into the file's header. With exclusive access, a log needs
+        // no shared memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
         let mode = source.journalMode == "wal" ? "WAL" : "DELETE"
         try copy.inDatabase { db in
             // The file is synchronized as a whole before it gets its name.
@@ -172,7 +172,7 @@ struct DatabaseCopy {
         return found
     }
 
-    /// With the key as it was given, so that this is what is known to open the file.
+    /// Opens the file with the key as it was given, which proves that this key opens it.
     ///
     /// - Parameter isExclusive: Whether this is the only connection to the file.
     func open(isExclusive: Bool = false) throws -> DatabaseQueue {
@@ -184,8 +184,8 @@ struct DatabaseCopy {
     }
 
     /// - Parameters:
-    ///   - total: The bytes of both.
-    ///   - path: What this is a copy of, for the message.
+    ///   - total: The number of bytes of both files.
+    ///   - path: The path of the source, for the message.
     func compare(
         _ copy: DatabaseQueue,
         with source: DatabaseQueue,
@@ -211,7 +211,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// Of the structure, and of the foreign keys.
+    /// The checks of the structure and of the foreign keys.
     static let checks = [
         "PRAGMA main.quick_check(20)",
         """
@@ -220,8 +220,8 @@ struct DatabaseCopy {
         """,
     ]
 
-    /// Reads the structure and the rows with one connection, and with another one the foreign keys.
-    /// That SQLCipher can read every page is for itself to say.
+    /// Checks the structure and the rows on one connection, and the foreign keys on another.
+    /// SQLCipher itself must confirm that it can read every page.
     private func checkSoundness(of copy: DatabaseQueue, _ source: LockedSource) throws {
         let opensReader = try EncryptedDatabase.quietReaders(of: copy)
         let readers = try Self.checks.map { _ in try opensReader?(path) ?? open() }
@@ -238,7 +238,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// A source that breaks its own rules has a copy that does, which is not the copy's fault.
+    /// If the source breaks its own rules, so does the copy. That isn't the copy's fault.
     private func judge(_ check: String, _ finding: [String], _ source: LockedSource) throws {
         guard !finding.isEmpty, try finding != findings(check, in: source.queue) else { return }
         throw DatabaseConversionError.copyIsDamaged(
@@ -257,7 +257,7 @@ struct DatabaseCopy {
         throw DatabaseConversionError.copyIsDamaged(path: path, finding: page)
     }
 
-    /// What is said of the first page that is not as it was written; `nil` if there is none.
+    /// SQLCipher's finding for the first damaged page; `nil` if there is none.
     private func unauthenticPage(of copy: DatabaseQueue) throws -> String? {
         guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return nil }
         try monitor.checkCancellation()
@@ -266,7 +266,7 @@ struct DatabaseCopy {
         }
     }
 
-    /// What a check finds, or why it can't be made; empty if nothing.
+    /// What a check finds, or why it can't run; empty if it finds nothing.
     private func findings(_ check: String, in queue: DatabaseQueue) throws -> [String] {
         let result = try result(of: check, in: queue)
         return result.findings + (result.obstacle.map { [$0] } ?? [])
@@ -274,8 +274,8 @@ struct DatabaseCopy {
 
     /// What a check finds, sorted, and without the values of rows.
     ///
-    /// - Returns: Also why the check can't be made, if it can't: because the schema names what isn't
-    ///   there, such as a parent without a unique key, or a function.
+    /// - Returns: The findings, and why the check can't run, if it can't: the schema may name
+    ///   something that doesn't exist, such as a function or a parent's unique key.
     func result(
         of check: String,
         in queue: DatabaseQueue
@@ -301,7 +301,7 @@ struct DatabaseCopy {
 }
 
 extension DatabaseError {
-    /// The error with the code whose own words its message is, if there is one.
+    /// The error with the code that its message belongs to, if there is one.
     fileprivate var withCodeOfMessage: DatabaseError {
         let codes: [ResultCode] = [
             .SQLITE_CORRUPT, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOTADB, .SQLITE_NOMEM,
@@ -313,7 +313,7 @@ extension DatabaseError {
 }
 
 extension Database {
-    /// The bytes of the pages that hold something.
+    /// The size of all pages in use, in bytes.
     fileprivate func byteCountInUse() throws -> Int {
         func value(_ name: String) throws -> Int {
             try Int.fetchOne(self, sql: "PRAGMA main.\(name)") ?? 0

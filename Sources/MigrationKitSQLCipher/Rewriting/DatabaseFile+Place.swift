@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 
 extension DatabaseFile {
-    /// What the path leads to, which this process must not have open: SQLite's locks say nothing of
-    /// a connection of one's own that does nothing just now.
+    /// The file that the path leads to. Throws if this process has it open: SQLite's locks don't
+    /// show an idle connection of the same process.
     ///
     /// - Throws: ``EncryptedDatabaseError/noSuchFile(path:)``;
     ///   ``DatabaseConversionError/openHere(path:)``.
@@ -19,12 +19,13 @@ extension DatabaseFile {
         return identity
     }
 
-    /// A path at which nothing is, nor beside it, for a new file.
+    /// A free path for a new file, with no journal beside it.
     ///
     /// A new file must not have a name that SQLite uses beside a database: SQLite would take it for
     /// that database's journal, and remove it. <https://www.sqlite.org/tempfiles.html>
     ///
-    /// - Parameter database: The database to keep a copy of; `nil` for another new file.
+    /// - Parameter database: The database that the new file is a copy of; `nil` for any other new
+    ///   file.
     package static func freePlace(
         _ path: String,
         forOriginalOf database: DatabaseFile? = nil
@@ -38,7 +39,7 @@ extension DatabaseFile {
             }
             try file.checkNameLength()
             try file.checkIsFree()
-            // It may be all that is left of a database; and SQLite would take it for the new one's.
+            // It may be all that is left of a database, and SQLite would take it for the new one's.
             for suffix in journalSuffixes where try isThere(file.absolutePath + suffix) {
                 throw DatabaseConversionError.exists(path: path + suffix)
             }
@@ -71,8 +72,8 @@ extension DatabaseFile {
         }
     }
 
-    /// Throws if the file system has no room for the longest name of those that come up beside a
-    /// database: that of the journal of the new file, as long as that is written.
+    /// Throws if a file name is too long for the file system. The longest name is that of the new
+    /// file's journal while the file is written.
     func checkNameLength() throws {
         let url = URL(fileURLWithPath: absolutePath)
         let most = pathconf(url.deletingLastPathComponent().path, Int32(_PC_NAME_MAX))
@@ -82,7 +83,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Whether anything is at a path, be it a link that leads nowhere.
+    /// Whether anything exists at a path, even a dangling link.
     private static func isThere(_ path: String) throws -> Bool {
         var status = stat()
         guard lstat(path, &status) != 0 else { return true }
@@ -116,7 +117,7 @@ extension DatabaseFile {
         }
     }
 
-    /// Removes the files of runs that were killed, unless the lock is held: by one that isn't.
+    /// Removes the files of runs that were killed, unless a running process holds the lock.
     private func removeUnusedLeftovers(forOriginalOf database: DatabaseFile) throws {
         let files = try newFiles(forOriginalOf: database)
         let lock = try locked(asOriginalOf: database).migrationLock

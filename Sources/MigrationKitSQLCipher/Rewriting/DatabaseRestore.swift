@@ -1,31 +1,31 @@
 import KeyStore
 import MigrationKitGRDB
 
-/// Puts a backup in a database's place.
+/// Replaces a database with a backup.
 ///
 /// ```swift
 /// try DatabaseRestore("/home/me/notes.db", from: "/media/me/notes.db", form: .encrypted(key)).run()
 /// ```
 ///
-/// The backup is copied into a new file beside the database, each page authenticated, and the copy
-/// is opened with its key and looked through; only then it takes the database's place, at once. So
-/// at every instant, and whatever ends the process, there is one whole file at the path, the old one
-/// or the new one. What the old one's journals still hold is moved into it first, which needs no
-/// key, so that this holds for what a crashed program left, too. Of a damaged log
-/// (``EncryptedDatabaseError/damagedLog(path:frame:)``), which can't be moved as a whole, nothing is
-/// touched until the new file is ready; with an original to keep, it is refused.
+/// The backup is copied into a new file beside the database, and each page is authenticated. The
+/// copy is opened with its key and checked. Only then does it replace the database, by a rename. So
+/// even if the process is killed, there is always one complete file at the path, the old one or the
+/// new one. First, the old database's journals are moved into it, which needs no key. So this also
+/// holds for a database that a crashed program left. A damaged log
+/// (``EncryptedDatabaseError/damagedLog(path:frame:)``) can't be moved as a whole, and isn't
+/// touched until the new file is ready. If the original is to be kept, a damaged log is an error.
 ///
-/// The database that is replaced may be missing, empty, damaged, another one, or one whose key is
-/// lost: it is locked, but not read. Programs that have it open must close it first, and all
-/// connections that this process has to it must be closed. Links to it stay, and so does its owner
-/// where the process is root; the mode is 0600.
+/// The database may be missing, empty or damaged, it may be another one, or its key may be lost: it
+/// is locked, but not read. Other programs must close it first. So must this process: none of its
+/// connections may be open. Links to it stay, and so does its owner if the process is root. The
+/// mode becomes 0600.
 ///
-/// Of the backup nothing is changed, and nothing is left beside it; it may lie on a medium that can't
-/// be written. A write-ahead log that lies beside it belongs to it. One that has a change in a
-/// rollback journal which was never finished (``EncryptedDatabaseError/needsRecovery(path:)``), or
-/// that somebody writes meanwhile, isn't restored.
+/// The backup isn't changed, and nothing is left beside it. It may be on a read-only medium. A
+/// write-ahead log beside it is part of it. A backup with an unfinished change in a rollback
+/// journal (``EncryptedDatabaseError/needsRecovery(path:)``), or one that somebody writes
+/// meanwhile, isn't restored.
 public struct DatabaseRestore: Sendable {
-    /// The database, as it was named.
+    /// The path of the database, as it was given.
     public let path: String
 
     /// The backup's file.
@@ -36,18 +36,18 @@ public struct DatabaseRestore: Sendable {
     package let keptOriginalPath: String?
     package var options: DatabaseBackup.Options
 
-    /// A backup that is still to be restored.
+    /// Describes a restore. Nothing happens until it is run.
     ///
     /// - Parameters:
-    ///   - path: The database. Links are followed, and stay. A missing one is created; its folder
-    ///     must be there.
+    ///   - path: The database. Links are followed, and stay. If it is missing, it is created; its
+    ///     folder must exist.
     ///   - backupPath: The backup.
     ///   - form: How the backup is encrypted, and with which key. The database gets the same
     ///     settings; a plaintext backup becomes a plaintext database.
-    ///   - newKey: The database's key from then on; `nil` for the backup's.
-    ///   - keptOriginalPath: Where the file that is replaced goes, byte for byte, with what its
-    ///     journals held; nothing may be there. `nil` for nowhere.
-    ///   - options: How long to wait, what watches it.
+    ///   - newKey: The database's new key; `nil` for the backup's.
+    ///   - keptOriginalPath: Where the replaced file is copied, byte for byte, including the
+    ///     content of its journals. The path must be free. `nil` to keep no copy.
+    ///   - options: How long to wait, and who observes it.
     public init(
         _ path: String,
         from backupPath: String,
@@ -64,13 +64,13 @@ public struct DatabaseRestore: Sendable {
         self.options = options
     }
 
-    /// Restores it, and returns once that is on the disk.
+    /// Restores the backup, and returns when the database is on the disk.
     ///
     /// - Returns: What was done.
     /// - Throws: ``EncryptedDatabaseError``, about the backup or the database;
-    ///   ``DatabaseConversionError``; a `CancellationError`. The database is as it was then, but for
-    ///   what its journals held, and nothing is left of the new file; but after
-    ///   ``DatabaseConversionError/notSynced(path:code:)`` that is in place.
+    ///   ``DatabaseConversionError``; a `CancellationError`. The database is then unchanged, except
+    ///   that its journals may have been moved into it, and no new file is left. Only after
+    ///   ``DatabaseConversionError/notSynced(path:code:)`` the new file is in place.
     @discardableResult
     public func run() throws -> RestoreReport {
         let target = try form.with(newKey, of: backupPath)
@@ -130,8 +130,8 @@ public struct DatabaseRestore: Sendable {
         return file
     }
 
-    /// The asynchronous form of ``run()``. The work is done on a thread of its own. Where the task
-    /// is cancelled, it ends with a `CancellationError`, and the database is as it was.
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled, it throws a `CancellationError`, and the database stays as it was.
     ///
     /// - Returns: What was done.
     /// - Throws: What the blocking form throws.

@@ -8,34 +8,34 @@ protocol LockedFile {
     var identity: FileIdentity { get }
     var monitor: ConversionMonitor { get }
 
-    /// Gives the connection that holds SQLite's exclusive lock.
+    /// Runs `body` with the connection that holds SQLite's exclusive lock.
     func withConnection<Value>(_ body: (OpaquePointer?) throws -> Value) throws -> Value
 
-    /// Lets go of the lock, waits until no other process has the file open, and locks it again.
+    /// Releases the lock, waits until no other process has the file open, and locks it again.
     func holdAgain() throws
 
-    /// Has everything that belongs to the database be in its file.
+    /// Moves the content of the journals into the file.
     func emptyJournals() throws
 
-    /// Ends it, and frees the lock.
+    /// Closes it, and releases the lock.
     func unlock() throws
 }
 
-/// Another process has changed the file while it wasn't locked, to let that process go on.
+/// Another process changed the file while the lock was released for it.
 struct ChangedWhileWaiting: Error {}
 
 extension LockedFile {
-    /// Waits until no other process has the file open: one that has it so without a lock would go
-    /// on writing to a file that has no name any more.
+    /// Waits until no other process has the file open. A process that has it open without a lock
+    /// would go on writing to a file that no longer has a name.
     ///
-    /// A process that has it open may want to read or write before it ends, so that it isn't waited
-    /// for under the lock.
+    /// The lock is released meanwhile, since such a process may want to read or write before it
+    /// ends.
     ///
-    /// - Throws: ``ChangedWhileWaiting`` if it has changed since; it is locked again then.
+    /// - Throws: ``ChangedWhileWaiting`` if the file has changed since. It is locked again then.
     private func waitUntilUnused() throws {
         guard try !identity.otherProcesses().isEmpty else { return }
-        // A change at the time of the last one isn't seen: the clock of files may stand still for
-        // 10 ms, and some file systems count whole seconds, or two.
+        // Two changes with the same timestamp look like one: the file clock may stand still for 10
+        // ms, and some file systems count in whole seconds, or in steps of two.
         usleep(try file.status.st_mtim.tv_nsec == 0 ? 2_100_000 : 20_000)
         let stamp = try file.stampOfFile
         try holdAgain()
@@ -58,14 +58,14 @@ extension LockedFile {
             guard let current = try FileIdentity.of(file.absolutePath),
                 current.isSameFile(as: identity)
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
-            // By another name, such as a backup's that shares its files, it stays as it is.
+            // If it has another name, such as a hard link in a backup, it stays readable.
             losesItsName = current.linkCount == 1
-            // A cancellation from here on comes after the replacement.
+            // A later cancellation comes too late: the file is replaced.
             try monitor.checkCancellation()
             try removeJournals()
             try new.replace(file.absolutePath)
         } catch let error as NewFileError where error.isPlaced {
-            // The old file may come back: it isn't made unreadable.
+            // The old file may come back after a power cut, so it isn't made unreadable.
             try? unlock()
             throw error
         } catch {
@@ -76,7 +76,7 @@ extension LockedFile {
         try unlock()
     }
 
-    /// Copies the file as it is to a place that is free. What fails leaves nothing there.
+    /// Copies the file unchanged to a free path. A failure leaves nothing there.
     private func keep(as original: DatabaseFile) throws {
         let copy = try original.newFiles(forOriginalOf: file).make()
         defer { copy.remove() }
@@ -86,8 +86,8 @@ extension LockedFile {
             owner: (user: identity.owner, group: identity.group)
         )
         do {
-            // In the database's own folder the name reaches the disk when the journals are removed,
-            // which comes before the database is replaced.
+            // In the database's own folder, removing the journals also synchronizes this name,
+            // before the database is replaced.
             try copy.place(
                 at: original.absolutePath,
                 synchronizes: try !original.isBeside(file)
@@ -98,12 +98,11 @@ extension LockedFile {
         }
     }
 
-    /// Removes what SQLite keeps beside the file, all of it empty since the file was locked, and
-    /// has that reach the disk: a new file of the same name must never find a journal that isn't its
-    /// own.
+    /// Removes the journals beside the file, which are empty since it was locked, and synchronizes
+    /// that: a new file of the same name must never find another file's journal.
     ///
-    /// The folder is synchronized even if there was nothing to remove: the commit of another program
-    /// may have removed a journal just before, and SQLite doesn't synchronize the folder after that.
+    /// The folder is synchronized even if there was nothing to remove: another program's commit may
+    /// just have removed a journal, and SQLite doesn't synchronize the folder after that.
     private func removeJournals() throws {
         try emptyJournals()
         for suffix in DatabaseFile.journalSuffixes {

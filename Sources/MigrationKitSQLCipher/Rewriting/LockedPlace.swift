@@ -7,15 +7,15 @@ final class LockedPlace: LockedFile {
     let monitor: ConversionMonitor
 
     private var held: UnreadFile?
-    /// Whether the log hides commits, which are lost once SQLite moves what it does see in it.
+    /// Whether the log hides commits, which are lost when SQLite moves the log into the file.
     private let hidesCommits: Bool
 
-    /// Locks a file, and moves what its journals hold into it; but for a damaged log, which is left
-    /// as it is until the file is replaced.
+    /// Locks a file, and moves its journals into it. A damaged log is left alone until the file is
+    /// replaced.
     ///
     /// - Parameters:
     ///   - file: The file, with its links resolved.
-    ///   - isKept: Whether a copy of the file is kept, which must have all that is in a log.
+    ///   - isKept: Whether a copy of the file is kept. The copy must include the whole log.
     /// - Throws: ``EncryptedDatabaseError``; ``DatabaseConversionError``.
     init(_ file: DatabaseFile, isKept: Bool, monitor: ConversionMonitor) throws {
         self.file = file
@@ -31,15 +31,15 @@ final class LockedPlace: LockedFile {
         try hold(settlesJournals: !hidesCommits)
     }
 
-    /// Takes a path at which there is no file, beside which there may be what a database left that was
-    /// deleted: SQLite removes that beside an empty file. ``free()`` must be called at the end.
+    /// Reserves a path where there is no file but perhaps the journals of a deleted database.
+    /// SQLite removes those when it opens an empty file. ``free()`` must be called at the end.
     ///
-    /// - Throws: ``DatabaseConversionError/exists(path:)`` if somebody was faster.
+    /// - Throws: ``DatabaseConversionError/exists(path:)`` if another program was faster.
     convenience init(reserving file: DatabaseFile, monitor: ConversionMonitor) throws {
         guard try file.create() else { throw DatabaseConversionError.exists(path: file.path) }
         do {
             try self.init(file, isKept: false, monitor: monitor)
-            // Before it was locked, another program may have made a database of it.
+            // Before it was locked, another program may have created a database in it.
             guard try file.size() == 0 else {
                 throw DatabaseConversionError.exists(path: file.path)
             }
@@ -49,14 +49,14 @@ final class LockedPlace: LockedFile {
         }
     }
 
-    /// Gives a path back that was reserved, unless there is something by now.
+    /// Frees a path that was reserved, unless it has content by now.
     func free() {
         unlock()
         Self.free(file)
     }
 
     private static func free(_ file: DatabaseFile) {
-        // Another program that has it open would go on with a file that has no name.
+        // Another program that has it open would go on with a file without a name.
         guard let identity = try? FileIdentity.of(file.absolutePath),
             (try? identity.otherProcesses().isEmpty) == true
         else { return }
@@ -73,7 +73,7 @@ final class LockedPlace: LockedFile {
     }
 
     func emptyJournals() throws {
-        // They were emptied when the file was locked, and since then nobody could write.
+        // They were emptied when the file was locked, and nobody could write since then.
         guard hidesCommits else { return }
         unlock()
         try hold(settlesJournals: true)
@@ -88,7 +88,7 @@ final class LockedPlace: LockedFile {
 
     // MARK: -
 
-    /// Waits for others, and locks the file.
+    /// Waits for others, then locks the file.
     private func hold(settlesJournals: Bool) throws {
         held = try monitor.waitingUntilUnused(identity) {
             try Self.lock(file, settlesJournals: settlesJournals)
@@ -98,10 +98,10 @@ final class LockedPlace: LockedFile {
         }
     }
 
-    /// - Returns: `nil` if others are in the way.
+    /// - Returns: `nil` if others block it.
     private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
-        // Without this there would be an instant at which the old file stands there without its
-        // journals, or the new one with those of the old.
+        // Otherwise, for an instant, the old file would be there without its journals, or the new
+        // one with the old one's.
         if settlesJournals, try file.hasJournalContent { try file.settleJournals() }
         let stamp = try file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)

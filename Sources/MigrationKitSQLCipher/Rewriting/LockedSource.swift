@@ -6,7 +6,7 @@ import MigrationKitGRDB
 /// The database that is converted. As long as this is open, nobody else reads or writes it.
 ///
 /// SQLite's exclusive locking mode takes the lock with the first transaction and keeps it after the
-/// last. On a write-ahead log it is refused as long as anybody else is connected at all.
+/// last. With a write-ahead log, it is refused as long as anybody else is connected.
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
 final class LockedSource: LockedFile, RewriteSource {
     let file: DatabaseFile
@@ -52,7 +52,7 @@ final class LockedSource: LockedFile, RewriteSource {
         _ options: EncryptedDatabase.Options,
         _ monitor: ConversionMonitor
     ) throws -> DatabaseQueue {
-        // It is emptied and removed, with whatever SQLite doesn't see in it.
+        // Emptying the log discards any commits that SQLite doesn't see in it.
         try file.checkLog()
         let opened = try monitor.waitingUntilUnused(identity) {
             try openLocked(file, form, options)
@@ -79,16 +79,16 @@ final class LockedSource: LockedFile, RewriteSource {
     }
 
     func emptyJournals() throws {
-        // What was written since: nothing, but a log that is not empty is not to be thrown away.
+        // Nothing should have been written since, but a log with content must not be deleted.
         try queue.inDatabase { try Self.emptyLog($0, file) }
     }
 
-    /// In exclusive locking mode SQLite synchronizes the journal of a change that it has undone, as
-    /// it opens the file and once more as it closes it: the change may be one of a program that has
-    /// `synchronous = OFF`. Both find a journal that is on the disk otherwise.
+    /// In exclusive locking mode, SQLite synchronizes a journal that it has rolled back twice: when
+    /// it opens the file, and when it closes it. A program with `synchronous = OFF` may have
+    /// written that journal. Otherwise the journal is on the disk already.
     func unlock() throws { try queue.close() }
 
-    /// A connection to read everything with: a further one, unless there is nothing to decrypt.
+    /// A connection for reading everything: an additional one if the database is encrypted.
     func reader() throws -> DatabaseQueue {
         guard form.isEncrypted else { return queue }
         return try EncryptedDatabase.quietReaders(of: queue)?(file.absolutePath) ?? queue
@@ -117,8 +117,8 @@ final class LockedSource: LockedFile, RewriteSource {
 
     // MARK: - Locking
 
-    /// - Returns: `nil` if others are in the way. No lock is held then: one that waits while it
-    ///   holds a lock for reading keeps the others from ever finishing.
+    /// - Returns: `nil` if others block it. Then no lock is held: waiting with a read lock would
+    ///   keep the others from ever finishing.
     private static func openLocked(
         _ file: DatabaseFile,
         _ form: DatabaseForm,
@@ -146,8 +146,8 @@ final class LockedSource: LockedFile, RewriteSource {
         }
     }
 
-    /// SQLite synchronizes the log first, even if its commits were on the disk: a program with
-    /// `synchronous = NORMAL` doesn't wait for that. With the log it synchronizes the folder, once for
+    /// SQLite synchronizes the log first, even if its commits were on the disk already: a program
+    /// with `synchronous = NORMAL` doesn't wait for that. It also synchronizes the folder, once for
     /// each connection, since it can't see whether the log is new.
     /// <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
     private static func emptyLog(_ db: Database, _ file: DatabaseFile) throws {

@@ -3,15 +3,14 @@ import MigrationKitPages
 import GRDB
 import MigrationKitGRDB
 
-/// Runs `body`, and where it fails for damage looks whether that is because the disk doesn't give
-/// the bytes: SQLCipher has no other words for a read error than for a page that isn't as it was
-/// written.
+/// Runs `body`. If it fails because of damage, checks whether the disk can't be read: SQLCipher
+/// reports a read error in the same way as a damaged page.
 ///
 /// - Parameters:
-///   - copy: The temporary file of a new database; `nil` where there is none yet.
-///   - place: Where the new database goes.
-///   - source: What it is made of.
-///   - suspecting: Which errors of the body's own may come from a disk that fails.
+///   - copy: The temporary file of a new database; `nil` if there is none yet.
+///   - place: The new database's path.
+///   - source: The database that is copied.
+///   - suspecting: Which of the body's own errors may come from a failing disk.
 /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)``, or what the body throws.
 package func explainingReadFailures<Value>(
     of copy: String?,
@@ -56,7 +55,7 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
 }
 
 extension DatabaseFile {
-    /// How a reading of the file ends that the disk doesn't give; `nil` if all of it can be read.
+    /// The result code if the disk can't read the whole file; `nil` if it can.
     fileprivate var readFailure: CipherCode? {
         let step = 1 << 20
         do throws(CipherCode) {

@@ -4,7 +4,7 @@ import Foundation
 import GRDB
 
 /// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
-/// beside it, wherever it lies.
+/// beside it, even on a read-only medium.
 final class RestingSource: PageSource {
     let file: DatabaseFile
     let form: DatabaseForm
@@ -14,7 +14,7 @@ final class RestingSource: PageSource {
     private let monitor: ConversionMonitor
     private let connection: CipherConnection
     private let stamp: [Int]
-    /// Keeps out those who would write to it by a rollback journal, where there are locks at all.
+    /// Keeps out programs that write with a rollback journal, if the medium has locks.
     private let guardian: UnreadFile?
 
     /// Opens a database, and proves its key.
@@ -91,7 +91,7 @@ final class RestingSource: PageSource {
         }
         let isLocked = try monitor.waiting(
             for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
-            // Where there are no locks, as on some media, nobody writes under one.
+            // Some media have no locks. Then nobody writes under one.
             { (try? guardian.lockForReading()) != false ? true : nil }
         )
         guard isLocked != nil else { throw EncryptedDatabaseError.locked(path: file.path) }

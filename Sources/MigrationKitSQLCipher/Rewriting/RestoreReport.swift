@@ -3,7 +3,7 @@ public struct RestoreReport: Equatable, Sendable {
     /// The restored database's path: its own with its links resolved.
     public let path: String
 
-    /// Whether there was a file, which was replaced.
+    /// Whether a file was replaced.
     public let hasReplaced: Bool
 
     /// Where that file is kept, if it was asked for.
@@ -12,18 +12,18 @@ public struct RestoreReport: Equatable, Sendable {
     /// The database's size, in bytes.
     public let byteCount: Int
 
-    /// How many other names (hard links) the file has that was replaced. By those it is still there,
-    /// as it was.
+    /// How many other names (hard links) the replaced file has. Under those names it still exists
+    /// unchanged.
     public let otherNameCount: Int
 
-    /// The permissions of the file that was replaced, such as 0o640; the new one's are 0o600 at most.
-    /// `nil` where none was replaced.
+    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600. `nil`
+    /// if no file was replaced.
     public let formerMode: UInt32?
 
-    /// What the content has against its own rules, which is restored as it is. One line each; no
+    /// Where the content breaks its own rules, which is restored unchanged. One line each; no
     /// values of rows.
     public let findings: [String]
 
-    /// How long it took, in seconds, the waiting for others included.
+    /// How long it took, in seconds, including the time spent waiting.
     public let seconds: Double
 }

@@ -179,8 +179,8 @@ package struct Rewrite {
                 path: (error.resultCode == .SQLITE_FULL ? place : file).path
             ) ?? error
         case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path:
-            // The key was read before the lock was free. The process that held it has rewritten the
-            // database.
+            // The key was read before the lock was free, and the process that held the lock has
+            // rewritten the database.
             DatabaseConversionError.replacedMeanwhile(path: path)
         default:
             error

@@ -25,13 +25,13 @@ struct SnapshotSource: PageSource {
     }
 
     func fill(_ copy: DatabaseCopy, without unused: UnusedPages?) throws -> DatabaseQueue? {
-        // The last connection to be closed moves the log into the database and removes it.
+        // Closing the last connection moves the log into the database and removes it.
         try file.checkLog()
         let source: DatabaseQueue
         do {
             source = try open()
         } catch EncryptedDatabaseError.readOnlyFolder {
-            // SQLite can't have shared memory there for the log, and so nobody has.
+            // SQLite can't create shared memory for the log there, so no other process has any.
             return try RestingSource(file, form: form, monitor: monitor)
                 .fill(copy, without: unused)
         }
@@ -50,11 +50,12 @@ struct SnapshotSource: PageSource {
         return nil
     }
 
-    /// Opens the database in a transaction that reads, as many as may do so beside others who write.
+    /// Opens a read transaction. Others may read and write meanwhile as far as the journal mode
+    /// allows.
     private func open() throws -> DatabaseQueue {
         var opening = options.opening(form)
-        // Otherwise for writing, although it isn't written: a connection that only reads leaves an
-        // empty log behind, and can't undo what a killed program began.
+        // Otherwise it is opened for writing, although nothing is written: a read-only connection
+        // leaves an empty log behind and can't undo what a killed program began.
         if try file.isUnwritable { opening.isReadOnly = true }
         let identity = try FileIdentity.of(file.absolutePath)
         let opened = try monitor.waiting(for: { try identity?.otherProcesses() ?? [] }) {
@@ -70,7 +71,7 @@ struct SnapshotSource: PageSource {
             let opening = Opening(path: file.absolutePath, key: form.key, options: options)
             let queue = try opening.run { path, configuration in
                 var configuration = configuration
-                // The transaction stays open from one access to the next.
+                // The transaction stays open between accesses.
                 configuration.allowsUnsafeTransactions = true
                 return try DatabaseQueue(path: path, configuration: configuration)
             }

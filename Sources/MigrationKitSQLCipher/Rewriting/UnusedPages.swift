@@ -4,18 +4,17 @@ import MigrationKitPages
 import Foundation
 import KeyStore
 
-/// Pages of a database that are not as they were written and that nothing is lost with, because
-/// they are free.
+/// Damaged pages of a database that are free, so that no content is lost with them.
 ///
-/// A copy of pages copies the free ones as well, and SQLCipher gives none that it can't authenticate.
-/// So a connection gets empty pages in their place.
+/// A copy of pages includes the free ones, but SQLCipher can't read a damaged page. So a connection
+/// gets empty pages instead.
 final class UnusedPages {
     private let numbers: Set<Int>
     private let pageSize: Int
     private let reservedCount: Int
     private let substitutes: PageSubstitutes
 
-    /// - Returns: `nil` if every page is as it was written, or if that can't be checked.
+    /// - Returns: `nil` if no page is damaged, or if that can't be checked.
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
     init?(of file: DatabaseFile, _ form: DatabaseForm) throws {
         guard case .encrypted(let key, let settings) = form.content else { return nil }
@@ -35,19 +34,19 @@ final class UnusedPages {
         reservedCount = settings.reservedCount
     }
 
-    /// Gives a connection empty pages in their place, if no table and no index uses one of them. If
-    /// the list of free pages is in one of them, it is rebuilt.
+    /// Gives a connection empty pages instead, if no table and no index uses the damaged ones. If
+    /// the freelist itself is damaged, it is rebuilt.
     ///
-    /// - Parameter connection: One in a transaction, which has read no damaged page so far.
-    /// - Returns: Whether they are unused.
+    /// - Parameter connection: In a transaction. It must not have read a damaged page yet.
+    /// - Returns: Whether the pages are unused.
     func leaveOut(on connection: OpaquePointer?) throws -> Bool {
         guard areUnused(on: connection) else { return false }
         try substitutes.attach(to: connection, locks: .own, keepsSharedMemory: true)
         return completeFreeList(on: connection)
     }
 
-    /// Whether all that belongs to tables and indexes can be read: SQLCipher gives none of these pages,
-    /// and SQLite doesn't look at the free ones when it checks a table.
+    /// Whether everything in tables and indexes can be read. SQLCipher can't read the damaged
+    /// pages, and SQLite doesn't read free ones when it checks a table.
     private func areUnused(on connection: OpaquePointer?) -> Bool {
         let named = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0"
         guard let tables = Self.texts(named, on: connection),
@@ -61,30 +60,31 @@ final class UnusedPages {
                 findings.allSatisfy({ $0 == "ok" || !DatabaseCopy.isDamage($0) })
             else { return false }
         }
-        // SQLCipher gives a page that it can't authenticate as zeros, and an error with the next one.
+        // SQLCipher returns zeros for a page that it can't authenticate, and fails at the next one.
         return Self.texts("SELECT max(sql) FROM main.sqlite_schema", on: connection) != nil
     }
 
-    /// Whether a page may be one of those that say what the others are for, if the database vacuums
-    /// itself. <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
+    /// Whether a page may be a pointer map, which a database with `auto_vacuum` has.
+    /// <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
     private func isPointerMap(_ number: Int) -> Bool {
-        // No page is where SQLite's locks are. One that would be comes behind.
+        // SQLite doesn't use the page with its lock bytes. A pointer map that belongs there comes
+        // after it.
         let lockPage = (1 << 30) / pageSize + 1
         let place = number == lockPage + 1 ? lockPage : number
         return place > 1 && (place - 2) % ((pageSize - reservedCount) / 5 + 1) == 0
     }
 
-    /// Puts the pages that no list names any more into the page at which the list ends.
+    /// Adds the free pages that are missing from the freelist to the page where it ends.
     ///
-    /// A page of the list names free pages and the next page of the list. If it is damaged, it reads as
-    /// empty here, and the list ends with it. The pages that SQLite then finds unused are the rest of
-    /// the list. <https://www.sqlite.org/fileformat.html#the_freelist>
+    /// A page of the freelist names free pages and the next page of the list. A damaged one reads
+    /// as empty here, so the list ends with it. The pages that SQLite then reports as never used
+    /// are the rest of the list. <https://www.sqlite.org/fileformat.html#the_freelist>
     ///
-    /// - Returns: Whether that accounts for every page.
+    /// - Returns: Whether this accounts for every page.
     private func completeFreeList(on connection: OpaquePointer?) -> Bool {
         let count = Self.texts("PRAGMA main.page_count", on: connection)?.first
         guard let pageCount = count.flatMap({ Int($0) }) else { return false }
-        // Those of the list are the ones that are read from here on.
+        // From here on, the damaged pages that are read belong to the freelist.
         substitutes.readPages = []
         let check = "PRAGMA main.quick_check(\(pageCount + 20))"
         guard let findings = Self.texts(check, on: connection) else { return false }
@@ -107,7 +107,7 @@ final class UnusedPages {
         guard substitutes.readPages.count == 1, var page = substitutes.readPages.first else {
             return false
         }
-        // SQLite itself leaves a few places free, for its releases before 3.6.0.
+        // SQLite itself leaves a few entries unused, for its releases before 3.6.0.
         let capacity = (pageSize - reservedCount) / 4 - 8
         var rest = lost[...]
         while true {
@@ -120,12 +120,12 @@ final class UnusedPages {
             guard let next else { break }
             page = next
         }
-        // What the check has read is kept otherwise.
+        // Otherwise the pages that the check has read stay cached.
         sqlite3_db_release_memory(connection)
         return true
     }
 
-    /// The first column of a statement's rows; `nil` if it doesn't come to its end.
+    /// The first column of a statement's rows; `nil` if the statement fails.
     private static func texts(_ sql: String, on connection: OpaquePointer?) -> [String]? {
         let (texts, code) = CipherConnection.column(sql, on: connection)
         return code == .done ? texts : nil
@@ -133,10 +133,11 @@ final class UnusedPages {
 }
 
 extension DatabaseCopy {
-    /// Fills the file; once more without the pages that nothing is lost with, if a page that can't be
-    /// authenticated keeps it from being filled.
+    /// Fills the file. If a page that can't be authenticated prevents this, fills it again without
+    /// the damaged free pages.
     ///
-    /// - Parameter fill: Fills the file. Gets the pages to leave out of a new connection to the source.
+    /// - Parameter fill: Fills the file. Gets the pages that a new connection to the source must
+    ///   leave out.
     /// - Returns: What `fill` returns.
     func fillLeavingOutUnused<Value>(
         of file: DatabaseFile,

@@ -110,7 +110,7 @@ import Testing
         // Behind the change it is the first one; its values stand nowhere.
         #expect(
             finding.text
-                == "the row at place 1 of 'pair', by primary key, violates CHECK (b > 0)"
+                == "row 1 of 'pair', in primary key order, violates CHECK (b > 0)"
         )
     }
 
@@ -132,7 +132,7 @@ import Testing
         let check = try check("row_constraints")
         #expect(
             check.findings.map(\.text)
-                == ["row 2 of 'exact' has a value in 'number' that is no INT"]
+                == ["row 2 of 'exact' has a value in 'number' that is not INT"]
         )
         #expect(check.findings.map(\.table) == ["exact"])
         #expect(check.findings.map(\.rowID) == [2])

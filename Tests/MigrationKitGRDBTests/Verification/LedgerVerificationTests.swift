@@ -47,14 +47,14 @@ import Testing
         try execute("INSERT INTO grdb_migrations VALUES ('0007_newer')")
         #expect(
             try ledger(runner()).findings.map(\.text)
-                == ["'0007_newer' is applied, and not known here"]
+                == ["'0007_newer' is applied, but unknown here"]
         )
     }
 
     @Test func whatIsAppliedAndGoneIsNamed() throws {
         #expect(
             try ledger(runner(dropping: ["0002_tags"])).findings.map(\.text)
-                == ["'0002_tags' is applied, and missing among the migrations"]
+                == ["'0002_tags' is applied, but missing from the migrations"]
         )
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(
             texts == [
                 "'0002_tags' is pending, although a later one is applied",
-                "'0002_tags' was applied by the journal, and isn't by the ledger",
+                "'0002_tags' is applied in the journal, but not in the ledger",
             ]
         )
         #expect(try ledger(runner(outOfOrder: true)).findings.count == 1)
@@ -91,23 +91,23 @@ import Testing
         #expect(
             check.findings == [
                 .init(
-                    "row 5 of 'grdb_migrations' holds no identifier",
+                    "row 5 of 'grdb_migrations' has no identifier",
                     table: "grdb_migrations",
                     rowID: 5
                 ),
                 .init(
-                    "row 6 of 'grdb_migrations' holds no identifier",
+                    "row 6 of 'grdb_migrations' has no identifier",
                     table: "grdb_migrations",
                     rowID: 6
                 ),
-                .init("'0001_items' stands in 2 rows", table: "grdb_migrations"),
+                .init("'0001_items' is in 2 rows", table: "grdb_migrations"),
                 .init(
-                    "row 70 of 'grdb_migrationkit_journal' is no entry of the journal",
+                    "row 70 of 'grdb_migrationkit_journal' is not a valid journal entry",
                     table: "grdb_migrationkit_journal",
                     rowID: 70
                 ),
                 .init(
-                    "row 71 of 'grdb_migrationkit_journal' is no entry of the journal",
+                    "row 71 of 'grdb_migrationkit_journal' is not a valid journal entry",
                     table: "grdb_migrationkit_journal",
                     rowID: 71
                 ),

@@ -1,12 +1,12 @@
 import MigrationKitCommon
 
-/// What the exit codes mean, for the help and for the manual page.
+/// The meanings of the exit codes, for the help and the manual page.
 extension ErrorCode.ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
         (0, "done"),
         (1, "a migration failed and was undone"),
         (2, "verification failed"),
-        (3, "asked with --check or --exit-code: something differs or is pending"),
+        (3, "with --check or --exit-code: something differs or is pending"),
         (64, "wrong usage"),
         (65, "unusable migrations"),
         (66, "no such file or database"),

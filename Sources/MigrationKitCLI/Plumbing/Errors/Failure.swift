@@ -8,7 +8,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-/// An error as the tool reports it: a code for programs, words for people, and an exit code.
+/// An error as the tool reports it: a code for programs, text for people, and an exit code.
 struct Failure {
     let code: String
     let exitCode: Int32
@@ -44,9 +44,9 @@ struct Failure {
         }
     }
 
-    /// What people read: a line that stands alone, and lines that help.
+    /// The text for people: a message, and lines that help.
     ///
-    /// - Parameter keySource: Where the key came from, if that is of use.
+    /// - Parameter keySource: Where the key came from, if known.
     func text(keySource: KeySource?) -> String {
         var lines = hint?.split(separator: "\n").flatMap { $0.wrapped(to: 78) } ?? []
         if code == "wrongKey", let keySource {
@@ -55,7 +55,7 @@ struct Failure {
         // The parser's own messages may have several lines.
         let message = message.split(separator: "\n").map { String($0).printable }
             .joined(separator: "\n")
-        // Somebody who answers no has made no error.
+        // Answering no isn't an error.
         guard code != "declined" else {
             return message.prefix(1).uppercased() + message.dropFirst() + "."
         }
@@ -64,7 +64,7 @@ struct Failure {
 
     /// What programs read.
     ///
-    /// - Parameter keySource: Where the key came from, if it came.
+    /// - Parameter keySource: Where the key came from, if known.
     func document(keySource: KeySource?) -> Document {
         Document(
             error: .init(
@@ -98,7 +98,7 @@ struct Failure {
         self.hint = hint
     }
 
-    /// The same with the database's path, which errors of SQLite's don't have.
+    /// The same with the database's path, which SQLite's errors lack.
     private func naming(_ database: String?) -> Failure {
         guard let database, ["diskFull", "inputOutput", "locked", "readOnly"].contains(code),
             !message.contains(database)
@@ -106,7 +106,7 @@ struct Failure {
         return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
     }
 
-    /// A step that failed: by its own fault, or because the disk or another process got in its way.
+    /// A step failed: by its own error, or because of the disk or another process.
     private init(step failure: MigrationStepFailure, parser: any ParsableCommand.Type) {
         let cause = Failure(classifying: failure.underlying, parser: parser)
         let verb = failure.isRollback ? "rollback of " : ""
@@ -154,7 +154,7 @@ struct Failure {
         )
     }
 
-    /// An error of SQLite's outside of a step.
+    /// An error of SQLite outside a step.
     private init(database error: DatabaseError) {
         let message = "SQLite: \(error.messageWithoutValues)"
         let code =
@@ -185,7 +185,7 @@ struct Failure {
     }
 
     private init(other error: any Error, parser: any ParsableCommand.Type) {
-        // ArgumentParser's errors are not public, but it gives them an exit code of their own.
+        // ArgumentParser's errors are not public, but have their own exit code.
         let exitCode = parser.exitCode(for: error)
         guard exitCode == .validationFailure else {
             let described = error as? any LocalizedError
@@ -212,8 +212,8 @@ struct Failure {
 }
 
 extension DatabaseError {
-    /// What SQLite or GRDB says. GRDB shows the whole row that violates a foreign key, and the
-    /// values of an encrypted database have no place in a message.
+    /// The message of SQLite or GRDB. GRDB includes the whole row that violates a foreign key, but
+    /// a message must not contain values of an encrypted database.
     fileprivate var messageWithoutValues: String {
         let message = message ?? "error \(resultCode.rawValue)"
         guard extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY,
@@ -222,7 +222,7 @@ extension DatabaseError {
         return String(message[..<row.lowerBound])
     }
 
-    /// Whether foreign keys were checked as a whole, and not by a statement.
+    /// Whether the error comes from a check of all foreign keys, and not from a statement.
     fileprivate var isOfCheck: Bool {
         extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
             && message?.hasPrefix("FOREIGN KEY constraint violation") == true
@@ -230,7 +230,7 @@ extension DatabaseError {
 }
 
 extension Substring {
-    /// The lines of a paragraph. One that is indented is not prose, and stays as it is.
+    /// Wraps a paragraph into lines. An indented line isn't prose, and isn't wrapped.
     func wrapped(to width: Int) -> [String] {
         guard count > width, first != " " else { return [String(self)] }
         var lines: [String] = [""]

@@ -1,7 +1,7 @@
-/// A run that a signal has ended.
+/// A signal has ended a run.
 struct Interruption: Error {
     let signal: Int32
 
-    /// What is so now, for people.
+    /// The resulting state, as text.
     let state: String
 }

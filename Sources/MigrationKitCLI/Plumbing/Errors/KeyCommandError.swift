@@ -1,30 +1,30 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a `key` command doesn't do its work.
+/// Why a `key` command fails.
 public enum KeyCommandError: Error, Equatable, Sendable {
-    /// The item is not named; the options that would.
+    /// The item is not named. Lists the missing options.
     case noItemNamed(missing: [String])
 
-    /// No source of the key to store was named, and there is no terminal to ask at.
+    /// No source of the key to store was named, and there is no terminal to ask on.
     case noSource
 
-    /// Every item is asked for, and those of one service.
+    /// The options ask for all items, and for those of one service.
     case allAndService
 
     /// There is nobody to ask whether a key may be lost.
     case needsConfirmation(action: String)
 
-    /// Who was asked said no.
+    /// The user answered no.
     case declined
 
-    /// A key would be shown where it stays: in a file, or a pipe.
+    /// The key would be written to a file or a pipe, which may keep it.
     case outputIsNoTerminal
 
-    /// A new passphrase was not typed the same twice.
+    /// The two inputs of a new passphrase differ.
     case passphrasesDiffer
 
-    /// What the store holds is not what was stored.
+    /// The key store returns something else than was stored.
     case notStored(service: String, account: String)
 }
 

@@ -1,59 +1,59 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a command can't begin.
+/// Why a command can't start.
 public enum MigrationCLIError: Error, Equatable, Sendable {
-    /// The host has nothing to make a schema snapshot with.
+    /// The host can't make schema snapshots.
     case schemaSnapshotNotConfigured
 
-    /// There is no such command; the one that was probably meant.
+    /// There is no such command; `nearest` was probably meant.
     case unknownCommand(String, nearest: String?)
 
-    /// An argument, or the value of an environment variable, is not UTF-8 text. Its name only,
-    /// because the value may hold a secret.
+    /// An argument, or the value of an environment variable, is not UTF-8 text. Contains only its
+    /// name, because the value may be a secret.
     case notText(String)
 
     /// No database was named.
     case noDatabasePath
 
-    /// No source of the key was named, and there is no terminal to ask at.
+    /// No key source was named, and there is no terminal to ask on.
     case noKey
 
-    /// No source of the key was named to a command that needs one whatever the database is.
+    /// No key source was named, but the command needs one for any database.
     case noKeyToConvert
 
-    /// No source of the key that the database is to get was named, and there is no terminal.
+    /// No source of the new key was named, and there is no terminal to ask on.
     case noNewKey
 
-    /// More than one source of the key was named. The options that name them.
+    /// More than one key source was named. Lists their options.
     case severalKeySources([String])
 
-    /// A key was given for a database that is said to be a plaintext one.
+    /// A key was given together with the option that says that the database is plaintext.
     case keyForPlaintext(option: String)
 
-    /// An account was given without the service that it belongs to.
+    /// An account was given without its service.
     case accountWithoutService
 
-    /// A collection was given without the service of the item to look for in it.
+    /// A collection was given without the service of the item in it.
     case collectionWithoutService
 
-    /// Several migrations begin with what was given for one.
+    /// Several migrations begin with the given text.
     case ambiguousMigration(String, candidates: [String])
 
-    /// There is no terminal to confirm something on. What to confirm, as an infinitive: `replace
-    /// the database`.
+    /// There is no terminal for a confirmation of `deed`, an infinitive such as `replace the
+    /// database`.
     case needsConfirmation(deed: String)
 
-    /// Another tool's table names files, but the program has no folder of them.
+    /// `--adopt` needs a folder of files, but the program has built-in migrations.
     case adoptionWithoutFolder
 
-    /// Something is pending in a database that can't be written, and a dry run writes and undoes it.
+    /// Migrations are pending in a database that can't be written, so a dry run isn't possible.
     case cannotTryOut(path: String)
 
-    /// Migrations are pending, and the exit code was asked to report it.
+    /// Migrations are pending, and `--exit-code` was given.
     case pending([String])
 
-    /// The file that a command writes can't be written.
+    /// A command's output file can't be written.
     case cannotWrite(path: String, reason: String)
 }
 
@@ -158,7 +158,7 @@ extension MigrationCLIError: LocalizedError {
     }
 }
 
-/// A step, or its rollback, that failed.
+/// A step or its rollback failed.
 public struct MigrationStepFailure: Error {
     /// The step's identifier.
     public let identifier: String
@@ -172,30 +172,30 @@ public struct MigrationStepFailure: Error {
     /// Whether the step ran in a transaction, so that what it did is undone.
     public let hadTransaction: Bool
 
-    /// What the ledger says of the step after the error.
+    /// What the ledger contains after the error.
     public let ledger: Ledger
 
-    /// What the ledger says of a step that failed in its transaction.
+    /// What the ledger contains after a step failed in its transaction.
     public enum Ledger: Sendable {
-        /// As before the step.
+        /// The state before the step.
         case unchanged
-        /// As after it: the error came once the transaction was committed, from giving back a lock
-        /// or from the disk.
+        /// The state after the step: the error came after the commit, from releasing a lock or from
+        /// the disk.
         case changed
         /// It can't be read.
         case unreadable
     }
 
-    /// Whether the database has tables, and no migration that is known to have made them.
+    /// Whether the database has tables, but no recorded migration that made them.
     public let wasUnmanaged: Bool
 
     /// What went wrong.
     public let underlying: any Error
 }
 
-/// A verification that found something.
+/// A verification failed.
 public struct MigrationVerificationFailure: Error {
-    /// The names of the checks that don't hold.
+    /// The names of the failed checks.
     public let failed: [String]
 
     /// Whether pages are damaged.

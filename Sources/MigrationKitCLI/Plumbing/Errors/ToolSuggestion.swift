@@ -1,6 +1,6 @@
 import MigrationKitCommon
 
-/// A library's error whose advice this tool puts into its own commands and options.
+/// A library's error whose advice the tool rephrases with its own commands and options.
 protocol ToolSuggesting: CodedError {
     /// What to do about the error with this tool.
     ///

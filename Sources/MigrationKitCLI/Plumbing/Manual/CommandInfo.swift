@@ -1,4 +1,4 @@
-/// A command as ArgumentParser describes it, with what a manual page needs of that.
+/// A command as ArgumentParser describes it, as far as the manual page needs it.
 struct CommandInfo: Decodable {
     let commandName: String
     let shouldDisplay: Bool?
@@ -33,19 +33,19 @@ struct CommandInfo: Decodable {
 }
 
 extension CommandInfo {
-    /// The words behind the program's name that call the command.
+    /// The words after the program's name that call the command.
     var words: String {
         ((superCommands ?? []).dropFirst() + [commandName]).joined(separator: " ")
     }
 
-    /// The commands that do something, in order; not `help`, which each has as an option.
+    /// The commands that do something, in order, without `help`.
     var leaves: [CommandInfo] {
         guard shouldDisplay != false, commandName != "help" else { return [] }
         guard let subcommands, !subcommands.isEmpty else { return [self] }
         return subcommands.flatMap(\.leaves)
     }
 
-    /// The options and arguments that people are to see. A flag and what takes it back are one.
+    /// The visible options and arguments. A flag and its inversion are combined.
     var shown: [Argument] {
         (arguments ?? []).filter(\.shouldDisplay).reduce(into: []) { all, argument in
             if let last = all.last?.longName, argument.longName == "no-\(last)" {
@@ -58,8 +58,7 @@ extension CommandInfo {
 }
 
 extension CommandInfo.Argument {
-    /// Whether several commands have it, always with the same meaning: it stands in a group with a
-    /// title.
+    /// Whether several commands have it with the same meaning: it is in a group with a title.
     var isShared: Bool {
         sectionTitle != nil || ["help", "version"].contains(longName)
     }

@@ -18,7 +18,7 @@ struct ManualPage {
         )
     }
 
-    /// The page in mdoc, a line feed at its end.
+    /// The page in mdoc. It ends with a line feed.
     var text: String {
         let name = Mdoc.argument(program.commandName)
         let abstract = program.abstract ?? ""
@@ -42,13 +42,13 @@ struct ManualPage {
             ] + description
             + [".Sh COMMANDS"] + program.leaves.flatMap(section)
             + [".Sh OPTIONS"]
-            + Mdoc.paragraph("These mean the same wherever a command names them.")
+            + Mdoc.paragraph("These options mean the same for every command that lists them.")
             + Self.list(of: sharedArguments)
             + sections.lines
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The exit codes have a section of their own.
+    /// The exit codes have their own section.
     private var description: [String] {
         let paragraphs = Self.paragraphs(of: program.discussion)
             .filter { !$0.hasPrefix(ErrorCode.ExitStatus.summary.prefix(12)) }
@@ -69,7 +69,7 @@ struct ManualPage {
         lines += discussion.flatMap { [".Pp"] + Mdoc.paragraph($0) }
         lines += own.isEmpty ? [] : Self.list(of: own)
         if !shared.isEmpty {
-            lines += [".Pp", "Also takes, of", ".Sx OPTIONS :"]
+            lines += [".Pp", "Also takes these", ".Sx OPTIONS :"]
             lines += shared.dropLast().map { ".Fl \(Mdoc.argument("-" + $0)) ," }
             lines += shared.suffix(1).map { ".Fl \(Mdoc.argument("-" + $0)) ." }
         }
@@ -82,7 +82,7 @@ struct ManualPage {
         return argument.isOptional ? ".Op \(words)\(repeated)" : ".\(words)\(repeated)"
     }
 
-    /// The groups of options that are there more than once, once.
+    /// The options of shared groups, each once.
     private var sharedArguments: [CommandInfo.Argument] {
         program.leaves.flatMap(\.shown).filter(\.isShared).reduce(into: []) { all, argument in
             guard !all.contains(where: { $0.longName == argument.longName }) else { return }
@@ -98,14 +98,14 @@ struct ManualPage {
 
     private static func item(_ argument: CommandInfo.Argument) -> [String] {
         let abstract = argument.abstract ?? ""
-        // What is off, or standard output, needs no telling.
+        // A flag that is off by default, or standard output, needs no mention.
         let value = argument.defaultValue.flatMap { $0 == "-" ? nil : "Default: \($0)." }
         let texts = [abstract, argument.discussion, value].compactMap(\.self)
         return [".It \(heading(of: argument, withAllNames: true))"]
             + texts.flatMap(Mdoc.paragraph)
     }
 
-    /// The names of an option with its value, in macros.
+    /// The names of an option and its value, as macros.
     private static func heading(
         of argument: CommandInfo.Argument,
         withAllNames: Bool

@@ -1,6 +1,6 @@
 /// Text in the language of manual pages. <https://man.openbsd.org/mdoc.7>
 enum Mdoc {
-    /// A paragraph, a line for every sentence. Its indented lines are examples.
+    /// A paragraph, one line for each sentence. Indented lines are examples.
     static func paragraph(_ text: String) -> [String] {
         var lines: [String] = []
         var prose: [Substring] = []
@@ -30,7 +30,7 @@ enum Mdoc {
         return lines
     }
 
-    /// Lines where every character stands for itself.
+    /// Lines in which every character is literal.
     static func literalBlock(_ lines: [String]) -> [String] {
         [".Bd -literal -offset indent"] + lines.map(literal) + [".Ed"]
     }
@@ -38,7 +38,7 @@ enum Mdoc {
     /// A line of text.
     static func line(_ text: some StringProtocol) -> String {
         let line = Substring(text).split(separator: " ").map(word).joined(separator: " ")
-        // These begin a request.
+        // At the start of a line, these would begin a request.
         return line.hasPrefix(".") || line.hasPrefix("\\(aq") ? "\\&\(line)" : line
     }
 
@@ -53,8 +53,7 @@ enum Mdoc {
             .replacing(" ", with: "\\ ")
     }
 
-    /// The hyphens of a word are hyphens, and those of an option are its own: it isn't
-    /// broken.
+    /// Escapes hyphens, so that a word or an option is not broken at them.
     private static func word(_ word: Substring) -> String {
         let escaped = escaped(String(word))
         let isCode =

@@ -2,7 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-/// The options that name a database, and say how it is encrypted.
+/// The options that name a database and describe its encryption.
 struct DatabaseFileOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct DatabaseFileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The encrypted file's page size, if not that version's.",
+            "The encrypted file's page size, if it differs from that version's.",
             valueName: "bytes"
         )
     )
@@ -31,7 +31,7 @@ struct DatabaseFileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The key derivation's iterations, if not that version's.",
+            "The key derivation's iterations, if they differ from that version's.",
             valueName: "count"
         )
     )
@@ -62,7 +62,7 @@ struct DatabaseFileOptions: ParsableArguments {
     }
 }
 
-/// The options that name a database and the source of its key.
+/// The options that name a database and its key source.
 struct KeyedDatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFileOptions
     @OptionGroup var keychain: KeychainOptions
@@ -70,19 +70,20 @@ struct KeyedDatabaseOptions: ParsableArguments {
 
     var dbPath: String? { file.dbPath }
 
-    /// Puts options and environment together.
+    /// Combines options, environment and settings file.
     ///
-    /// An option that names a source of the key wins over the environment, and that over the
-    /// settings file. Two options are an error: which of two keys was meant is nothing to guess. In
-    /// the environment the service manager's credential comes first, then the keychain, then the
-    /// password variables. The file's account and collection are of use with its own service only.
+    /// An option that names a key source overrides the environment, which overrides the settings
+    /// file. Two options are an error: guessing which key was meant would be wrong. In the
+    /// environment, the service manager's credential comes first, then the keychain, then the
+    /// password variables. The settings file's account and collection apply only to its own
+    /// service.
     ///
-    /// A host's own `openWriter` gets what was given, several sources as well: what it makes of them
-    /// is its own business. ``MigrationCLIHost/openDatabase(_:)`` refuses several.
+    /// A host's own `openWriter` receives everything, even several sources, and decides what to do.
+    /// ``MigrationCLIHost/openDatabase(_:)`` refuses several.
     ///
     /// - Parameters:
-    ///   - asksForKey: Whether the key is asked for on a terminal where nothing names one.
-    ///   - isForOpenWriter: Whether nothing but the host's `openWriter` gets the options.
+    ///   - asksForKey: Whether to ask for the key on a terminal if no source is named.
+    ///   - isForOpenWriter: Whether only the host's `openWriter` receives the options.
     func resolved(
         in context: CommandContext,
         createsFile: Bool = false,
@@ -93,8 +94,8 @@ struct KeyedDatabaseOptions: ParsableArguments {
         let isHosts =
             if case .runner = context.host.migrations { true } else { false }
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
-        // What a host gets has a place each for the password and for the keychain, and one for all
-        // the others.
+        // A host receives the password and the keychain separately, and one value for all other
+        // sources.
         let rivals =
             isHosts && isForOpenWriter
             ? options.filter { $0 != "--password" && $0 != "--keychain-service" } : options
@@ -128,7 +129,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 )
             }
         }
-        // A host of its own gets the password as it always has; ours needs no text of it.
+        // A host receives the password as text, as before. Our own code needs none.
         var password: String?
         if isHosts {
             for case .password(let taken) in named { password = taken.unwipableText }
@@ -140,7 +141,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             keychainService: service,
             keychainAccount: try service == nil
                 ? keychain.keychainAccount : keychain.account(in: context),
-            // An implicit source is there for want of a service only.
+            // An implicit source applies only if no service is named.
             otherKeySource: options.isEmpty && service != nil ? nil : other,
             isRawKey: secret.rawKey,
             isPlaintext: isPlaintext,
@@ -156,7 +157,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
     }
 }
 
-/// The option of the commands that also work on a database without a key.
+/// The option of commands that also work on a plaintext database.
 struct EncryptionOptions: ParsableArguments {
     @Flag(help: "The database is not encrypted.")
     var noEncryption = false
@@ -171,7 +172,7 @@ extension KeySource {
     }
 }
 
-/// Throws if an option that names a file names none.
+/// Throws if the value of an option for a file is empty.
 func checkNotEmpty(_ path: String?, _ option: String) throws {
     if path?.isEmpty == true { throw ValidationError("The path of \(option) is empty.") }
 }

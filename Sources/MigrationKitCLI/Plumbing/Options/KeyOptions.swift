@@ -176,7 +176,7 @@ extension KeyOptions<DatabasesKey> {
 // MARK: - The New Key
 
 extension KeyOptions<NewKey> {
-    /// The source that an option names; on a terminal, a question.
+    /// The source that an option names or, on a terminal, a question.
     ///
     /// - Throws: ``MigrationCLIError/severalKeySources(_:)``; ``MigrationCLIError/noNewKey``.
     func source(

@@ -30,13 +30,13 @@ struct KeychainOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the secret store and for its unlocking; default: 30.",
+            "How long to wait for the secret store and for the user to unlock it; default: 30.",
             valueName: "seconds"
         )
     )
     var keychainTimeout: Double?
 
-    @Flag(help: "Never ask, neither to unlock the secret store nor for a passphrase.")
+    @Flag(help: "Never ask for a passphrase or for unlocking the secret store.")
     var noPrompt = false
 
     func validate() throws {
@@ -55,10 +55,10 @@ struct KeychainOptions: ParsableArguments {
         .seconds(try context.value(\.keychainTimeout, of: self) ?? Self.defaultTimeout)
     }
 
-    /// The store that is asked.
+    /// The key store.
     ///
-    /// - Parameter ofService: Whether the item of the named service is meant, for which alone the
-    ///   settings file names a collection.
+    /// - Parameter ofService: Whether this is for the item of the named service. The settings
+    ///   file's collection applies only to that.
     func keyStore(
         in context: CommandContext,
         ofService: Bool = true
@@ -75,19 +75,19 @@ struct KeychainOptions: ParsableArguments {
         try context.value(\.keychainService, of: self)
     }
 
-    /// The account that is named by the option or the environment, or beside its service in the
-    /// settings file.
+    /// The account from the option, the environment, or the settings file if the service is the
+    /// file's own.
     func account(in context: CommandContext) throws -> String? {
         try keychainAccount ?? context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
             ?? fileBesideService(in: context)?.value(.keychainAccount)
     }
 
-    /// The collection that is named by the option, or beside its service in the settings file.
+    /// The collection from the option, or the settings file if the service is the file's own.
     func collection(in context: CommandContext) throws -> String? {
         try keychainCollection ?? fileBesideService(in: context)?.value(.keychainCollection)
     }
 
-    /// The settings file, where the service is its own: what it says beside is about no other's.
+    /// The settings file, if the service is its own: its other settings apply to no other service.
     private func fileBesideService(in context: CommandContext) throws -> SettingsFile? {
         guard keychainService == nil,
             context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_SERVICE") == nil
@@ -95,7 +95,7 @@ struct KeychainOptions: ParsableArguments {
         return try context.settings()
     }
 
-    /// The item that a command works on, which has to be named.
+    /// The service and account of a command's item. The service must be named.
     ///
     /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
     func requiredService(in context: CommandContext) throws -> String {
@@ -105,7 +105,7 @@ struct KeychainOptions: ParsableArguments {
         return service
     }
 
-    /// The item that a command stores, of which both names are needed.
+    /// The service and account of an item to store. Both must be named.
     ///
     /// - Throws: ``KeyCommandError/noItemNamed(missing:)``.
     func requiredItem(

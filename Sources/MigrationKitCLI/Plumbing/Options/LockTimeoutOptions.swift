@@ -4,7 +4,7 @@ import ArgumentParser
 struct LockTimeoutOptions: ParsableArguments {
     @Option(
         name: .customLong("lock-timeout"),
-        // So that a negative number is reported as one.
+        // So that a negative number is parsed as the value.
         parsing: .unconditional,
         help: ArgumentHelp(
             "How long to wait for other processes that use the database; default: 30.",

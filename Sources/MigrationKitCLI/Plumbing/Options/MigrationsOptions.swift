@@ -3,10 +3,9 @@ import Foundation
 import MigrationKitGRDB
 import MigrationKitSQL
 
-/// Where the commands take the steps from: with options of its own for a folder, without for the
-/// steps of a host.
+/// The source of a command's steps: a folder, with options, or a host's steps, without options.
 protocol MigrationsOptions: ParsableArguments {
-    /// The name of the program in help texts.
+    /// The program's name in help texts.
     static var programName: String { get }
 
     /// What the program is, in one line.
@@ -18,17 +17,17 @@ protocol MigrationsOptions: ParsableArguments {
     /// The settings file that is named.
     var config: String? { get }
 
-    /// What the command line says, for one that is to do something with the same migrations.
+    /// The given options, for a command line that uses the same migrations.
     var given: [(option: String, value: String)] { get }
 
-    /// Takes the steps of the host, or reads the folder. The settings file is known from then on.
+    /// Loads the host's steps, or reads the folder. Afterwards the settings file is known.
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
 }
 
 /// The steps, ready to run.
 struct LoadedMigrations {
     let runner: GRDBMigrationRunner
-    /// The folder that they come from, if they come from one.
+    /// Their folder, if there is one.
     var folder: MigrationFolder?
 
     /// The runner of the steps that can run.
@@ -86,7 +85,7 @@ struct FolderMigrations: MigrationsOptions {
 
     func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
         let folder = try MigrationFolder(path: path(in: context))
-        // The folder has put the steps in the order of their numbers.
+        // The folder has already sorted the steps by number.
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
             folder: folder

@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-/// Which of the pending migrations a forward command is about.
+/// The range of pending migrations for a forward command.
 struct RangeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -32,7 +32,7 @@ struct RangeOptions: ParsableArguments {
         }
     }
 
-    /// The last migration to apply, where one is named.
+    /// The last migration to apply, if one is named.
     func target(in runner: GRDBMigrationRunner) throws -> String? {
         if let steps, steps < 0 {
             throw MigrationKitError.stepCountMustBeNonNegative(steps)

@@ -3,10 +3,10 @@ import MigrationKitCommon
 import Dispatch
 import Foundation
 
-/// Ctrl-C, and the other signals that ask a program to end, during a run: what isn't committed is
-/// undone first.
+/// Handles Ctrl-C and the other signals that ask a program to end: during a run, uncommitted
+/// changes are undone first.
 final class EndingSignals: @unchecked Sendable {
-    // `@unchecked`: `source` is used by the thread that made this only.
+    // `@unchecked`: only the thread that created this uses `source`.
     private struct State {
         var first: Int32?
         var isOver = false
@@ -15,27 +15,28 @@ final class EndingSignals: @unchecked Sendable {
     private let state = Locked(State())
     private var source: (any DispatchSourceRead)?
 
-    /// The signal that came, if one did.
+    /// The received signal, if any.
     var received: Int32? {
         state.withLock { $0.first }
     }
 
-    /// How long a run that was asked to end may go on before more is said about it.
+    /// How long a run may continue after a signal before a note is printed.
     private static let patience = DispatchTimeInterval.seconds(1)
 
-    /// Listens until ``stop()``. A second signal ends the process at once, as it would have without
-    /// this: neither a step that isn't SQL nor a single long function of SQLite's can be interrupted.
+    /// Handles signals until ``stop()``. A second signal ends the process at once, as it would
+    /// without this: neither a step that isn't SQL nor a single long SQLite function can be
+    /// interrupted.
     ///
-    /// A signal's handler writes into a pipe, so that none is lost before Dispatch reads from it.
+    /// The signal handler writes to a pipe, so that no signal is lost before Dispatch reads it.
     ///
     /// - Parameters:
-    ///   - cancel: Asks for the end, at the first signal.
-    ///   - stillRunning: Is called with the signal if the run goes on for a second after that.
+    ///   - cancel: Called at the first signal, to cancel the run.
+    ///   - stillRunning: Called with the signal if the run continues for a second after that.
     init(
         _ cancel: @escaping @Sendable () -> Void,
         stillRunning: @escaping @Sendable (_ signal: Int32) -> Void
     ) {
-        // Ignored is someone else's wish, such as nohup's, and so is a handler.
+        // If a signal is ignored (nohup) or has a handler, somebody else wanted that.
         let signals = [SIGINT, SIGTERM, SIGHUP].filter { number in
             var action = sigaction()
             sigaction(number, nil, &action)
@@ -71,7 +72,7 @@ final class EndingSignals: @unchecked Sendable {
     }
 
     func stop() {
-        // Waits for what is just being said.
+        // Waits for a note that is being printed.
         state.withLock { $0.isOver = true }
         guard let source else { return }
         ckeystore_release_signals()

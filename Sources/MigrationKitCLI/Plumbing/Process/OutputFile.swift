@@ -3,14 +3,14 @@ import Foundation
 
 /// A file that a command writes.
 struct OutputFile {
-    /// Where it is, as it was given.
+    /// Its path, as it was given.
     let path: String
 
-    /// Writes a text in place of what is there.
+    /// Writes a text, replacing the existing content.
     ///
-    /// A regular file is replaced as a whole or not at all, and keeps its mode; a symbolic link
-    /// stays one, and what it points to is written. Into a pipe, a device or an open descriptor
-    /// (`/dev/stdout`) the text is written.
+    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link
+    /// stays, and its target is written. If the path leads to a pipe, a device or an open
+    /// descriptor (`/dev/stdout`), the text is written there.
     ///
     /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``.
     func write(_ text: String) throws {
@@ -33,14 +33,14 @@ struct OutputFile {
     private enum Place {
         /// A descriptor that the process has open.
         case descriptor(Int32)
-        /// No link; what there is, if there is anything.
+        /// Not a link; the status is `nil` if nothing exists there.
         case file(String, stat?)
     }
 
-    /// Follows links by hand: realpath(3) fails for a dangling link and for a descriptor's.
+    /// Follows links itself: realpath(3) fails for a dangling link and for a descriptor's.
     private func place() throws -> Place {
         var current = path
-        // As many as the kernel follows.
+        // As many links as the kernel follows.
         for _ in 0...40 {
             let folder = (current as NSString).deletingLastPathComponent
             let name = (current as NSString).lastPathComponent
@@ -59,8 +59,8 @@ struct OutputFile {
         throw failure(ELOOP)
     }
 
-    /// The descriptor that a name of `/proc/self/fd` or `/dev/fd` stands for. Its file has a place
-    /// in it and perhaps no name, so it is not opened again.
+    /// The descriptor that a name in `/proc/self/fd` or `/dev/fd` means. Its file has a position
+    /// and perhaps no name, so it isn't opened again.
     private func descriptor(_ name: String, in folder: String) -> Int32? {
         guard let number = Int32(name) else { return nil }
         return realPath(folder) == "/proc/\(getpid())/fd" ? number : nil

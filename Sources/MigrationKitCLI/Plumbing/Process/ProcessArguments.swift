@@ -1,14 +1,14 @@
 import Foundation
 import KeyStore
 
-/// The process's arguments where other users see them, in `/proc/PID/cmdline`.
+/// The process's arguments, which other users can see in `/proc/PID/cmdline`.
 enum ProcessArguments {
-    /// Takes the value of `--password`, in both its forms, out of the arguments.
+    /// Removes the value of `--password`, in both its forms, from the arguments.
     ///
-    /// What stays there is an asterisk. Called before `CommandLine.arguments` is, no text of the
-    /// value is ever made.
+    /// An asterisk replaces it. If this is called before `CommandLine.arguments`, no `String` of
+    /// the value is ever made.
     ///
-    /// - Returns: The value; the last of several, as for the parser.
+    /// - Returns: The value; if there are several, the last, as for the parser.
     static func takePassword() -> Secret? {
         let option = "--password"
         var password: Secret?
@@ -17,7 +17,7 @@ enum ProcessArguments {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
             if isValue {
                 isValue = false
-                // Another option, where the value was forgotten, is left to the parser.
+                // If the value is missing and another option follows, the parser reports that.
                 guard strncmp(argument, "--", 2) != 0 else { continue }
                 password = take(argument)
             } else if strcmp(argument, option) == 0 {
@@ -29,7 +29,7 @@ enum ProcessArguments {
         return password
     }
 
-    /// Refuses arguments whose bytes are no text: a path would become that of another file.
+    /// Throws if an argument isn't text: as a path, it would become that of another file.
     ///
     /// - Throws: ``MigrationCLIError/notText(_:)``.
     static func checkText() throws {
@@ -45,7 +45,7 @@ enum ProcessArguments {
         let count = strlen(argument)
         let secret = Secret(copying: UnsafeRawBufferPointer(start: argument, count: count))
         explicit_bzero(argument, count)
-        // Not even the length is shown.
+        // Hides even the length.
         if count > 0 { argument.pointee = CChar(UInt8(ascii: "*")) }
         return secret
     }

@@ -2,24 +2,23 @@ import CKeyStore
 import Foundation
 import KeyStore
 
-/// The environment of the process, with its password kept apart.
+/// The environment of the process, with its password stored separately.
 ///
-/// Foundation's dictionary of the environment would make a text of `MIGRATIONKIT_PASSWORD`, which
-/// can't be wiped. Here its bytes go straight into a secret.
+/// Foundation's dictionary would make a `String` of `MIGRATIONKIT_PASSWORD`, which can't be wiped.
+/// Here its bytes are copied directly into a secret.
 struct ProcessEnvironment: Sendable {
     private static let passwordVariable = "MIGRATIONKIT_PASSWORD"
 
     private let variables: [String: String]
     private let password: Secret?
-    /// Variables whose bytes are no text.
+    /// Variables whose bytes aren't text.
     private let unreadable: Set<String>
 
-    /// The environment as it is now.
+    /// The current environment.
     ///
-    /// - Parameter wipesPasswords: Whether the variables whose names begin with
-    ///   `MIGRATIONKIT_PASSWORD` are taken out of it, and wiped where `/proc/PID/environ` shows
-    ///   them. Only for the start of a program, since nothing guards the environment against other
-    ///   threads.
+    /// - Parameter wipesPasswords: Whether variables whose names begin with `MIGRATIONKIT_PASSWORD`
+    ///   are removed, and wiped where `/proc/PID/environ` shows them. Only for the start of a
+    ///   program, since nothing protects the environment against other threads.
     init(wipesPasswords: Bool) {
         var variables: [String: String] = [:]
         var password: Secret?
@@ -33,7 +32,7 @@ struct ProcessEnvironment: Sendable {
                 as: UTF8.self
             )
             let value = UnsafeMutableRawBufferPointer(start: sign + 1, count: strlen(sign + 1))
-            // The first of several entries of one name counts, as for getenv(3).
+            // If a name occurs several times, the first one counts, as for getenv(3).
             if name == Self.passwordVariable {
                 password = password ?? Secret(copying: UnsafeRawBufferPointer(value))
             } else if variables[name] == nil {
@@ -52,7 +51,7 @@ struct ProcessEnvironment: Sendable {
         self.unreadable = unreadable
     }
 
-    /// An environment of these variables alone.
+    /// An environment with only these variables.
     init(_ variables: [String: String]) {
         var variables = variables
         password = variables.removeValue(forKey: Self.passwordVariable).map(Secret.init(utf8:))
@@ -60,7 +59,7 @@ struct ProcessEnvironment: Sendable {
         unreadable = []
     }
 
-    /// Refuses variables of ours whose bytes are no text: a path would become that of another file.
+    /// Throws if one of our variables isn't text: as a path, it would become that of another file.
     ///
     /// - Throws: ``MigrationCLIError/notText(_:)``.
     func checkText() throws {
@@ -69,20 +68,20 @@ struct ProcessEnvironment: Sendable {
         throw MigrationCLIError.notText(name)
     }
 
-    /// A variable's value; never the password.
+    /// A variable's value. It never returns the password.
     subscript(name: String) -> String? { variables[name] }
 
-    /// A variable's value, unless it is empty, which counts as not set.
+    /// A variable's value; `nil` if it is empty, which counts as not set.
     func nonEmpty(_ name: String) -> String? {
         variables[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The names of the variables that begin with a text, sorted.
+    /// The names of the variables with a prefix, sorted.
     func names(beginningWith prefix: String) -> [String] {
         variables.keys.filter { $0.hasPrefix(prefix) }.sorted()
     }
 
-    /// A variable's value as a secret, the password included.
+    /// A variable's value as a secret. It also returns the password.
     func secret(_ name: String) -> Secret? {
         name == Self.passwordVariable ? password : variables[name].map(Secret.init(utf8:))
     }

@@ -2,18 +2,18 @@ import MigrationKitCommon
 import Foundation
 import KeyStore
 
-/// The standard output stream, which reports when something couldn't be written.
+/// The standard output stream, which reports write errors.
 ///
-/// `print` doesn't: on a full disk, a redirected result would seem complete.
+/// `print` doesn't: on a full disk, a redirected result would look complete.
 final class StandardOutput: Sendable {
     private let buffer = Locked(Buffer())
 
-    /// The most that is kept back for one call to the system.
+    /// The buffer's size: how much is written with one system call.
     private static let limit = 1 << 16
     /// A terminal gets each line at once.
     private let keepsBack = !Terminal.isOutput
 
-    /// Writes a text and a newline, now or later. ``flush()`` throws what goes wrong.
+    /// Writes a text and a newline, now or later. ``flush()`` throws any error.
     func write(_ text: String) {
         buffer.withLock { buffer in
             buffer.waiting += text.utf8
@@ -22,7 +22,7 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Writes a secret and a newline, past every buffer.
+    /// Writes a secret and a newline, without buffering.
     func reveal(_ secret: Secret) {
         buffer.withLock { buffer in
             buffer.empty()
@@ -31,9 +31,9 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Writes what is kept back.
+    /// Writes the buffer.
     ///
-    /// - Throws: ``StandardOutputError`` if that, or anything before it, couldn't be written.
+    /// - Throws: ``StandardOutputError`` if this or an earlier write failed.
     func flush() throws(StandardOutputError) {
         let failure = buffer.withLock { buffer in
             buffer.empty()
@@ -42,13 +42,13 @@ final class StandardOutput: Sendable {
         if let failure { throw failure }
     }
 
-    /// What is not written yet, and the first failure.
+    /// The unwritten bytes, and the first error.
     private struct Buffer {
         var waiting: [UInt8] = []
         private(set) var failure: StandardOutputError?
 
         mutating func empty() {
-            // What a host's own steps have printed came before.
+            // The output of a host's own steps comes first.
             fflush(nil)
             let bytes = waiting
             waiting.removeAll(keepingCapacity: true)
@@ -67,7 +67,7 @@ struct StandardOutputError: Error, Equatable {
     /// Why, as errno.
     let errno: Int32
 
-    /// Whether the reader has gone, which is its right, and nothing to speak of.
+    /// Whether the reader has closed the pipe. That isn't reported as an error.
     var isBrokenPipe: Bool { errno == EPIPE }
 }
 

@@ -3,11 +3,11 @@ import Foundation
 
 /// The terminal that the process was started from.
 enum Terminal {
-    /// Whether standard output is one.
+    /// Whether standard output is a terminal.
     static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether a descriptor is a terminal that shows more than lines of text, and the user wants
-    /// it: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
+    /// Whether a descriptor is a terminal that supports colours and progress, and the user allows
+    /// them: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
     static func isRich(_ descriptor: Int32) -> Bool {
         guard isatty(descriptor) == 1 else { return false }
         return environmentVariable("TERM") != "dumb"
@@ -27,7 +27,7 @@ enum Terminal {
         return named.flatMap { $0 > 0 ? $0 : nil } ?? width(STDOUT_FILENO)
     }
 
-    /// Whether there is one to ask on.
+    /// Whether there is a terminal to ask on.
     static var canAsk: Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
@@ -35,15 +35,15 @@ enum Terminal {
         return true
     }
 
-    /// Asks a question that is answered by yes or no. Ctrl-C ends the process, as anywhere.
+    /// Asks a yes-or-no question. Ctrl-C ends the process, as always.
     ///
-    /// - Returns: Whether the answer was yes; `nil` where there is no terminal to ask on.
+    /// - Returns: Whether the answer was yes; `nil` if there is no terminal to ask on.
     static func confirm(_ question: String) -> Bool? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }
         defer { close(terminal) }
         _ = writeAll(Data("\(question) [y/N] ".utf8), to: terminal)
-        // A terminal gives a line at a time; one that doesn't fit is no answer.
+        // A terminal returns one line at a time. A line that doesn't fit isn't an answer.
         var line = [UInt8](repeating: 0, count: 256)
         var count = read(terminal, &line, line.count)
         while count < 0, errno == EINTR { count = read(terminal, &line, line.count) }
@@ -52,9 +52,9 @@ enum Terminal {
         return ["y", "yes"].contains(answer.lowercased())
     }
 
-    /// Occupies the numbers of standard output and standard error where they are closed: the next
-    /// file to be opened would be taken for them, and results would be written into it. Writing
-    /// still fails, as it does on a closed one.
+    /// Opens something as standard output and standard error if they are closed. Otherwise the next
+    /// opened file would get their numbers, and results would be written to it. Writing still
+    /// fails, as on a closed descriptor.
     static func keepClosedOutputsClosed() {
         for number in [STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
             let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)

@@ -1,13 +1,13 @@
 import MigrationKitSQLCipher
 
-/// A note about a file that was rewritten: a fact, and what follows from it.
+/// A note about a rewritten file: a fact, and its consequence.
 struct ConversionNote {
     let headline: String
     let explanation: String
     /// A command that can be pasted into a shell.
     var command: String?
 
-    /// That the old file has other names.
+    /// A note that the old file has other names.
     ///
     /// - Returns: `nil` if it has none.
     static func otherNames(_ count: Int) -> ConversionNote? {
@@ -20,10 +20,10 @@ struct ConversionNote {
         )
     }
 
-    /// That others than the owner could get at the old file, and can't at the new one.
+    /// A note that other users could access the old file, and can't access the new one.
     ///
     /// - Parameter formerMode: The old file's permissions.
-    /// - Returns: `nil` if they couldn't, or there was no old file.
+    /// - Returns: `nil` if they couldn't, or if there was no old file.
     static func narrowedMode(from formerMode: UInt32?, path: String) -> ConversionNote? {
         guard let formerMode, formerMode & 0o077 != 0 else { return nil }
         let (old, new) = (formerMode.octalMode, (formerMode & 0o600).octalMode)

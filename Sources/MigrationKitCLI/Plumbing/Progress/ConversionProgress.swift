@@ -10,7 +10,7 @@ struct ConversionProgress: OperationProgress {
     private var start: ContinuousClock.Instant?
     private var waiting: String?
 
-    /// - Parameter phases: What is done, one after the other, as far as is known before.
+    /// - Parameter phases: The expected phases, in order.
     init(phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying]) {
         estimate = RunEstimate(phases)
     }
@@ -34,10 +34,10 @@ struct ConversionProgress: OperationProgress {
 }
 
 extension Int {
-    /// So many bytes, in millions, with one decimal.
+    /// The number of bytes in millions, with one decimal.
     var megabytes: String { tenths(of: 1_000_000) }
 
-    /// So many bytes, in thousands or millions.
+    /// The number of bytes in thousands or millions.
     var byteCount: String {
         self < 1_000_000 ? "\(tenths(of: 1000)) kB" : "\(megabytes) MB"
     }

@@ -1,27 +1,27 @@
 import MigrationKitSQLCipher
 
-/// How far a conversion, a backup, a restore or a salvage is as a whole, and how long it still takes.
+/// The overall progress of a conversion, a backup, a restore or a salvage, and the remaining time.
 ///
 /// Only the phases that write or read a file once report their progress in bytes. Comparing reads
-/// rows but no indexes. Verifying reads pages several times, and at last without reporting
-/// progress. Their progress is estimated from the time that the earlier phases took.
+/// rows but no indexes. Verifying reads pages several times, and at the end reports no progress.
+/// The progress of these phases is estimated from the time of the earlier ones.
 struct RunEstimate {
     typealias Phase = ConversionEvent.Phase
 
-    /// The phases that are expected, in order. One that is left out counts as done.
+    /// The expected phases, in order. A phase that is skipped counts as done.
     private let phases: [Phase]
     private var phase: Phase?
     private var done = 0
     private var total = 0
     private var start = 0.0
-    /// The phases that are over: how long they took, and their weight.
+    /// The time and the weight of the finished phases.
     private var past = (seconds: 0.0, weight: 0.0)
 
     init(_ phases: [Phase]) {
         self.phases = phases
     }
 
-    /// How long the phases take, in relation to each other.
+    /// The relative durations of the phases.
     private static func weight(_ phase: Phase) -> Double {
         switch phase {
         case .searchingSalt: 0
@@ -31,7 +31,7 @@ struct RunEstimate {
         }
     }
 
-    /// Takes a sign of life.
+    /// Records a progress report.
     ///
     /// - Parameter seconds: The time since the run began to work.
     mutating func note(_ phase: Phase, done: Int, total: Int, at seconds: Double) {
@@ -47,7 +47,7 @@ struct RunEstimate {
         self.total = total
     }
 
-    /// How much of the phase is done, from 0 to 1.
+    /// The finished part of the phase, from 0 to 1.
     private func part(of phase: Phase, at seconds: Double) -> Double {
         let isToldByBytes = phase == .reading || phase == .copying || past.weight == 0
         let expected = past.weight > 0 ? past.seconds / past.weight * Self.weight(phase) : 0
@@ -55,11 +55,13 @@ struct RunEstimate {
             return total > 0 ? min(1, Double(done) / Double(total)) : 0
         }
         let ratio = max(0, seconds - start) / expected
-        // What takes longer than expected comes ever nearer to its end.
+        // If a phase takes longer than expected, its progress approaches the end without reaching
+        // it.
         return ratio < 0.97 ? ratio : 1 - 0.97 * 0.03 / ratio
     }
 
-    /// How much of the whole is done, from 0 to 1, and how many seconds are left, if that is known.
+    /// The finished part of the whole, from 0 to 1, and how many seconds are left, if that is
+    /// known.
     func state(at seconds: Double) -> (fraction: Double, left: Int?) {
         guard let phase else { return (0, nil) }
         let before = phases.prefix { $0 != phase }.reduce(0) { $0 + Self.weight($1) }
@@ -73,18 +75,18 @@ struct RunEstimate {
         return (fraction, max(1, Int(left.rounded(.up))))
     }
 
-    /// `copying 61.7 of 512.0 MB, 12 % of all, 14 s left`; `nil` before the first sign of life.
+    /// `copying 61.7 of 512.0 MB, 12 % of all, 14 s left`; `nil` before the first progress report.
     func line(at seconds: Double) -> String? {
         switch phase {
         case nil: return nil
-        // Its numbers are attempts.
+        // This phase counts attempts.
         case .searchingSalt: return "looking for the salt: \(done) of \(total)"
         case .reading?, .copying?, .comparing?, .verifying?: break
         }
         let (fraction, left) = state(at: seconds)
         let isToldByBytes = phase == .reading || phase == .copying
         let bytes = isToldByBytes ? " \(done.megabytes) of \(total.megabytes) MB" : ""
-        // It isn't done before its result is reported.
+        // At most 99 %: the run is done only when its result is reported.
         let parts = [
             "\(phase?.rawValue ?? "")\(bytes)", "\(min(99, Int(fraction * 100))) % of all",
         ]

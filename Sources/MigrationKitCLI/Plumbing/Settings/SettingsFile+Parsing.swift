@@ -7,20 +7,20 @@ extension SettingsFile {
     ///
     /// - Parameters:
     ///   - bytes: The text, in UTF-8.
-    ///   - path: The file's path. Relative paths in it are seen from its folder.
+    ///   - path: The file's path. Relative paths in it start at its folder.
     ///   - home: What `~/` stands for in its paths.
-    ///   - keys: The settings that there are.
+    ///   - keys: The known settings.
     /// - Throws: ``SettingsFileError``.
     init(bytes: [UInt8], path: String, home: String?, keys: [SettingsKey]) throws {
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw SettingsFileError.malformed(place: path, reason: "this is no text in UTF-8")
+            throw SettingsFileError.malformed(place: path, reason: "this is not UTF-8 text")
         }
-        // The parser takes a NUL for the end, be it written out or not.
+        // The parser takes a NUL for the end of the text, even if it is written as an escape.
         guard !["\0", "\\u0000", "\\U00000000"].contains(where: text.contains) else {
             throw SettingsFileError.malformed(place: path, reason: "there is a NUL in this text")
         }
         let source = SettingsText(text)
-        // Before anything else, since what the parser complains of it may also quote.
+        // First, since the parser's error may quote the secret.
         if let (key, line) = source.secret {
             throw SettingsFileError.secret(key: key, place: "\(path):\(line)")
         }
@@ -69,7 +69,7 @@ extension SettingsFile {
         }
     }
 
-    /// The value in our terms; `nil` where it is none for the setting.
+    /// The value in our own type; `nil` if it doesn't fit the setting.
     private static func value(
         _ value: any TOMLValueConvertible,
         of kind: Setting.Kind,
@@ -78,7 +78,7 @@ extension SettingsFile {
     ) -> Value? {
         switch kind {
         case .path:
-            // Standard input is for the one who types the command.
+            // Standard input belongs to the person who types the command.
             guard let text = text(value), text != "-" else { return nil }
             return .text(resolved(text, seenFrom: path, home: home))
         case .text:
@@ -126,7 +126,7 @@ extension SettingsFile {
 }
 
 extension RequiredIndexSpec {
-    /// - Parameter text: `TABLE.INDEX`. A name that has a dot itself is the index's.
+    /// - Parameter text: `TABLE.INDEX`. Only the index's name may contain a dot.
     init?(dotted text: String) {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }

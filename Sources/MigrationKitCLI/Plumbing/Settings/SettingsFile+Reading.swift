@@ -2,15 +2,15 @@ import Foundation
 import MigrationKitCommon
 
 extension SettingsFile {
-    /// More than any settings have; a device has no end.
+    /// Larger than any settings file. A device has no end.
     private static let limit = 1 << 16
 
     /// Reads the file that was named.
     ///
     /// - Parameters:
-    ///   - path: Its path, absolute or seen from the working folder; a pipe is read to its end.
+    ///   - path: Its path, absolute or relative to the working folder. A pipe is read to its end.
     ///   - home: What `~/` stands for in its paths.
-    ///   - keys: The settings that there are.
+    ///   - keys: The known settings.
     /// - Throws: ``SettingsFileError``.
     static func named(_ path: String, home: String?, keys: [SettingsKey]) throws -> SettingsFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -21,13 +21,13 @@ extension SettingsFile {
 
     /// Reads the file of the working folder, if there is one.
     ///
-    /// Nobody has named it, so it must be the user's own, or root's, and nobody else's to write,
-    /// their group's neither: who writes into a shared folder doesn't say on which database others
-    /// run what.
+    /// Nobody named it on the command line, so it must belong to the user or to root, and nobody
+    /// else may write it, not even the group. Otherwise, in a shared folder, another user could
+    /// decide which database is changed.
     ///
     /// - Throws: ``SettingsFileError``.
     static func found(home: String?, keys: [SettingsKey]) throws -> SettingsFile? {
-        // Without waiting: a pipe of that name is nobody's settings.
+        // Doesn't wait: a pipe with this name isn't a settings file.
         let descriptor = open(defaultName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw failure(errno, defaultName) }

@@ -1,6 +1,6 @@
 import MigrationKit
 
-/// What a settings file says.
+/// The content of a settings file.
 struct SettingsFile: Equatable, Sendable {
     /// A value, checked.
     enum Value: Equatable, Sendable {
@@ -30,13 +30,13 @@ struct SettingsFile: Equatable, Sendable {
         }
     }
 
-    /// A value with the line that it stands in.
+    /// A value with its line.
     struct Entry: Equatable, Sendable {
         let value: Value
         let line: Int
     }
 
-    /// The name of the file that is looked for in the working folder.
+    /// The file name that is looked for in the working folder.
     static let defaultName = "migrationkit.toml"
 
     /// The path, as it was given.

@@ -1,24 +1,24 @@
 import MigrationKitCommon
 import Foundation
 
-/// A reason for which a settings file can't be used. None of them shows a value of the file.
+/// Why a settings file can't be used. None of these errors shows a value of the file.
 public enum SettingsFileError: Error, Equatable, Sendable {
-    /// The file that was named does not exist.
+    /// The named file doesn't exist.
     case noSuchFile(path: String)
 
-    /// What was found in the working folder is a link to a file that isn't there.
+    /// The file in the working folder is a link to a missing file.
     case danglingLink(path: String)
 
-    /// What was named, or found, is a folder or a device.
+    /// The path leads to a folder or a device.
     case notAFile(path: String)
 
-    /// The file may not be read.
+    /// The file can't be read: permission denied.
     case permissionDenied(path: String)
 
     /// Reading failed.
     case unreadable(path: String, reason: String)
 
-    /// The file is longer than any settings are.
+    /// The file is larger than any settings file.
     case tooLarge(path: String, limit: Int)
 
     /// The file was found in the working folder, and somebody else could have written it.
@@ -30,19 +30,19 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// There is no such setting. The place is `path:line`, here and below.
     case unknownKey(String, place: String, nearest: String?)
 
-    /// The file holds a secret.
+    /// The file contains a secret.
     case secret(key: String, place: String)
 
-    /// The file says what to run.
+    /// The file names a command to run.
     case command(place: String)
 
-    /// A value is not of the kind, or not in the range, that its setting has.
+    /// A value has the wrong type or is out of range for its setting.
     case wrongValue(key: String, place: String, expected: String)
 
-    /// Two settings name the source of the key.
+    /// Two settings name a key source.
     case severalKeySources(path: String)
 
-    /// A setting is of use only together with another, which is not there.
+    /// A setting needs another one, which is missing.
     case missing(key: String, for: String, place: String)
 }
 
@@ -90,7 +90,7 @@ extension SettingsFileError: LocalizedError {
             "Check that this is the right file."
         case .ofAnother(let path):
             """
-            It belongs to another user, or others may write it (chmod go-w), and it says which \
+            It belongs to another user, or others may write it (chmod go-w), and it decides which \
             database is changed. If you trust it, give it with --config \(path). For no settings: \
             --config /dev/null.
             """
@@ -122,7 +122,7 @@ extension SettingsFileError: LocalizedError {
 }
 
 extension SettingsFileError: CodedError {
-    /// What programs are given of the error.
+    /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
         case .noSuchFile, .danglingLink, .notAFile: ErrorCode("noSuchSettingsFile", .noInput)

@@ -1,4 +1,4 @@
-/// What a settings file can set.
+/// The settings that a settings file can have.
 enum SettingsKey: String, CaseIterable, Sendable {
     case dbPath = "db-path"
     case migrations
@@ -11,13 +11,13 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case requireIndex = "require-index"
     case allowOutOfOrder = "allow-out-of-order"
 
-    /// The option that sets the same.
+    /// The option with the same meaning.
     var option: String { "--\(rawValue)" }
 
-    /// The environment variable that sets the same, if there is one.
+    /// The environment variable with the same meaning, if there is one.
     var variable: String? { setting.variable?.name }
 
-    /// What it sets, and what counts without it.
+    /// Its meaning and its default.
     var meaning: String {
         guard let standard = setting.standard else { return setting.meaning }
         return switch standard {
@@ -28,7 +28,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
         }
     }
 
-    /// Every variable of the environment that means something to the tool.
+    /// All environment variables that the tool knows.
     static let variables =
         allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
 }
@@ -38,19 +38,19 @@ enum SettingsKey: String, CaseIterable, Sendable {
 struct Setting {
     enum Kind {
         case path, text, indexes, flag
-        /// At most a day, which no clock overflows by.
+        /// Capped at 24 h to avoid overflow.
         case seconds(allowsZero: Bool)
     }
 
     let kind: Kind
-    /// A line of prose without its full stop.
+    /// One sentence without its full stop.
     let meaning: String
     var variable: (name: String, meaning: String)?
-    /// What counts where nothing is given.
+    /// The default.
     var standard: SettingsFile.Value?
     /// The option that sets the same, in its group.
     var option: AnyKeyPath?
-    /// Whether a value counts: of several sources of a key only one does.
+    /// Whether a value is used: of several key sources, only one is.
     var isUsed: (_ text: String, MigrationDatabaseOpenOptions) -> Bool = { _, _ in true }
 }
 
@@ -107,14 +107,14 @@ extension SettingsKey {
         case .keychainTimeout:
             Setting(
                 kind: .seconds(allowsZero: false),
-                meaning: "How long to wait for the secret store, and for its unlocking",
+                meaning: "How long to wait for the secret store and for the user to unlock it",
                 standard: .seconds(KeychainOptions.defaultTimeout),
                 option: \KeychainOptions.keychainTimeout
             )
         case .passwordFile:
             Setting(
                 kind: .path,
-                meaning: "The file with the key; not beside 'keychain-service'",
+                meaning: "The file with the key; not together with 'keychain-service'",
                 variable: (
                     "MIGRATIONKIT_PASSWORD_FILE",
                     "The file with the key, readable only by its owner."
@@ -143,14 +143,14 @@ extension SettingsKey {
 }
 
 extension Setting.Kind {
-    /// What a file must give, as it reads after "must be".
+    /// The required value, worded to follow "must be".
     var expected: String {
         switch self {
-        case .path: "a path: a text that is not empty"
-        case .text: "a text that is not empty"
+        case .path: "a path, as a non-empty string"
+        case .text: "a non-empty string"
         case .seconds(allowsZero: false): "a number of seconds above 0 and at most 86400"
         case .seconds(allowsZero: true): "a number of seconds, at least 0 and at most 86400"
-        case .indexes: "an array of texts of the form \"table.index\""
+        case .indexes: "an array of strings of the form \"table.index\""
         case .flag: "true or false"
         }
     }

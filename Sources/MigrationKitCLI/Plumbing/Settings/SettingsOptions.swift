@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The option that names the settings file, for the commands that take no migrations.
+/// The option that names the settings file, for commands without migrations.
 struct SettingsOptions: ParsableArguments {
     @Option(help: .settingsFile)
     var config: String?

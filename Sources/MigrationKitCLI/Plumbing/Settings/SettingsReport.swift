@@ -2,8 +2,8 @@ import KeyStore
 import MigrationKit
 
 extension CommandContext {
-    /// Prints every setting with its value and where that comes from. Opens nothing, and shows no
-    /// secret.
+    /// Prints every setting with its value and where that comes from. Opens no database, and shows
+    /// no secret.
     func showSettings(of command: some StoreCommand, json: Bool) throws {
         settingsSource.use(command.migrations.config)
         warn(about: command.database.secret)
@@ -12,7 +12,7 @@ extension CommandContext {
         output(report.table)
         output("")
         output(
-            report.keySource.map { "The key comes from: \($0)." } ?? "No source of a key is given."
+            report.keySource.map { "The key comes from: \($0)." } ?? "No key source is given."
         )
     }
 }
@@ -23,7 +23,7 @@ private struct SettingsReport: Encodable {
         let name: String
         var value: SettingsFile.Value?
         var origin = SettingsOrigin.unset
-        /// Whether the value counts: a source of the key doesn't where another one is stronger.
+        /// Whether the value is used. A key source isn't if another one overrides it.
         var isUsed = true
     }
 
@@ -80,7 +80,7 @@ private struct SettingsReport: Encodable {
         )
     }
 
-    /// What no file may hold: that it is there, and not what it is.
+    /// Secrets: shows that they are set, but not their values.
     private static func secretRows(
         _ secret: KeyOptions<DatabasesKey>,
         _ opening: MigrationDatabaseOpenOptions,
@@ -109,7 +109,7 @@ extension SettingsReport {
             return (row.name, row.value?.description ?? "-", origin)
         }
         let names = lines.map(\.0.count).max() ?? 0
-        // A long path may push its own line out of the column, and no others.
+        // A long path may push only its own line out of the columns.
         let values = lines.map(\.1.count).filter { $0 <= 36 }.max() ?? 0
         return ([("SETTING", "VALUE", "FROM")] + lines)
             .map {

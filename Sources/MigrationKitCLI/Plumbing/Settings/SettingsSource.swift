@@ -1,6 +1,6 @@
 import MigrationKitCommon
 
-/// The settings file of a command, read once, and only when somebody asks.
+/// The settings file of a command, read once and only when needed.
 final class SettingsSource: Sendable {
     private struct State {
         var option: String?
@@ -9,17 +9,17 @@ final class SettingsSource: Sendable {
 
     private let state = Locked(State())
 
-    /// Takes note of what `--config` says. A command does it before anything asks for a setting.
+    /// Records the value of `--config`. Called before any setting is read.
     func use(_ config: String?) {
         state.withLock { $0.option = config }
     }
 
-    /// What `--config` says.
+    /// The value of `--config`.
     var config: String? {
         state.withLock { $0.option }
     }
 
-    /// The file; `nil` where there is none.
+    /// The file; `nil` if there is none.
     func file(_ read: (_ config: String?) throws -> SettingsFile?) throws -> SettingsFile? {
         try state.withLock { state in
             if let loaded = state.loaded { return loaded }
@@ -31,7 +31,7 @@ final class SettingsSource: Sendable {
 }
 
 extension CommandContext {
-    /// The settings file, read at the first call; `nil` where there is none.
+    /// The settings file, read at the first call; `nil` if there is none.
     ///
     /// - Throws: ``SettingsFileError``.
     func settings() throws -> SettingsFile? {
@@ -44,7 +44,7 @@ extension CommandContext {
         }
     }
 
-    /// The settings that there are: a program with steps of its own has no folder of them.
+    /// The available settings. A program with its own steps has no folder of migrations.
     var settingsKeys: [SettingsKey] {
         switch host.migrations {
         case .folder: SettingsKey.allCases

@@ -1,6 +1,6 @@
 import TOMLKit
 
-/// The text of a settings file: TOML, whose parser gives line numbers only for its errors.
+/// The text of a settings file: TOML. Its parser gives line numbers only for errors.
 struct SettingsText {
     private let lines: [Substring]
 
@@ -28,8 +28,7 @@ struct SettingsText {
         }
     }
 
-    /// The first line that gives a secret, whether or not the parser would come as far, or knows
-    /// what to make of it.
+    /// The first line with a secret, even if the parser would not reach it or accept it.
     var secret: (key: String, line: Int)? {
         for (index, line) in lines.enumerated() {
             guard let name = Self.nameOfValue(in: line) else { continue }
@@ -40,8 +39,8 @@ struct SettingsText {
         return nil
     }
 
-    /// The name, bare or in quotes, that begins a line and is followed by a value. The sign of
-    /// equality may be forgotten, or be another language's.
+    /// The name at the start of a line, bare or in quotes, if a value follows it. The equals sign
+    /// may be missing, or a colon may be used instead.
     private static func nameOfValue(in line: Substring) -> Substring? {
         var rest = line.drop { $0.isWhitespace }
         let quote = rest.first.flatMap { "\"'".contains($0) ? $0 : nil }
@@ -57,7 +56,7 @@ struct SettingsText {
         return name.isEmpty || !isValue ? nil : name
     }
 
-    /// Whether a setting of this name would hold a secret, where it is none of ours.
+    /// Whether an unknown setting with this name would contain a secret.
     static func isSecret(_ name: String) -> Bool {
         let name = name.lowercased().replacing("_", with: "-")
         guard name != "password-file", name != "password-command" else { return false }
@@ -67,14 +66,14 @@ struct SettingsText {
 
     // MARK: -
 
-    /// The line in which a setting is begun; the last one, where it can't be made out.
+    /// The line in which a setting begins; the last line if it can't be found.
     private func line(of name: String) -> Int {
         for (index, line) in lines.enumerated() {
             let start = line.drop { $0 == " " || $0 == "\t" || $0 == "[" }
             for form in [name, "\"\(name)\"", "'\(name)'"] where start.hasPrefix(form) {
                 let rest = start.dropFirst(form.count).drop { $0 == " " || $0 == "\t" }
                 guard let sign = rest.first, "=.]".contains(sign) else { continue }
-                // In the middle of a text or an array the lines so far are no TOML.
+                // In the middle of a string or an array, the lines so far aren't valid TOML.
                 let before = lines[..<index].joined(separator: "\n")
                 if (try? TOMLTable(string: before)) != nil { return index + 1 }
             }
@@ -82,11 +81,11 @@ struct SettingsText {
         return lines.count
     }
 
-    /// What the parser says, without what it quotes of a value.
+    /// The parser's message, without quoted values.
     private static func reason(_ error: TOMLParseError) -> String {
         let text = error.description
             .replacing("Error while parsing ", with: "")
             .replacing(/'[0-9_+\-.]{2,}'/, with: "the number")
-        return "this is no TOML: \(text)"
+        return "this is not TOML: \(text)"
     }
 }

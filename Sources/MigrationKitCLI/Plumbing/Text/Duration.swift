@@ -1,4 +1,4 @@
-/// A time for people: milliseconds below a second.
+/// A time as text: in milliseconds below a second.
 func duration(_ seconds: Double) -> String {
     if seconds < 1 {
         return "\(Int((seconds * 1000).rounded())) ms"

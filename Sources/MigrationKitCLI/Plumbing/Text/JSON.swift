@@ -4,8 +4,7 @@ import Foundation
 enum JSON {
     static let schemaVersion = 1
 
-    /// - Parameter isPretty: Whether it is for a file that people compare, with a line for every
-    ///   value.
+    /// - Parameter isPretty: Whether each value has its own line, for a file that people compare.
     static func text(of document: some Encodable, isPretty: Bool = false) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,5 +1,5 @@
-/// A help text for terminals that are too narrow for its two columns: each description below what it
-/// describes, and no word broken that fits a line.
+/// A help text for terminals that are too narrow for two columns: each description is below its
+/// option. A word is broken only if it doesn't fit on a line.
 struct NarrowHelp {
     /// Below this, the longest words don't fit the second column.
     static let limit = 60
@@ -11,8 +11,8 @@ struct NarrowHelp {
     let text: String
 
     /// - Parameters:
-    ///   - wide: The text as ArgumentParser writes it where every description fits a line.
-    ///   - width: How many columns there are.
+    ///   - wide: The text as ArgumentParser writes it if every description fits on a line.
+    ///   - width: The number of columns.
     init(_ wide: String, width: Int) {
         text = wide.split(separator: "\n", omittingEmptySubsequences: false)
             .flatMap { Self.lines(of: $0, width: width) }
@@ -23,7 +23,7 @@ struct NarrowHelp {
         let indent = line.prefix { $0 == " " }.count
         guard indent > 0 else { return wrapped(line, "", "  ", width) }
         if indent == column { return wrapped(line, "      ", "      ", width) }
-        // A label of an option or a command, and behind it the description.
+        // A label of an option or a command, followed by its description.
         let start = line.index(line.startIndex, offsetBy: column, limitedBy: line.endIndex)
         if indent == 2, let start, start < line.endIndex, line[..<start].hasSuffix(" ") {
             return wrapped(line[..<start], "  ", "    ", width)
@@ -33,7 +33,7 @@ struct NarrowHelp {
         return wrapped(line, same, same + "  ", width)
     }
 
-    /// The words of a line in lines of their own.
+    /// Wraps the words of a line.
     private static func wrapped(
         _ line: some StringProtocol,
         _ first: String,

@@ -1,18 +1,18 @@
-/// The name that was probably meant by one that is mistyped.
+/// The name that was probably meant by a mistyped one.
 ///
 /// - Parameters:
 ///   - name: What was typed.
-///   - candidates: The names that there are.
-/// - Returns: The candidate that the fewest slips of the finger turn into `name`, letters' case
-///   apart: the first of several. `nil` where each of them would take more slips than a third of
-///   its letters, so that nothing far-fetched is proposed.
+///   - candidates: The existing names.
+/// - Returns: The candidate with the fewest typing errors, ignoring case; if there are several, the
+///   first one. `nil` if each would need more errors than a third of its letters, so that nothing
+///   far-fetched is suggested.
 func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
     let typed = Array(name.lowercased())
     var best: (name: String, slips: Int)?
     for candidate in candidates {
         let letters = Array(candidate.lowercased())
         let limit = max(1, max(typed.count, letters.count) / 3)
-        // The difference in length is a lower bound, and spares long lists the rest.
+        // The difference in length is a lower bound, which saves time with long lists.
         guard abs(typed.count - letters.count) <= limit else { continue }
         let slips = slips(from: typed, to: letters)
         if slips <= limit, slips < best?.slips ?? .max {
@@ -22,8 +22,8 @@ func nearest(to name: String, among candidates: some Sequence<String>) -> String
     return best?.name
 }
 
-/// How many letters are left out, put in, changed, or swapped with their neighbour (the distance of
-/// Damerau and Levenshtein, in which no pair is touched twice).
+/// The number of missing, additional, changed or swapped letters (the Damerau-Levenshtein distance,
+/// in which no pair is changed twice).
 private func slips(from typed: [Character], to meant: [Character]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...meant.count)

@@ -1,7 +1,7 @@
 extension String {
-    /// The text without what would move a terminal's cursor: labels are other programs' words.
+    /// The text without characters that control a terminal: labels come from other programs.
     var printable: String {
-        // Most are plain ASCII, and a table may have thousands.
+        // Most texts are plain ASCII, and a table may have thousands.
         if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
         return String(
             String.UnicodeScalarView(

@@ -1,5 +1,5 @@
 extension String {
-    /// The text as a word of a command line that a person copies into a shell.
+    /// The text as one word of a command line that can be pasted into a shell.
     var shellWord: String {
         let isPlain =
             !isEmpty

@@ -1,7 +1,6 @@
 import Foundation
 
-/// Colours, for those who want them: on a terminal that isn't dumb, unless `NO_COLOR` is set.
-/// <https://no-color.org>
+/// Colours: on a terminal that isn't dumb, unless `NO_COLOR` is set. <https://no-color.org>
 struct Style: Sendable {
     /// The codes of ECMA-48 for what stands out.
     enum Color: String {
@@ -14,7 +13,7 @@ struct Style: Sendable {
 
     static let plain = Style(isOn: false)
 
-    /// - Parameter descriptor: Where the text goes.
+    /// - Parameter descriptor: Where the text is written.
     init(on descriptor: Int32) {
         isOn = Terminal.isRich(descriptor)
     }
@@ -23,12 +22,12 @@ struct Style: Sendable {
         self.isOn = isOn
     }
 
-    /// The text in a colour; as it is where colours are off.
+    /// The text in a colour; unchanged if colours are off.
     func text(_ text: String, _ color: Color) -> String {
         isOn ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// A message with its first word in the colour of its kind.
+    /// A message whose first word has the colour of its kind.
     func message(_ message: String) -> String {
         let kinds: KeyValuePairs<String, Color> = [
             "error:": .red, "warning:": .yellow, "note:": .yellow,

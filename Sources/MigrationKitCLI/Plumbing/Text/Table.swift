@@ -1,7 +1,7 @@
 import Foundation
 
-/// Columns for people, as wide as their widest cell. What may be long belongs in the last one, which
-/// goes on past the edge instead of being cut.
+/// A table whose columns are as wide as their widest cell. Put long texts into the last column: it
+/// isn't cut at the terminal's edge.
 func table(_ heading: [String], _ rows: [[String]]) -> String {
     let lines = ([heading] + rows).map { $0.map(\.printable) }
     let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
@@ -12,7 +12,7 @@ func table(_ heading: [String], _ rows: [[String]]) -> String {
 }
 
 extension Date {
-    /// For people: to the minute, in the time zone of the machine, which is named by its offset.
+    /// For people: to the minute, in the local time zone, with its offset.
     var localMinute: String {
         var seconds = time_t(timeIntervalSince1970)
         var parts = tm()
