@@ -1,5 +1,7 @@
 import CLibSecret
+import Dispatch
 import KeyStore
+import Synchronization
 
 /// The libsecret library.
 enum LibSecret {
@@ -10,5 +12,103 @@ enum LibSecret {
     /// - Throws: ``KeyStoreError/noLibrary(reason:)``.
     static func load() throws {
         if let failure { throw KeyStoreError.noLibrary(reason: failure) }
+    }
+}
+
+/// One reference to a GLib object. It is released together with this.
+final class GObjectReference {
+    let pointer: OpaquePointer
+
+    /// Takes over a reference that the caller owns.
+    init(owned pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        g_object_unref(UnsafeMutableRawPointer(pointer))
+    }
+}
+
+/// Cancels a GLib call.
+///
+/// `@unchecked` because a GCancellable may be used from any thread
+/// (https://docs.gtk.org/gio/class.Cancellable.html), and this has no other state.
+final class Cancellation: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    init() {
+        pointer = g_cancellable_new()
+    }
+
+    deinit {
+        g_object_unref(UnsafeMutableRawPointer(pointer))
+    }
+
+    func cancel() {
+        g_cancellable_cancel(pointer)
+    }
+}
+
+/// Runs blocking GLib calls with a time limit.
+enum TimeLimit {
+    /// The work was cancelled, or the bus gave up waiting.
+    struct Expired: Error {}
+
+    /// Runs the work on its own thread.
+    ///
+    /// At the limit, the work is cancelled, which also closes a question on the screen. It gets a
+    /// second to end, and is then abandoned.
+    ///
+    /// - Parameters:
+    ///   - limit: How long the work may take.
+    ///   - isCancelled: Ends the work before the limit in the same way, once it returns true.
+    ///   - work: The work.
+    /// - Throws: ``KeyStoreError/noLibrary(reason:)``; ``KeyStoreError/timedOut(seconds:)`` at the
+    ///   limit; a `CancellationError`; what the work throws.
+    static func run<Value: Sendable>(
+        _ limit: Duration,
+        endingWhen isCancelled: () -> Bool = { false },
+        _ work: @escaping @Sendable (Cancellation) throws -> Value
+    ) throws -> Value {
+        try LibSecret.load()
+        let cancellation = Cancellation()
+        let outcome = Outcome<Value>()
+        let done = DispatchSemaphore(value: 0)
+        let clock = ContinuousClock()
+        let start = clock.now
+
+        DispatchQueue(label: "SecretService").async {
+            let result = Result { try work(cancellation) }
+            outcome.result.withLock { $0 = result }
+            done.signal()
+        }
+        let deadline = DispatchTime.now() + limit.seconds
+        var isDone = false
+        while !isDone, .now() < deadline, !isCancelled() {
+            isDone = done.wait(timeout: min(deadline, .now() + 0.05)) == .success
+        }
+        if !isDone {
+            cancellation.cancel()
+            _ = done.wait(timeout: .now() + 1)
+        }
+        let result = outcome.result.withLock { $0 } ?? .failure(Expired())
+        do {
+            return try result.get()
+        } catch is Expired {
+            if isCancelled() { throw CancellationError() }
+            // The bus has its own limits, so the elapsed time is reported, not the allowed time.
+            let passed = min(start.duration(to: clock.now), limit).seconds
+            throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
+        }
+    }
+
+    private final class Outcome<Value: Sendable>: Sendable {
+        let result = Mutex<Result<Value, any Error>?>(nil)
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

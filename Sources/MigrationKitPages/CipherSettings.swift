@@ -1,3 +1,7 @@
+import CLibCrypto
+import Foundation
+import MigrationKitCommon
+
 /// How a file is encrypted, beside its key: page size, key derivation, and page authentication.
 ///
 /// SQLCipher doesn't store these settings in the file, so the program that opens it must know them.
@@ -150,5 +154,134 @@ extension CipherSettings: CustomStringConvertible {
             \(pageSize)-byte pages, PBKDF2-HMAC-\(kdfAlgorithm.rawValue.uppercased()) \
             \(kdfIterations) times, \(pages)
             """
+    }
+}
+
+/// A setting that no encrypted file can have.
+public enum CipherSettingsError: Error, Equatable, Sendable {
+    /// There is no such major version of SQLCipher.
+    case compatibility(Int)
+
+    /// No encrypted page has this size in bytes.
+    case pageSize(Int)
+
+    /// PBKDF2 can't make this many iterations.
+    case kdfIterations(Int)
+}
+
+extension CipherSettingsError: LocalizedError {
+    /// What went wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .compatibility(let version): "there is no SQLCipher \(version)"
+        case .pageSize(let size): "no encrypted database has pages of \(size) bytes"
+        case .kdfIterations(let count): "a key can't be derived with \(count) iterations"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .compatibility: "Name a major version from 1 to 4."
+        case .pageSize: "Give a power of two from 1024 to 65536."
+        case .kdfIterations: "Give a number from 1 to \(Int32.max)."
+        }
+    }
+}
+
+extension CipherSettingsError: CodedError {
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode { ErrorCode("unknownCipherSettings", .usage) }
+}
+
+extension CipherSettings {
+    /// The key's size: AES-256.
+    static let keyCount = 32
+
+    /// The size of the salt: the file's first bytes, which aren't encrypted.
+    package static let saltCount = 16
+
+    /// The statements to run on a connection after its key is set and before its first page is
+    /// read. The version comes first, because it sets everything else.
+    ///
+    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_compatibility>
+    package var statements: [String] {
+        // Set even if it is the default: the default is process-wide, and anybody may have changed
+        // it.
+        let version = "PRAGMA cipher_compatibility = \(compatibility)"
+        guard !isVersion else { return [version] }
+        let hmac = (hmacAlgorithm == .off ? .sha512 : hmacAlgorithm).rawValue.uppercased()
+        return [
+            version,
+            "PRAGMA kdf_iter = \(kdfIterations)",
+            "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue.uppercased())",
+            "PRAGMA cipher_hmac_algorithm = HMAC_\(hmac)",
+            "PRAGMA cipher_use_hmac = \(hmacAlgorithm == .off ? "OFF" : "ON")",
+            "PRAGMA cipher_page_size = \(pageSize)",
+        ]
+    }
+
+    /// The bytes at the end of each page that SQLite doesn't use: initialization vector and HMAC, in
+    /// blocks of the cipher.
+    package var reservedCount: Int { (Self.vectorCount + hmacAlgorithm.count + 15) / 16 * 16 }
+
+    /// One block of AES.
+    static let vectorCount = 16
+}
+
+extension CipherSettings.HMACAlgorithm {
+    /// The bytes of an HMAC.
+    package var count: Int {
+        switch self {
+        case .off: 0
+        case .sha1: 20
+        case .sha256: 32
+        case .sha512: 64
+        }
+    }
+
+    /// The hash function of OpenSSL; `nil` if there is no HMAC.
+    package var digest: OpaquePointer? {
+        switch self {
+        case .off: nil
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha512: EVP_sha512()
+        }
+    }
+}
+
+extension CipherSettings.KDFAlgorithm {
+    /// The hash function of OpenSSL.
+    private var digest: OpaquePointer? {
+        switch self {
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha512: EVP_sha512()
+        }
+    }
+
+    /// Derives a key with PBKDF2 from a passphrase or another key.
+    ///
+    /// - Parameter output: Receives ``CipherSettings/keyCount`` bytes at its beginning.
+    /// - Throws: A `CocoaError` if libcrypto fails.
+    package func derive(
+        from bytes: UnsafeRawBufferPointer,
+        salt: [UInt8],
+        iterations: Int,
+        into output: UnsafeMutableRawBufferPointer
+    ) throws {
+        // <https://docs.openssl.org/3.0/man3/PKCS5_PBKDF2_HMAC/>
+        let code = PKCS5_PBKDF2_HMAC(
+            bytes.baseAddress,
+            Int32(bytes.count),
+            salt,
+            Int32(salt.count),
+            Int32(iterations),
+            digest,
+            Int32(CipherSettings.keyCount),
+            output.baseAddress
+        )
+        guard code == 1 else { throw CocoaError(.featureUnsupported) }
     }
 }

@@ -1,5 +1,5 @@
-import MigrationKitCommon
 import Foundation
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
@@ -68,5 +68,12 @@ extension SchemaCommandError: CodedError {
         case .databaseExists: ErrorCode("databaseExists", .cannotCreate)
         case .opensAnotherFile: ErrorCode("opensAnotherFile", .cannotCreate)
         }
+    }
+}
+
+extension SQLDumpError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        guard case .noSuchFile = self else { return recoverySuggestion }
+        return "Check the path. 'schema-dump' writes such a file."
     }
 }

@@ -151,3 +151,76 @@ public struct MigrationRecord: Equatable, Sendable {
     /// The step's checksum then, or the one that was accepted since.
     public let checksum: String?
 }
+
+/// Keeps the rollback journal's file between commits during a run.
+///
+/// Creating and removing the file for every step costs as much as writing into it, since the folder
+/// must be synchronized, too. The mode applies only to this connection and isn't stored in the
+/// database. A commit is as durable as before.
+/// <https://www.sqlite.org/pragma.html#pragma_journal_mode>
+enum KeptJournal {
+    /// Runs a block in which the journal is kept. It is always removed afterwards.
+    ///
+    /// Other journal modes are left alone: WAL has no such file, and the host chose the rest.
+    static func during<Value>(
+        on writer: any DatabaseWriter,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        let isKept = try writer.writeWithoutTransaction { db in
+            try db.journalMode == "delete" && change(to: "PERSIST", db) == "persist"
+        }
+        guard isKept else { return try body() }
+        defer {
+            writer.writeWithoutTransaction { db in
+                // A step may have chosen another mode. If the journal can't be removed, it is
+                // empty, and the next transaction removes it.
+                if (try? db.journalMode) == "persist" { _ = try? change(to: "DELETE", db) }
+            }
+        }
+        return try body()
+    }
+
+    private static func change(to mode: String, _ db: Database) throws -> String? {
+        try String.fetchOne(db, sql: "PRAGMA main.journal_mode = \(mode)")
+    }
+}
+
+/// Something that was done to the migrations of a database.
+public struct MigrationHistoryEntry: Equatable, Sendable {
+    /// What was done.
+    public enum Event: String, Equatable, Sendable, CaseIterable {
+        /// The step ran.
+        case applied
+
+        /// The step was rolled back.
+        case rolledBack
+
+        /// The step was recorded as applied without running: by a baseline, or because another tool
+        /// had run it.
+        case recorded
+
+        /// The step's new text was accepted instead of the one that ran.
+        case repaired
+
+        /// The step was renamed. The entry of the new name (``recorded``) comes next.
+        case renamed
+
+        /// The step was removed from the ledger without being undone.
+        case forgotten
+    }
+
+    /// The step's identifier.
+    public let identifier: String
+
+    /// What was done.
+    public let event: Event
+
+    /// When it was done.
+    public let time: Date
+
+    /// How long it took, in seconds; `nil` if nothing ran.
+    public let seconds: Double?
+
+    /// The step's checksum at that time; `nil` if it has none.
+    public let checksum: String?
+}

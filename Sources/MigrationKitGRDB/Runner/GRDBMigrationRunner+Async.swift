@@ -248,3 +248,234 @@ extension GRDBMigrationRunner {
         }
     }
 }
+
+/// The asynchronous forms of the queries. They complete even if the task is cancelled: they read
+/// two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a database in
+/// memory.
+extension GRDBMigrationRunner {
+    /// The asynchronous form of ``migrationStatus(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: A status for every step, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncMigrationStatus(
+        in writer: any DatabaseWriter
+    ) async throws -> [MigrationStatus] {
+        try await querying { try migrationStatus(in: writer) }
+    }
+
+    /// The asynchronous form of ``pendingMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of the steps that are not applied, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncPendingMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> [String] {
+        try await querying { try pendingMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``hasPendingMigrations(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: Whether there is a step that is not applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncHasPendingMigrations(in writer: any DatabaseWriter) async throws -> Bool {
+        try await querying { try hasPendingMigrations(in: writer) }
+    }
+
+    /// The asynchronous form of ``appliedMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of all applied steps.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncAppliedMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> Set<String> {
+        try await querying { try appliedMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``completedMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of the steps that are applied together with all before them.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncCompletedMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> [String] {
+        try await querying { try completedMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``hasCompletedMigrations(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: Whether every step is applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncHasCompletedMigrations(in writer: any DatabaseWriter) async throws -> Bool {
+        try await querying { try hasCompletedMigrations(in: writer) }
+    }
+
+    /// The asynchronous form of ``hasBeenSuperseded(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: Whether the ledger has steps that the runner doesn't have.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncHasBeenSuperseded(in writer: any DatabaseWriter) async throws -> Bool {
+        try await querying { try hasBeenSuperseded(in: writer) }
+    }
+
+    /// The asynchronous form of ``hasSchemaChanges(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: Whether an applied step was changed.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncHasSchemaChanges(in writer: any DatabaseWriter) async throws -> Bool {
+        try await querying { try hasSchemaChanges(in: writer) }
+    }
+
+    /// The asynchronous form of ``migrationRecords(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: A record for every applied step that the journal knows.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncMigrationRecords(
+        in writer: any DatabaseWriter
+    ) async throws -> [String: MigrationRecord] {
+        try await querying { try migrationRecords(in: writer) }
+    }
+
+    /// The asynchronous form of ``changedMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of the steps that were changed after they were applied.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncChangedMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> [String] {
+        try await querying { try changedMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``missingMigrationIdentifiers(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The identifiers of the applied steps that are missing from the runner.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncMissingMigrationIdentifiers(
+        in writer: any DatabaseWriter
+    ) async throws -> [String] {
+        try await querying { try missingMigrationIdentifiers(in: writer) }
+    }
+
+    /// The asynchronous form of ``overview(of:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: The state of every migration.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncOverview(of writer: any DatabaseWriter) async throws -> MigrationOverview {
+        try await querying { try overview(of: writer) }
+    }
+
+    /// The asynchronous form of ``history(in:)``.
+    ///
+    /// - Parameter writer: The database. It is only read.
+    /// - Returns: An entry for every step that was applied, rolled back, recorded or repaired.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncHistory(
+        in writer: any DatabaseWriter
+    ) async throws -> [MigrationHistoryEntry] {
+        try Task.checkCancellation()
+        return try await MigrationKitGRDB.blocking { try history(in: writer) }
+    }
+
+    /// The asynchronous form of ``plannedSteps(in:upTo:steps:transaction:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - targetIdentifier: The last step to apply; `nil` for all.
+    ///   - count: How many steps at most; `nil` for all.
+    ///   - transaction: Whether the run commits its steps one by one or together.
+    /// - Returns: The pending steps.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncPlannedSteps(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
+        transaction: MigrationTransaction = .perStep
+    ) async throws -> [Step] {
+        try await querying {
+            try plannedSteps(
+                in: writer,
+                upTo: targetIdentifier,
+                steps: count,
+                transaction: transaction
+            )
+        }
+    }
+
+    #if DEBUG
+        /// The asynchronous form of ``eraseDatabaseOnSchemaChange(in:)``. **This destroys all
+        /// rows.**
+        ///
+        /// - Parameter writer: The database, opened for writing.
+        /// - Returns: Whether the database was erased.
+        /// - Throws: What the blocking form throws; a `CancellationError`.
+        @discardableResult
+        public func asyncEraseDatabaseOnSchemaChange(
+            in writer: any DatabaseWriter
+        ) async throws -> Bool {
+            try await querying { try eraseDatabaseOnSchemaChange(in: writer) }
+        }
+    #endif
+
+    private func querying<Value: Sendable>(
+        _ query: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        return try await blocking(query)
+    }
+}
+
+extension GRDBMigrationVerifier {
+    /// The asynchronous form of ``runPostMigrationChecks(in:requiredIndexes:)``. It completes even
+    /// if the task is cancelled; `GRDBMigrationRunner.asyncRunPostMigrationChecks(in:)` can be
+    /// interrupted.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - requiredIndexes: The indexes that must exist.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncRunPostMigrationChecks(
+        in writer: any DatabaseWriter,
+        requiredIndexes: [RequiredIndexSpec] = []
+    ) async throws {
+        try Task.checkCancellation()
+        try await blocking {
+            try runPostMigrationChecks(in: writer, requiredIndexes: requiredIndexes)
+        }
+    }
+}
+
+extension MigrationBackup {
+    /// The asynchronous form of ``copy(_:to:)``. It completes even if the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - source: The database. It is only read.
+    ///   - path: The new file. An existing file is never replaced.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncCopy(_ source: any DatabaseReader, to path: String) async throws {
+        try Task.checkCancellation()
+        try await blocking { try copy(source, to: path) }
+    }
+}
+
+extension GRDBSchemaSnapshotProvider {
+    /// The asynchronous form of ``generateCanonicalSnapshot()``. It completes even if the task is
+    /// cancelled.
+    ///
+    /// - Returns: SQL that creates the schema; empty if there is none.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncGenerateCanonicalSnapshot() async throws -> String {
+        try Task.checkCancellation()
+        return try await blocking { try generateCanonicalSnapshot() }
+    }
+}

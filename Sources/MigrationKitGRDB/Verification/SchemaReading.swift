@@ -1,5 +1,7 @@
+import Foundation
 import GRDB
 import GRDBSQLite
+import MigrationKit
 
 extension GRDBMigrationVerifier {
     /// Makes SQLite discard the schema and read it like a new connection.
@@ -131,5 +133,67 @@ extension DatabaseError {
     /// Whether the system can't read the file, so that nothing is known about its content.
     fileprivate var isFaultOfDisk: Bool {
         [.SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_NOMEM].contains(resultCode)
+    }
+}
+
+/// The tokens of a schema object's SQL. They include what SQLite reports nowhere else: CHECK
+/// constraints, and the module of a virtual table.
+package struct SchemaText {
+    private let bytes: [UInt8]
+
+    /// The range of each token, without white space and comments.
+    private let tokens: [Range<Int>]
+
+    /// - Parameter sql: A statement that SQLite has accepted, such as `CREATE TABLE ...`.
+    package init(_ sql: String) {
+        let bytes = Array(sql.utf8)
+        self.bytes = bytes
+        tokens = SQLTokenizer(bytes).compactMap { token in
+            switch token.kind {
+            case .space, .lineComment, .blockComment: nil
+            default: token.range
+            }
+        }
+    }
+
+    /// The expressions in parentheses after `CHECK`, in order.
+    ///
+    /// CHECK is a reserved word, so without quotes it has no other meaning.
+    /// <https://www.sqlite.org/lang_keywords.html>
+    var checkConstraints: [String] {
+        var expressions: [String] = []
+        var depth = 0
+        /// The start of the expression, and the depth around it.
+        var open: (start: Int, depth: Int)?
+        for (token, previous) in zip(tokens.dropFirst(), tokens) {
+            switch text(token) {
+            case "(":
+                if open == nil, text(previous).lowercased() == "check" {
+                    open = (token.upperBound, depth)
+                }
+                depth += 1
+            case ")":
+                depth -= 1
+                guard let begun = open, begun.depth == depth else { continue }
+                expressions.append(text(begun.start..<token.lowerBound))
+                open = nil
+            default:
+                continue
+            }
+        }
+        return expressions
+    }
+
+    /// The module of a virtual table, in lower case: the word after `USING`.
+    package var module: String? {
+        guard let using = tokens.firstIndex(where: { text($0).lowercased() == "using" }),
+            using + 1 < tokens.count
+        else { return nil }
+        return text(tokens[using + 1]).trimmingCharacters(in: .init(charactersIn: "\"'`[]"))
+            .lowercased()
+    }
+
+    private func text(_ range: Range<Int>) -> String {
+        String(decoding: bytes[range], as: UTF8.self)
     }
 }

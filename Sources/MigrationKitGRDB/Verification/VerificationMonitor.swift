@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -124,6 +125,67 @@ extension ResultCode {
             true
         default:
             false
+        }
+    }
+}
+
+/// Options of a verification.
+public struct VerificationOptions: Sendable {
+    /// Ends the verification from another thread: the running statement is interrupted.
+    public var cancellation: Cancellation?
+
+    /// Observes the verification.
+    ///
+    /// It is called on the database's thread, even in the middle of a statement, and must not use
+    /// the database.
+    public var observer: (@Sendable (VerificationEvent) -> Void)?
+
+    /// Opens another connection to a file that nobody writes while it is open. If `nil`, it gets
+    /// the writer's configuration.
+    ///
+    /// Such connections need no locks, and may read faster than SQLite's own.
+    package var opensReader: (@Sendable (_ path: String) throws -> DatabaseQueue)?
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - cancellation: Ends the verification from another thread.
+    ///   - observer: Observes the verification.
+    public init(
+        cancellation: Cancellation? = nil,
+        observer: (@Sendable (VerificationEvent) -> Void)? = nil
+    ) {
+        self.cancellation = cancellation
+        self.observer = observer
+    }
+}
+
+extension VerificationOptions: OperationOptions {
+    /// A verification waits as long as its connection does.
+    package var timeout: TimeInterval { 0 }
+}
+
+/// What a verification reports while it is running.
+public enum VerificationEvent: Equatable, Sendable {
+    /// A check begins.
+    case checkStarted(name: String)
+
+    /// A check is still running; reported about ten times a second while a statement runs.
+    case checkContinues(name: String, seconds: Double)
+
+    /// A check is done.
+    case checkFinished(VerificationCheck)
+}
+
+extension String {
+    /// Whether a finding of `quick_check`, `integrity_check` or SQLCipher's own check means that
+    /// the disk can't read a page, which isn't damage: `Tree 4 page 78: unable to get the page.
+    /// error code=8458`, `error reading 4096 bytes from file page 25 at offset 98304`.
+    /// <https://www.sqlite.org/rescode.html#ioerr>
+    package var saysReadError: Bool {
+        if hasPrefix("error reading ") { return true }
+        return matches(of: /error code=(\d+)/).contains { match in
+            Int(match.1).map { $0 & 0xff == 10 } ?? false
         }
     }
 }

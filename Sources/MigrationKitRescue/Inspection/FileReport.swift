@@ -1,4 +1,7 @@
+import Foundation
+import MigrationKitCommon
 import MigrationKitPages
+import MigrationKitSQLCipher
 
 /// What is known about a file that is, or should be, a database.
 public struct FileReport: Equatable, Sendable {
@@ -122,4 +125,72 @@ public struct FileDamage: Equatable, Sendable {
 
     /// SQLite's message about a database whose pages are intact but whose content isn't.
     public var detail: String?
+}
+
+extension DatabaseFile {
+    /// The path that this leads to, if it contains a link.
+    var linkTarget: String? {
+        let resolved = resolvedPath
+        let plain = URL(fileURLWithPath: absolutePath).standardized.path
+        return resolved == plain ? nil : resolved
+    }
+
+    /// The files that SQLite keeps beside it.
+    ///
+    /// - Throws: `EncryptedDatabaseError` if one of them belongs to the content and can't be read.
+    var journals: [JournalFile] {
+        get throws {
+            try Self.journalSuffixes.compactMap { suffix in
+                let path = resolvedPath + suffix
+                let size: Int
+                switch Found(path) {
+                case .absent: return nil
+                case .empty: size = 0
+                case .content(let status): size = Int(status.st_size)
+                case .unreadable(let error): throw error
+                }
+                let (log, isUnknown) =
+                    suffix == "-wal" ? try WriteAheadLog.settled(path: path) : (nil, false)
+                return JournalFile(suffix: suffix, size: size, log: log, isUnknownLog: isUnknown)
+            }
+        }
+    }
+}
+
+/// A file that a conversion or a restore was making beside a database when it was killed.
+public struct LeftoverFile: Equatable, Sendable {
+    /// Its absolute path.
+    public let path: String
+
+    /// The size in bytes.
+    public let size: Int
+
+    /// Whether it begins like a plaintext database. Then it may contain all rows, readable by
+    /// anybody who can read the file or the disk.
+    public let isPlaintext: Bool
+
+    /// The leftover files beside a database; empty while a run is using its own.
+    ///
+    /// - Throws: `EncryptedDatabaseError` if the disk can't read the names.
+    static func all(beside file: DatabaseFile) throws -> [LeftoverFile] {
+        let paths = try file.leftovers()
+        let lock = DatabaseFile(file.resolvedPath).migrationLock
+        guard !paths.isEmpty, !lock.isHeld else { return [] }
+        return paths.compactMap(LeftoverFile.init)
+    }
+
+    private init?(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        var status = stat()
+        // A file that can't be opened still exists.
+        guard (descriptor < 0 ? lstat(path, &status) : fstat(descriptor, &status)) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        self.path = path
+        size = Int(status.st_size)
+        var start = [UInt8](repeating: 0, count: DatabaseHeader.magic.count)
+        let count = descriptor < 0 ? 0 : pread(descriptor, &start, start.count, 0)
+        isPlaintext = count == start.count && start == DatabaseHeader.magic
+    }
 }

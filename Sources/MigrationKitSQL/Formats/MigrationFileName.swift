@@ -54,3 +54,63 @@ struct MigrationFileName {
         MigrationVersion(of: name, separators: "-.")
     }
 }
+
+/// The position of a migration among the others: the number or numbers at the beginning of its
+/// name.
+///
+/// Numbers are compared as numbers, with any length and any leading zeros: 2 comes before 10, and 1
+/// equals 01. Diesel's versions are text, and are compared as text.
+struct MigrationVersion: Hashable, Comparable, CustomStringConvertible {
+    private enum Value: Hashable {
+        /// The digits of each number, without leading zeros. Trailing zero numbers don't count.
+        case numbers([String])
+        case text(String)
+    }
+
+    private let value: Value
+
+    /// Parses the beginning of a name.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - separators: The ASCII characters that are allowed between two numbers.
+    /// - Returns: `nil` if the name doesn't begin with a digit.
+    init?(of name: some StringProtocol, separators: String) {
+        var numbers: [String] = []
+        var rest = name.utf8[...]
+        while true {
+            let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard !digits.isEmpty else { break }
+            numbers.append(String(decoding: digits.drop { $0 == UInt8(ascii: "0") }, as: UTF8.self))
+            rest = rest[digits.endIndex...]
+            guard let separator = rest.first, separators.utf8.contains(separator) else { break }
+            rest = rest.dropFirst()
+        }
+        guard !numbers.isEmpty else { return nil }
+        while numbers.count > 1, numbers.last?.isEmpty == true { numbers.removeLast() }
+        value = .numbers(numbers)
+    }
+
+    /// Creates a version that is text.
+    init(text: String) {
+        value = .text(text)
+    }
+
+    var description: String {
+        switch value {
+        case .numbers(let numbers): numbers.map { $0.isEmpty ? "0" : $0 }.joined(separator: ".")
+        case .text(let text): text
+        }
+    }
+
+    static func < (left: MigrationVersion, right: MigrationVersion) -> Bool {
+        switch (left.value, right.value) {
+        case (.numbers(let left), .numbers(let right)):
+            left.lexicographicallyPrecedes(right) { ($0.count, $0) < ($1.count, $1) }
+        case (.text(let left), .text(let right)):
+            left.utf8.lexicographicallyPrecedes(right.utf8)
+        case (.numbers, .text): true
+        case (.text, .numbers): false
+        }
+    }
+}

@@ -1,6 +1,8 @@
-import MigrationKitPages
+import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
+import MigrationKitPages
 
 extension Database {
     /// Throws unless the connection is SQLCipher's. Call it before giving the key: any other SQLite
@@ -32,5 +34,20 @@ extension Database {
     /// Whether closing the last connection moves the write-ahead log into the database, as usual.
     package func setCheckpointOnClose(_ isEnabled: Bool) {
         CipherConnection.setCheckpointOnClose(isEnabled, on: sqliteConnection)
+    }
+}
+
+extension DatabaseFunction {
+    /// The SQL function `uuid()`: returns a new random UUID (version 4) as lower-case text at each
+    /// call. Made for `DEFAULT (uuid())`. An index can't use it, since it is not deterministic.
+    public static let uuid = DatabaseFunction("uuid", argumentCount: 0, pure: false) { _ in
+        UUID().uuidString.lowercased()
+    }
+}
+
+extension String {
+    /// The name in quotation marks, for SQL.
+    package var quotedName: String {
+        GRDBMigrationSQLHelpers.quoted(self)
     }
 }

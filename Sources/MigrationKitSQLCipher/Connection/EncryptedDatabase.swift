@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
+import MigrationKitPages
 
 /// Opens SQLCipher databases as GRDB database queues and pools.
 ///
@@ -97,5 +99,208 @@ public enum EncryptedDatabase {
         -> Configuration
     {
         ConnectionSetup(key: key, options: options).configuration
+    }
+}
+
+extension EncryptedDatabase {
+    /// How a database is opened. The defaults open an existing file for reading and writing.
+    public struct Options: Sendable {
+        /// Whether a missing file is created, with mode 0600. An empty file counts as missing, but
+        /// keeps its mode. Folders are never created.
+        public var createsFile: Bool
+
+        /// Whether the database is only read. In WAL mode, SQLite still keeps the `-wal` and `-shm`
+        /// files beside it. A read-only connection can't remove them when it is closed; the next
+        /// connection that writes does.
+        public var isReadOnly: Bool
+
+        /// Whether a file that can't be written, because of its mode or its medium, is opened for
+        /// reading instead of refused. Nothing is left beside it, not even in WAL mode.
+        package var readsIfUnwritable = false
+
+        /// How the file is or will be encrypted. Ignored for a plaintext database.
+        public var cipher: CipherSettings
+
+        /// How long to wait for another process's lock, in seconds.
+        public var busyTimeout: TimeInterval
+
+        /// SQL functions for every connection, in addition to `uuid()`.
+        public var functions: [DatabaseFunction]
+
+        /// Collations for every connection.
+        public var collations: [DatabaseCollation]
+
+        /// Runs on every connection after the key is proven and the functions are registered. Its
+        /// errors are rethrown unchanged.
+        public var prepareDatabase: (@Sendable (Database) throws -> Void)?
+
+        /// How many connections of a pool may read at the same time.
+        public var maximumReaderCount: Int
+
+        /// A name for the connections in GRDB's descriptions and queues.
+        public var label: String?
+
+        /// Whether the connection locks everyone else out, from its first transaction until it is
+        /// closed.
+        package var isExclusive = false
+
+        /// Creates options. Each parameter that isn't given has its default.
+        ///
+        /// - Parameters:
+        ///   - createsFile: Whether a missing file is created, with mode 0600.
+        ///   - isReadOnly: Whether the database is only read.
+        ///   - cipher: How the file is or will be encrypted.
+        ///   - busyTimeout: How long to wait for another process's lock, in seconds.
+        ///   - functions: SQL functions for every connection, in addition to `uuid()`.
+        ///   - collations: Collations for every connection.
+        ///   - prepareDatabase: Runs on every connection, last.
+        ///   - maximumReaderCount: How many connections of a pool may read at the same time.
+        ///   - label: A name for the connections in GRDB's descriptions and queues.
+        public init(
+            createsFile: Bool = false,
+            isReadOnly: Bool = false,
+            cipher: CipherSettings = .current,
+            busyTimeout: TimeInterval = 5,
+            functions: [DatabaseFunction] = [],
+            collations: [DatabaseCollation] = [],
+            prepareDatabase: (@Sendable (Database) throws -> Void)? = nil,
+            maximumReaderCount: Int = 5,
+            label: String? = nil
+        ) {
+            self.createsFile = createsFile
+            self.isReadOnly = isReadOnly
+            self.cipher = cipher
+            self.busyTimeout = busyTimeout
+            self.functions = functions
+            self.collations = collations
+            self.prepareDatabase = prepareDatabase
+            self.maximumReaderCount = maximumReaderCount
+            self.label = label
+        }
+    }
+}
+
+extension EncryptedDatabase {
+    /// The version of the SQLCipher that this program is linked with, such as `4.6.1 community`;
+    /// `nil` if there is none.
+    public static var cipherVersion: String? {
+        guard let connection = try? CipherConnection(immutable: "/dev/null") else { return nil }
+        return connection.column("PRAGMA cipher_version", limit: 1).values.first
+    }
+}
+
+extension EncryptedDatabase {
+    /// Whether a path leads to a file with content. A file that can't be read counts, so that it is
+    /// never taken for a new one.
+    package static func hasContent(_ path: String) -> Bool {
+        do {
+            return try DatabaseFile(path).recoveredSize() ?? 0 > 0
+        } catch {
+            return true
+        }
+    }
+
+    /// The absolute form of a path that may be relative to the current folder.
+    package static func absolutePath(of path: String) -> String {
+        DatabaseFile(path).absolutePath
+    }
+
+    /// What a path must lead to before the user is asked for a key.
+    package enum Expectation: Sendable {
+        /// A file with any content.
+        case file
+        /// A plaintext file.
+        case plaintext
+        /// A file that isn't plaintext.
+        case encrypted
+        /// A file that isn't plaintext, or a place where one can be created.
+        case encryptedOrNew
+    }
+
+    /// Throws for any problem with a path that shows without a key, so that nobody is asked in
+    /// vain.
+    ///
+    /// - Throws: ``EncryptedDatabaseError``.
+    package static func check(_ path: String, is expectation: Expectation) throws {
+        let file = DatabaseFile(path)
+        let size = try file.size()
+        if expectation == .encryptedOrNew, size ?? 0 == 0 {
+            return try size == nil ? file.checkCreation() : ()
+        }
+        guard let size else { throw EncryptedDatabaseError.noSuchFile(path: path) }
+        if expectation == .file { return }
+        switch size {
+        case 0: throw EncryptedDatabaseError.empty(path: path)
+        case 1: throw EncryptedDatabaseError.notADatabase(path: path)
+        default: break
+        }
+        try file.checkAccess(forWriting: false)
+        let inspection = try FileInspection(file)
+        try expectation == .plaintext ? inspection.checkPlaintext() : inspection.checkEncrypted()
+    }
+}
+
+extension DatabaseFile {
+    /// Throws if the file, which is not there, can't be created.
+    fileprivate func checkCreation() throws {
+        try checkLink()
+        let folder = URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path
+        guard isNamed, faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw cannotCreate(isNamed ? errno : ENOENT)
+        }
+    }
+}
+
+/// The asynchronous forms of everything that blocks. The work runs on its own thread. If the task
+/// is already cancelled, the work doesn't begin; later it isn't interrupted, since it waits for
+/// nothing longer than `busyTimeout`.
+extension EncryptedDatabase {
+    /// The asynchronous form of ``open(_:key:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - key: Its key. A new file is encrypted with it.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A queue whose connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpen(
+        _ path: String,
+        key: DatabaseKey,
+        options: Options = Options()
+    ) async throws -> DatabaseQueue {
+        try Task.checkCancellation()
+        return try await blocking { try open(path, key: key, options: options) }
+    }
+
+    /// The asynchronous form of ``openPool(_:key:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - key: Its key. A new file is encrypted with it.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A pool whose writing connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpenPool(
+        _ path: String,
+        key: DatabaseKey,
+        options: Options = Options()
+    ) async throws -> DatabasePool {
+        try Task.checkCancellation()
+        return try await blocking { try openPool(path, key: key, options: options) }
+    }
+
+    /// The asynchronous form of ``openPlaintext(_:options:)``.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Links are followed.
+    ///   - options: Whether the file may be created, how long to wait for locks, what to register.
+    /// - Returns: A queue whose connection has read the schema.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public static func asyncOpenPlaintext(
+        _ path: String,
+        options: Options = Options()
+    ) async throws -> DatabaseQueue {
+        try Task.checkCancellation()
+        return try await blocking { try openPlaintext(path, options: options) }
     }
 }

@@ -1,6 +1,7 @@
-import MigrationKitPages
 import Foundation
 import KeyStore
+import MigrationKitGRDB
+import MigrationKitPages
 
 /// Makes a new key for a database, and changes the database and the key's item in a key store.
 ///
@@ -161,5 +162,38 @@ public struct KeyRotation: Sendable {
             }
             throw error
         }
+    }
+}
+
+/// What a ``KeyRotation`` has done.
+public struct KeyRotationReport: Equatable, Sendable {
+    /// How the database was rewritten.
+    public let conversion: ConversionReport
+
+    /// The key's item, with the new key.
+    public let item: KeyItem
+
+    /// The item as it was. If another program stored it, it has no form, and had the attributes
+    /// that program searches for. The new item has only this library's attributes.
+    public let formerItem: KeyItem
+
+    /// The item in which the old key is kept; `nil` if it was discarded.
+    public let keptItem: KeyItem?
+
+    /// The item for a key that another program stored in the key's item during the rotation; `nil`
+    /// if none did.
+    public let otherKeptItem: KeyItem?
+}
+
+extension KeyRotation {
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled before the new file has replaced the old one, the rotation throws a
+    /// `CancellationError`, and database and items stay as they were.
+    ///
+    /// - Returns: What was done.
+    /// - Throws: What the blocking form throws.
+    @discardableResult
+    public func asyncRun() async throws -> KeyRotationReport {
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

@@ -1,3 +1,5 @@
+import MigrationKit
+
 /// The progress of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
 public enum ConversionEvent: Equatable, Sendable {
     /// The conversion waits for other processes that have the database open or locked. The list is
@@ -25,3 +27,6 @@ public enum ConversionEvent: Equatable, Sendable {
         case verifying
     }
 }
+
+/// Ends a conversion, a backup or a restore from another thread.
+public typealias ConversionCancellation = Cancellation

@@ -1,4 +1,7 @@
+import Foundation
+import GRDB
 import KeyStore
+import MigrationKit
 import MigrationKitGRDB
 
 /// Copies a database into a new file while others use it.
@@ -99,4 +102,84 @@ public struct DatabaseBackup: Sendable {
     public func asyncRun() async throws -> BackupReport {
         try await blocking(self, \.options) { try $0.run() }
     }
+}
+
+extension DatabaseBackup {
+    /// How a backup, a restore or a salvage runs.
+    public struct Options: Sendable {
+        /// How long to wait for other processes, in seconds.
+        public var timeout: TimeInterval
+
+        /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
+        public var functions: [DatabaseFunction]
+
+        /// Collations that the schema uses.
+        public var collations: [DatabaseCollation]
+
+        /// Cancels it from another thread.
+        public var cancellation: Cancellation?
+
+        /// Observes it. It is called on the thread that copies, and must not use the database.
+        public var observer: (@Sendable (ConversionEvent) -> Void)?
+
+        /// Creates options. Each parameter that isn't given has its default.
+        ///
+        /// - Parameters:
+        ///   - timeout: How long to wait for other processes, in seconds.
+        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
+        ///   - collations: Collations that the schema uses, in addition to GRDB's.
+        ///   - cancellation: Cancels it from another thread.
+        ///   - observer: Observes it.
+        public init(
+            timeout: TimeInterval = 5,
+            functions: [DatabaseFunction] = [],
+            collations: [DatabaseCollation] = [],
+            cancellation: Cancellation? = nil,
+            observer: (@Sendable (ConversionEvent) -> Void)? = nil
+        ) {
+            self.timeout = timeout
+            self.functions = functions
+            self.collations = collations
+            self.cancellation = cancellation
+            self.observer = observer
+        }
+
+        package var monitor: ConversionMonitor {
+            ConversionMonitor(timeout: timeout, cancellation: cancellation, observer: observer)
+        }
+
+        /// How the files are opened.
+        func opening(_ form: DatabaseForm) -> EncryptedDatabase.Options {
+            EncryptedDatabase.Options(
+                cipher: form.cipher,
+                // Short: the caller retries, and can be cancelled between two attempts.
+                busyTimeout: 0.1,
+                functions: functions,
+                collations: collations
+            )
+        }
+    }
+}
+
+extension DatabaseBackup.Options: OperationOptions {}
+
+/// What a ``DatabaseBackup`` has done.
+public struct BackupReport: Equatable, Sendable {
+    /// The backup's file.
+    public let path: String
+
+    /// Its size, in bytes.
+    public let byteCount: Int
+
+    /// Whether the backup was compared with the database row by row. Otherwise each page was
+    /// authenticated when it was read and after it was written.
+    public let isCompared: Bool
+
+    /// Where the content breaks its own rules, which the backup keeps unchanged: rows without the
+    /// parent that a foreign key names, or checks that need an SQL function that isn't registered.
+    /// One line each; no values of rows.
+    public let findings: [String]
+
+    /// How long it took, in seconds, including the time spent waiting.
+    public let seconds: Double
 }

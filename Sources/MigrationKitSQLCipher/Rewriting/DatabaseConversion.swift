@@ -1,8 +1,10 @@
-import MigrationKitPages
-import MigrationKitCommon
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKit
+import MigrationKitCommon
+import MigrationKitGRDB
+import MigrationKitPages
 
 /// Rewrites a database: encrypted, as plaintext, with another key, or with other settings.
 ///
@@ -178,5 +180,111 @@ public struct DatabaseConversion: Sendable {
             defer { new.remove() }
             return try write(new, by: rewrite)
         }
+    }
+}
+
+extension DatabaseConversion {
+    /// Options of a conversion.
+    public struct Options: Sendable {
+        /// The new file, which must not exist; `nil` to replace the database.
+        public var outputPath: String?
+
+        /// Where the original is copied, byte for byte, before it is replaced. The path must be
+        /// free.
+        public var keptOriginalPath: String?
+
+        /// How long to wait for others who have the database open or locked, in seconds.
+        public var timeout: TimeInterval
+
+        /// SQL functions that the schema uses: in CHECK constraints, generated columns, indexes.
+        public var functions: [DatabaseFunction]
+
+        /// Collations that the schema uses.
+        public var collations: [DatabaseCollation]
+
+        /// Cancels the conversion from another thread.
+        public var cancellation: Cancellation?
+
+        /// Observes the conversion. It is called on the thread that converts, and must not use the
+        /// database.
+        public var observer: (@Sendable (ConversionEvent) -> Void)?
+
+        /// Creates options. Each parameter that isn't given has its default.
+        ///
+        /// - Parameters:
+        ///   - outputPath: The new file, which must not exist; `nil` to replace the database.
+        ///   - keptOriginalPath: Where the original is copied before it is replaced.
+        ///   - timeout: How long to wait for others who have the database open, in seconds.
+        ///   - functions: SQL functions that the schema uses, in addition to `uuid()` and GRDB's.
+        ///   - collations: Collations that the schema uses, in addition to GRDB's.
+        ///   - cancellation: Cancels the conversion from another thread.
+        ///   - observer: Observes the conversion.
+        public init(
+            outputPath: String? = nil,
+            keptOriginalPath: String? = nil,
+            timeout: TimeInterval = 5,
+            functions: [DatabaseFunction] = [],
+            collations: [DatabaseCollation] = [],
+            cancellation: Cancellation? = nil,
+            observer: (@Sendable (ConversionEvent) -> Void)? = nil
+        ) {
+            self.outputPath = outputPath
+            self.keptOriginalPath = keptOriginalPath
+            self.timeout = timeout
+            self.functions = functions
+            self.collations = collations
+            self.cancellation = cancellation
+            self.observer = observer
+        }
+    }
+}
+
+extension DatabaseConversion.Options: OperationOptions {}
+
+/// What a ``DatabaseConversion`` has done.
+public struct ConversionReport: Equatable, Sendable {
+    /// The new file's path: the database's own with its links resolved, or the output's.
+    public let path: String
+
+    /// Where the original is kept, if it was asked for.
+    public let originalPath: String?
+
+    /// How many other names (hard links) the replaced file has. Under those names it still exists
+    /// unchanged.
+    public let otherNameCount: Int
+
+    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600. `nil`
+    /// if no file was replaced.
+    public let formerMode: UInt32?
+
+    /// The size of the source's file, in bytes.
+    public let bytesBefore: Int
+
+    /// The size of the new file, in bytes.
+    public let bytesAfter: Int
+
+    /// How many tables were compared, including the internal ones of SQLite and FTS5.
+    public let tableCount: Int
+
+    /// How many rows they have.
+    public let rowCount: Int
+
+    /// How long it took, in seconds, including the time spent waiting.
+    public let seconds: Double
+
+    /// How long each phase took, in seconds. The rest of ``seconds`` was spent waiting, locking,
+    /// and synchronizing the new file.
+    public let phaseSeconds: [ConversionEvent.Phase: Double]
+}
+
+extension DatabaseConversion {
+    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
+    /// cancelled, the conversion throws a `CancellationError`, and the source stays as it was.
+    ///
+    /// - Returns: What was done.
+    /// - Throws: What the blocking form throws.
+    @discardableResult
+    public func asyncRun() async throws -> ConversionReport {
+        try await blocking(self, \.options) { try $0.run() }
     }
 }

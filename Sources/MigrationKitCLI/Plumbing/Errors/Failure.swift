@@ -1,9 +1,9 @@
 import ArgumentParser
-import MigrationKitCommon
 import Foundation
 import GRDB
 import KeyStore
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
@@ -246,4 +246,47 @@ extension Substring {
         }
         return lines
     }
+}
+
+/// The meanings of the exit codes, for the help and the manual page.
+extension ErrorCode.ExitStatus {
+    static let meanings: [(code: Int32, meaning: String)] = [
+        (0, "done"),
+        (1, "a migration failed and was undone"),
+        (2, "verification failed"),
+        (3, "with --check or --exit-code: something differs or is pending"),
+        (64, "wrong usage"),
+        (65, "unusable migrations"),
+        (66, "no such file or database"),
+        (69, "no secret store, or no such key in it"),
+        (73, "can't create the output"),
+        (74, "input/output error"),
+        (75, "database busy"),
+        (77, "key or permission refused"),
+        (129, "ended by a hangup"),
+        (130, "interrupted"),
+        (141, "done, but the output was closed"),
+        (143, "terminated"),
+    ]
+
+    /// All of them in one sentence.
+    static var summary: String {
+        "Exit codes: " + meanings.map { "\($0.code) \($0.meaning)" }.joined(separator: ", ") + "."
+    }
+}
+
+/// A signal has ended a run.
+struct Interruption: Error {
+    let signal: Int32
+
+    /// The resulting state, as text.
+    let state: String
+}
+
+/// A library's error whose advice the tool rephrases with its own commands and options.
+protocol ToolSuggesting: CodedError {
+    /// What to do about the error with this tool.
+    ///
+    /// - Parameter program: The name of the tool.
+    func suggestion(program: String) -> String?
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import MigrationKitCommon
 
 /// The settings file of a command, read once and only when needed.
@@ -92,4 +93,20 @@ enum SettingsOrigin: Equatable {
     case workingFolder
     case byDefault
     case unset
+}
+
+/// The option that names the settings file, for commands without migrations.
+struct SettingsOptions: ParsableArguments {
+    @Option(help: .settingsFile)
+    var config: String?
+}
+
+extension ArgumentHelp {
+    /// The help of `--config`.
+    static var settingsFile: ArgumentHelp {
+        ArgumentHelp(
+            "The settings file (or MIGRATIONKIT_CONFIG; default: migrationkit.toml, if there is one).",
+            valueName: "path"
+        )
+    }
 }

@@ -86,3 +86,25 @@ extension KeyStoreError: ToolSuggesting {
         return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }
+
+extension DatabaseKeyError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        switch self {
+        case .passphraseLooksLikeRawKey:
+            """
+            If it is a raw key, give the digits alone and add --raw-key. If it is a passphrase, \
+            choose another.
+            """
+        default: recoverySuggestion
+        }
+    }
+}
+
+extension KeySourceError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        switch self {
+        case .unusableKey(_, let reason): reason.suggestion(program: program)
+        default: recoverySuggestion
+        }
+    }
+}

@@ -1,5 +1,6 @@
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 
 extension MigrationKitError: ToolSuggesting {
     func suggestion(program: String) -> String? {
@@ -54,5 +55,15 @@ extension MigrationRepairError: ToolSuggesting {
         case .stillThere:
             "To undo it, use 'rollback'. To accept its new text, use 'repair' with its name alone."
         }
+    }
+}
+
+extension MigrationFolderError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        guard case .noSuchFolder = self else { return recoverySuggestion }
+        return """
+            Give the folder of the SQL files with --migrations. 'create <name>' creates it with a \
+            first migration.
+            """
     }
 }
