@@ -165,7 +165,8 @@ import Testing
             #expect(refused.status == 65)
             let error = try refused.jsonError()
             #expect(error["code"] as? String == "adoptedMigrationsChanged")
-            #expect((error["message"] as? String)?.hasPrefix("0002_row changed after sqlx applied it") == true)
+            let message = error["message"] as? String
+            #expect(message?.hasPrefix("0002_row changed after sqlx applied it") == true)
         }
         #expect(try !rows(".tables").contains("grdb_migrations"))
     }
