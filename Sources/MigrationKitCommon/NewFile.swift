@@ -128,7 +128,8 @@ extension NewFile {
     ) throws {
         let files = NewFiles(.writing, for: path)
         files.removeLeftovers()
-        let file = try files.make(mode: nil)
+        // Until it has its mode, nobody else may read what is written.
+        let file = try files.make(mode: mode == nil ? nil : 0o600)
         defer { file.remove() }
         try file.write { descriptor in
             if let code = writeAll(Array(bytes), to: descriptor) { throw NewFileError(path, code) }

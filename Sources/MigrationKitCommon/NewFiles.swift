@@ -75,7 +75,12 @@ package struct NewFiles: Sendable {
                 return NewFile(path, of: self, claim: claim)
             } catch {
                 guard case .refused(let code) = error else { continue }
-                throw NewFileError(path, code)
+                unlink(path + Self.claimSuffix)
+                // Where the file system has no locks, nobody can claim the file to remove it either.
+                guard [ENOSYS, EOPNOTSUPP, ENOLCK].contains(code) else {
+                    throw NewFileError(path, code)
+                }
+                return NewFile(path, of: self, claim: nil)
             }
         }
     }

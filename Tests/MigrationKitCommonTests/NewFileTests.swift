@@ -23,6 +23,20 @@ import Testing
         #expect(try folder.names == ["a.txt"])
     }
 
+    /// The file may hold what only its owner may read. The umask decides about new ones.
+    @Test func whatReplacesAPrivateFileIsPrivateWhileItIsWritten() throws {
+        let path = folder.path("a.sql")
+        let bytes = (0..<1).lazy.map { _ -> UInt8 in
+            let name = (try? folder.names)?.first {
+                $0.hasPrefix(".a.sql-writing-") && !$0.hasSuffix(".lock")
+            }
+            #expect(name.map(folder.mode) == 0o600)
+            return 0
+        }
+        try NewFile.write(bytes, to: path, mode: 0o640, replaces: true)
+        #expect(folder.mode("a.sql") == 0o640)
+    }
+
     @Test func whatFailsLeavesNothing() throws {
         let path = folder.path("nowhere/a.txt")
         let error = #expect(throws: NewFileError.self) {
