@@ -64,7 +64,7 @@ struct CommandContext: Sendable {
     ///   - changesIt: Whether it is opened to be changed. That loses the commits that a damaged log
     ///     hides.
     ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
-    ///   - relocate: Returns the path to open instead of the named one.
+    ///   - draft: The path to open instead of the named one.
     /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
         _ options: KeyedDatabaseOptions,
@@ -74,7 +74,7 @@ struct CommandContext: Sendable {
         forReading: Bool = false,
         changesIt: Bool = false,
         acceptsLostCommits: Bool = false,
-        relocate: ((_ path: String?) throws -> String?)? = nil
+        draft: String? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
         var resolved = try options.resolved(
@@ -93,7 +93,7 @@ struct CommandContext: Sendable {
         let path = resolved.dbPath
         database.note(path)
         if changesIt, !acceptsLostCommits, let path { try EncryptedDatabase.checkLog(path) }
-        if let relocate { resolved.dbPath = try relocate(path) }
+        if let draft { resolved.dbPath = draft }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
         // Only after the key is proven.

@@ -35,7 +35,7 @@ extension StoreCommand {
     ///   - check: Throws, before anything is opened, if the migrations don't allow the command.
     ///   - beforeCreating: Throws, before a database is created, if the command can't run on a new
     ///     one. Receives an empty database in memory.
-    ///   - relocate: Returns the path to open instead of the named one.
+    ///   - draft: The path to open instead of the named one.
     func openStore(
         in context: CommandContext,
         createsFile: Bool = false,
@@ -48,7 +48,7 @@ extension StoreCommand {
         acceptsLostCommits: Bool = false,
         check: (GRDBMigrationRunner) throws -> Void = { _ in },
         beforeCreating: ((OpenStore) throws -> Void)? = nil,
-        relocate: ((_ path: String?) throws -> String?)? = nil
+        draft: String? = nil
     ) throws -> OpenStore {
         let loaded =
             try loaded ?? loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
@@ -77,7 +77,7 @@ extension StoreCommand {
             forReading: forReading,
             changesIt: changesIt,
             acceptsLostCommits: acceptsLostCommits,
-            relocate: relocate
+            draft: draft
         )
         return OpenStore(
             runner: loaded.runner,

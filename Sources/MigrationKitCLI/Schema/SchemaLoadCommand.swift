@@ -49,19 +49,12 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
             readsStandardInput
             ? try SQLDump(descriptor: STDIN_FILENO, name: "standard input")
             : try SQLDump(path: file)
-        var new: NewDatabase?
-        defer { new?.discard() }
-        let store = try openStore(
-            in: context,
-            createsFile: true,
-            relocate: { path in
-                guard let path else { throw MigrationCLIError.noDatabasePath }
-                let made = try Self.refusingFile(at: path) { try NewDatabase(at: path) }
-                new = made
-                return made.path
-            }
-        )
-        guard let new, let path = store.path else { return }
+        guard let path = try context.value(\.dbPath, of: database.file) else {
+            throw MigrationCLIError.noDatabasePath
+        }
+        let new = try Self.refusingFile(at: path) { try NewDatabase(at: path) }
+        defer { new.discard() }
+        let store = try openStore(in: context, createsFile: true, draft: new.path)
         let recorded = try store.watch(MigrationOptions(), in: context) { options in
             guard try new.isMade else { throw SchemaCommandError.opensAnotherFile }
             let recorded = try store.runner.load(

@@ -68,7 +68,11 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         let queue = DispatchQueue(label: "MigrationKit.progress")
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now() + 0.5, repeating: 0.5)
-        timer.setEventHandler { [self] in state.withLock { context.showProgress($0.line) } }
+        timer.setEventHandler { [self] in
+            state.withLock { progress in
+                if let line = progress.line { context.showProgress(line) }
+            }
+        }
         timer.resume()
         defer {
             timer.cancel()
