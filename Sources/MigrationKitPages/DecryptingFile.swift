@@ -30,7 +30,8 @@ package final class DecryptingFile: FileReader {
         authenticPages: AuthenticPages,
         isUnchanged: (() -> Bool)? = nil
     ) throws {
-        let salt = try MainFile(of: connection).bytes(at: 0, count: CipherSettings.saltCount)
+        var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
+        try salt.withUnsafeMutableBytes { try MainFile(of: connection).read(into: $0, at: 0) }
         let file = DecryptingFile(
             pageSize: cipher.pageSize,
             cipher: try PageCipher(key: key, cipher: cipher),

@@ -57,7 +57,7 @@ extension StoredKey {
     }
 
     private static func lock(_ path: String) -> FileLock {
-        FileLock(beside: path, suffix: FileLock.migrationSuffix)
+        DatabaseFile(path).migrationLock
     }
 
     // MARK: - Under the Lock

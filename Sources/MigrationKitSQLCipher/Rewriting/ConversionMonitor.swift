@@ -152,7 +152,7 @@ package final class ConversionMonitor: Sendable {
         of file: DatabaseFile,
         _ body: () throws -> Value
     ) throws -> Value {
-        let lock = FileLock(beside: file.absolutePath, suffix: FileLock.migrationSuffix)
+        let lock = file.migrationLock
         do {
             return try operation.holding(
                 lock,

@@ -57,23 +57,24 @@ final class RestingSource: PageSource {
         // Once a page has failed, its connection is of no use any more.
         let source =
             try unused == nil ? self : RestingSource(file, form: form, monitor: monitor)
-        do {
-            try source.fillPages(of: copy, without: unused)
-        } catch let error as DatabaseCopy.PageFailure {
-            try source.checkUnchanged()
-            throw error
-        }
-        try source.checkUnchanged()
+        try source.fillPages(of: copy, without: unused)
         return nil
     }
 
-    private func fillPages(of copy: DatabaseCopy, without unused: UnusedPages?) throws {
-        try connection.withHandle { handle in
-            if let unused, try !unused.leaveOut(on: handle) {
-                throw DatabaseCopy.PageFailure.source(.corrupt)
+    /// Fills the copy. Called once.
+    func fillPages(of copy: DatabaseCopy, without unused: UnusedPages?) throws {
+        do {
+            try connection.withHandle { handle in
+                if let unused, try !unused.leaveOut(on: handle) {
+                    throw DatabaseCopy.PageFailure.source(.corrupt)
+                }
+                try copy.fillPages(from: handle, byteCount: byteCount)
             }
-            try copy.fillPages(from: handle, byteCount: byteCount)
+        } catch let error as DatabaseCopy.PageFailure {
+            try checkUnchanged()
+            throw error
         }
+        try checkUnchanged()
     }
 
     private func checkUnchanged() throws {

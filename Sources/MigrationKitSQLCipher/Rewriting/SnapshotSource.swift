@@ -32,8 +32,9 @@ struct SnapshotSource: PageSource {
             source = try open()
         } catch EncryptedDatabaseError.readOnlyFolder {
             // SQLite can't create shared memory for the log there, so no other process has any.
-            return try RestingSource(file, form: form, monitor: monitor)
-                .fill(copy, without: unused)
+            try RestingSource(file, form: form, monitor: monitor)
+                .fillPages(of: copy, without: unused)
+            return nil
         }
         let usesLog = try source.inDatabase { db in
             if let unused, try !unused.leaveOut(on: db.sqliteConnection) {
