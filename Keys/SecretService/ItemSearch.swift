@@ -53,7 +53,7 @@ struct ItemSearch {
     let allowsPrompt: Bool
     let service: String?
     let account: String?
-    let cancellation: Cancellation
+    let cancellation: GLibCancellation
 
     /// Searches repeatedly, unlocking what `obstacle` returns, until it returns nothing.
     ///

@@ -33,7 +33,7 @@ final class GObjectReference {
 ///
 /// `@unchecked` because a GCancellable may be used from any thread
 /// (https://docs.gtk.org/gio/class.Cancellable.html), and this has no other state.
-final class Cancellation: @unchecked Sendable {
+final class GLibCancellation: @unchecked Sendable {
     let pointer: OpaquePointer
 
     init() {
@@ -68,10 +68,10 @@ enum TimeLimit {
     static func run<Value: Sendable>(
         _ limit: Duration,
         endingWhen isCancelled: () -> Bool = { false },
-        _ work: @escaping @Sendable (Cancellation) throws -> Value
+        _ work: @escaping @Sendable (GLibCancellation) throws -> Value
     ) throws -> Value {
         try LibSecret.load()
-        let cancellation = Cancellation()
+        let cancellation = GLibCancellation()
         let outcome = Outcome<Value>()
         let done = DispatchSemaphore(value: 0)
         let clock = ContinuousClock()

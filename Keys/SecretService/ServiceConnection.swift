@@ -7,12 +7,12 @@ import KeyStore
 /// Opened anew for each operation, so that what it reports about locks and items is current.
 struct ServiceConnection {
     private let service: GObjectReference
-    private let cancellation: Cancellation
+    private let cancellation: GLibCancellation
 
     /// Connects to the bus and the service, and negotiates how secrets are encrypted in transit.
     ///
     /// - Throws: ``KeyStoreError/noBus``; ``KeyStoreError/noService``; ``TimeLimit/Expired``.
-    init(cancellation: Cancellation) throws {
+    init(cancellation: GLibCancellation) throws {
         self.cancellation = cancellation
         let bus: GObjectReference
         do {
