@@ -2,6 +2,7 @@ import CSQLCipher
 import Dispatch
 import Foundation
 import KeyStore
+import MigrationKitCommon
 import Synchronization
 
 /// A new file that looks like plaintext to SQLite. Each page is encrypted before it is written, on
@@ -51,7 +52,7 @@ package final class EncryptingFile {
                 try EncryptingThread(pages, key: key, salt: salt, cipher: cipher)
             }
         )
-        pages.methods = try FileMethods(of: schema, connection, owner: file, replaceMethods)
+        pages.use(try FileMethods(of: schema, connection, owner: file, replaceMethods))
         // Even if SQLite still has cached pages, nothing more is written before the file is closed.
         defer { pages.note(SQLITE_READONLY) }
         do {
@@ -146,7 +147,7 @@ package final class EncryptingFile {
         for thread in threads { thread.submit() }
         for thread in threads { thread.finish() }
         guard pages.failure == SQLITE_OK else { return pages.failure }
-        return pages.methods?.call(method) ?? SQLITE_MISUSE
+        return pages.call(method)
     }
 
     private func thread(of page: Int) -> EncryptingThread {
@@ -157,12 +158,14 @@ package final class EncryptingFile {
 /// The file to which several threads write encrypted pages.
 ///
 /// A lock guards SQLite's methods: they may move the file's position and store an error in it.
-final class EncryptedPages: @unchecked Sendable {
-    // `@unchecked`: the variables are set before there is a page. Later they are used under the
-    // lock, or while no thread has pages to write.
-    var methods: FileMethods?
-    private let lock = NSLock()
+final class EncryptedPages: Sendable {
+    private let methods = Locked<FileMethods?>(nil)
     private let firstFailure = Atomic(SQLITE_OK)
+
+    /// Takes the file's own methods, before there is a page.
+    func use(_ methods: FileMethods) {
+        self.methods.withLock { $0 = methods }
+    }
 
     /// The code of the first write that failed; `SQLITE_OK` if none has.
     var failure: Int32 { firstFailure.load(ordering: .relaxed) }
@@ -177,13 +180,18 @@ final class EncryptedPages: @unchecked Sendable {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
-        lock.withLock {
-            failure == SQLITE_OK ? methods?.write(bytes, at: offset) ?? SQLITE_MISUSE : failure
+        methods.withLock {
+            failure == SQLITE_OK ? $0?.write(bytes, at: offset) ?? SQLITE_MISUSE : failure
         }
     }
 
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
-        lock.withLock { methods?.read(buffer, at: offset) ?? SQLITE_MISUSE }
+        methods.withLock { $0?.read(buffer, at: offset) ?? SQLITE_MISUSE }
+    }
+
+    /// Calls another one of the file's methods.
+    func call(_ method: (sqlite3_io_methods) -> Int32?) -> Int32 {
+        methods.withLock { $0?.call(method) ?? SQLITE_MISUSE }
     }
 }
 

@@ -2,6 +2,7 @@ import Dispatch
 import GRDB
 import GRDBSQLite
 import MigrationKit
+import MigrationKitCommon
 
 /// Checks foreign keys after a step, as the step asks for it.
 enum ForeignKeyCheck {
@@ -79,11 +80,10 @@ extension Database {
 ///
 /// It only saves time. If it gets no result, because of a lock, a damaged page, or a function that
 /// only the caller's connection has, the caller's connection runs the check itself.
-final class ForeignKeysAlongside: @unchecked Sendable {
-    // `@unchecked`: `outcome` is written before `end` is left, and read after that was waited for.
+final class ForeignKeysAlongside: Sendable {
     private let end = DispatchGroup()
     private let stopping = Cancellation()
-    private var outcome: VerificationOutcome?
+    private let outcome = Locked<VerificationOutcome?>(nil)
     private let cancellation: Cancellation?
 
     /// Runs the check on the other connection.
@@ -96,11 +96,12 @@ final class ForeignKeysAlongside: @unchecked Sendable {
         // A separate thread: all threads of the global queues may be blocked, perhaps waiting for
         // this.
         DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
-            outcome = try? reading { db in
+            let result = try? reading { db in
                 try db.withProgressHandler(every: 20_000, { self.continues }) {
                     try GRDBMigrationVerifier.foreignKeys(in: db)
                 }
             }
+            outcome.withLock { $0 = result }
         }
     }
 
@@ -123,7 +124,7 @@ final class ForeignKeysAlongside: @unchecked Sendable {
     func result(_ sign: () -> Void) throws -> VerificationOutcome? {
         while end.wait(timeout: .now() + .milliseconds(100)) == .timedOut { sign() }
         try cancellation?.check()
-        return outcome
+        return outcome.withLock { $0 }
     }
 
     /// Stops the check, and returns when its connection is free.
