@@ -21,6 +21,30 @@ final class UnreadFile {
         self.connection = connection
     }
 
+    /// Keeps out programs that write with a rollback journal, and refuses a file that one of them has
+    /// left in the middle of a change.
+    ///
+    /// - Parameters:
+    ///   - file: A database that isn't written here.
+    ///   - waiting: Calls its argument until that returns a value, or gives up.
+    /// - Returns: The lock; `nil` if the medium has no locks. Then nobody writes under one.
+    /// - Throws: ``EncryptedDatabaseError/locked(path:)``;
+    ///   ``EncryptedDatabaseError/needsRecovery(path:)``; what `waiting` throws.
+    static func guarding(
+        _ file: DatabaseFile,
+        _ waiting: (_ attempt: () -> UnreadFile?) throws -> UnreadFile?
+    ) throws -> UnreadFile? {
+        let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true)
+        if let guardian {
+            let locked = try waiting { (try? guardian.lockForReading()) == false ? nil : guardian }
+            guard locked != nil else { throw EncryptedDatabaseError.locked(path: file.path) }
+        }
+        guard try !file.hasHotJournal else {
+            throw EncryptedDatabaseError.needsRecovery(path: file.path)
+        }
+        return guardian
+    }
+
     deinit {
         // The last connection that closes a database moves the log into the file, and synchronizes
         // the log, its folder and the file: SQLite can't see that the log was on the disk already.

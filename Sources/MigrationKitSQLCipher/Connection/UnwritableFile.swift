@@ -28,24 +28,9 @@ package final class UnwritableFile: @unchecked Sendable {
     ///   ``EncryptedDatabaseError/needsRecovery(path:)``.
     init(_ file: DatabaseFile, timeout: TimeInterval) throws {
         self.file = file
-        guardian = try Self.lock(file, timeout: timeout)
-        guard try !file.hasHotJournal else {
-            throw EncryptedDatabaseError.needsRecovery(path: file.path)
-        }
+        guardian = try UnreadFile.guarding(file) { Polling.value(within: timeout, $0) }
         stamp = try file.stamp
         usesLog = try file.holdsCommits
-    }
-
-    /// Some media have no locks. Then nobody writes under one.
-    private static func lock(_ file: DatabaseFile, timeout: TimeInterval) throws -> UnreadFile? {
-        guard let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true) else {
-            return nil
-        }
-        let locked = Polling.value(within: timeout) {
-            (try? guardian.lockForReading()) == false ? nil : guardian
-        }
-        guard let locked else { throw EncryptedDatabaseError.locked(path: file.path) }
-        return locked
     }
 
     /// Whether nobody has written the file or its log since.

@@ -32,9 +32,11 @@ final class RestingSource: PageSource {
         default: break
         }
         try file.checkAccess(forWriting: false)
-        guardian = try Self.lock(file, monitor)
-        guard try !file.hasHotJournal else {
-            throw EncryptedDatabaseError.needsRecovery(path: file.path)
+        guardian = try UnreadFile.guarding(file) {
+            try monitor.waiting(
+                for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
+                $0
+            )
         }
         try file.checkLog()
         stamp = try file.stamp
@@ -81,22 +83,6 @@ final class RestingSource: PageSource {
         guard try file.stamp == stamp else {
             throw DatabaseConversionError.changedMeanwhile(path: file.path)
         }
-    }
-
-    private static func lock(
-        _ file: DatabaseFile,
-        _ monitor: ConversionMonitor
-    ) throws -> UnreadFile? {
-        guard let guardian = try? UnreadFile(file.absolutePath, isReadOnly: true) else {
-            return nil
-        }
-        let isLocked = try monitor.waiting(
-            for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
-            // Some media have no locks. Then nobody writes under one.
-            { (try? guardian.lockForReading()) != false ? true : nil }
-        )
-        guard isLocked != nil else { throw EncryptedDatabaseError.locked(path: file.path) }
-        return guardian
     }
 
     private static func prove(
