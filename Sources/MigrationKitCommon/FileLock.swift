@@ -28,7 +28,7 @@ package struct FileLock: Sendable {
             case ELOOP: return "the lock file is a symbolic link; remove the link"
             case EMLINK: return "the lock file is a hard link to another file; remove the link"
             case EEXIST: return "something else has the lock file's name; remove it"
-            default: return String(cString: strerror(code)).lowercased()
+            default: return systemReason(code)
             }
         }
 

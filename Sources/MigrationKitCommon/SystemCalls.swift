@@ -50,13 +50,6 @@ package func environmentVariable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }
 }
 
-extension POSIXError {
-    /// The error of an errno that was kept.
-    package init(errno code: Int32) {
-        self.init(POSIXErrorCode(rawValue: code) ?? .EIO)
-    }
-}
-
 /// The names in a folder, without `.` and `..`.
 ///
 /// Foundation treats a read error as the end of the folder, and a migration that isn't listed would
@@ -81,10 +74,20 @@ package func namesInFolder(_ path: String) throws(POSIXError) -> [String] {
     return names
 }
 
+/// The system's text for an errno, worded for the end of a line.
+package func systemReason(_ code: Int32) -> String {
+    String(cString: strerror(code)).lowercased()
+}
+
 extension POSIXError {
+    /// The error of an errno that was kept.
+    package init(errno code: Int32) {
+        self.init(POSIXErrorCode(rawValue: code) ?? .EIO)
+    }
+
     /// The error of the system call that has just failed.
-    package static var last: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    package static var last: POSIXError { POSIXError(errno: errno) }
 
     /// The system's text for the error.
-    package var reason: String { String(cString: strerror(code.rawValue)).lowercased() }
+    package var reason: String { systemReason(code.rawValue) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitCommon
 
 /// The file at a path, if there is one.
 ///
@@ -61,7 +62,7 @@ extension EncryptedDatabaseError {
         default:
             .inputOutput(
                 path: path,
-                detail: "\(operation): \(String(cString: strerror(code)).lowercased())"
+                detail: "\(operation): \(systemReason(code))"
             )
         }
     }

@@ -135,7 +135,7 @@ extension MigrationBackupError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .cannotCreate(let path, let code):
-            "the backup \(path) can't be made: \(String(cString: strerror(code)).lowercased())"
+            "the backup \(path) can't be made: \(systemReason(code))"
         case .cannotCopy(let path, let code):
             "the backup \(path) can't be made: \(String(cString: sqlite3_errstr(code.rawValue)))"
         case .copyIsDamaged(let path, let finding):

@@ -19,8 +19,7 @@ extension MigrationCreationError {
         let underlying = error as? POSIXError ?? (error as? CocoaError)?.underlying as? POSIXError
         return .cannotWrite(
             path: path,
-            reason: underlying.map { String(cString: strerror($0.code.rawValue)).lowercased() }
-                ?? error.localizedDescription
+            reason: underlying?.reason ?? error.localizedDescription
         )
     }
 }

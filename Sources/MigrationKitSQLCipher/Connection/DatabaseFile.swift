@@ -45,7 +45,7 @@ package struct DatabaseFile {
             case ENOENT, ENOTDIR: return nil
             case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
             default:
-                throw EncryptedDatabaseError.inputOutput(path: path, detail: Self.reason(errno))
+                throw EncryptedDatabaseError.inputOutput(path: path, detail: systemReason(errno))
             }
         }
         switch status.st_mode & S_IFMT {
@@ -163,7 +163,7 @@ package struct DatabaseFile {
         defer { close(descriptor) }
         // The umask may have removed bits that the owner needs.
         guard fchmod(descriptor, 0o600) == 0 else {
-            let reason = Self.reason(errno)
+            let reason = systemReason(errno)
             unlink(absolutePath)
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: reason)
         }
@@ -193,11 +193,7 @@ package struct DatabaseFile {
 
     /// The absolute path without links. If the file doesn't exist, only its folders' links are
     /// resolved.
-    package var resolvedPath: String {
-        guard let resolved = realpath(absolutePath, nil) else { return absolutePath }
-        defer { free(resolved) }
-        return String(cString: resolved)
-    }
+    package var resolvedPath: String { realPath(absolutePath) ?? absolutePath }
 
     private func allows(_ path: String, _ mode: Int32) throws -> Bool {
         // With the effective user, which the kernel checks when a file is opened.
@@ -214,11 +210,7 @@ package struct DatabaseFile {
         switch code {
         case ENOENT, ENOTDIR: "its folder does not exist"
         case EEXIST: "it is a link to a file that does not exist"
-        default: reason(code)
+        default: systemReason(code)
         }
-    }
-
-    private static func reason(_ code: Int32) -> String {
-        String(cString: strerror(code)).lowercased()
     }
 }

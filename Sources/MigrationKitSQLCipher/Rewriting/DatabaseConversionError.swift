@@ -97,11 +97,11 @@ extension DatabaseConversionError: LocalizedError {
         case .nameTooLong(let path, let limit):
             "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
-            "\(path) can't be written: \(Self.reason(code))"
+            "\(path) can't be written: \(systemReason(code))"
         case .notEnoughRoom(let folder, let needed, let free):
             "the new file needs \(Self.megabytes(needed)) MB in \(folder), and \(Self.megabytes(free)) MB are free"
         case .notSynced(let path, let code):
-            "\(path) has been written, but its folder can't be synchronized: \(Self.reason(code))"
+            "\(path) has been written, but its folder can't be synchronized: \(systemReason(code))"
         case .copyDiffers(let path, let difference):
             "the copy of \(path) differs from it: \(difference)"
         case .copyIsDamaged(let path, let finding):
@@ -157,10 +157,6 @@ extension DatabaseConversionError: LocalizedError {
     private static func megabytes(_ count: Int) -> String {
         let tenths = (count + 50_000) / 100_000
         return "\(tenths / 10).\(tenths % 10)"
-    }
-
-    private static func reason(_ code: Int32) -> String {
-        String(cString: strerror(code)).lowercased()
     }
 }
 

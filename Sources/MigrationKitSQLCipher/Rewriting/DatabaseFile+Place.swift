@@ -144,7 +144,7 @@ extension NewFileError {
         case EIO:
             EncryptedDatabaseError.inputOutput(
                 path: path,
-                detail: String(cString: strerror(code)).lowercased()
+                detail: systemReason(code)
             )
         default: DatabaseConversionError.cannotWrite(path: path, code: code)
         }

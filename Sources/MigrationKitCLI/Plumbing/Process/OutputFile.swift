@@ -79,6 +79,6 @@ struct OutputFile {
     }
 
     private func failure(_ code: Int32) -> MigrationCLIError {
-        .cannotWrite(path: path, reason: POSIXError(errno: code).reason)
+        .cannotWrite(path: path, reason: systemReason(code))
     }
 }

@@ -73,7 +73,7 @@ struct StandardOutputError: Error, Equatable {
 
 extension StandardOutputError: LocalizedError {
     var errorDescription: String? {
-        let reason = errno == EBADF ? "it is closed" : POSIXError(errno: errno).reason
+        let reason = errno == EBADF ? "it is closed" : systemReason(errno)
         return "standard output can't be written: \(reason)"
     }
 

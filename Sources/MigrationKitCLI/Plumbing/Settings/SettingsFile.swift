@@ -127,7 +127,7 @@ extension SettingsFile {
         case ENOENT, ENOTDIR: .noSuchFile(path: path)
         case EISDIR: .notAFile(path: path)
         case EACCES, EPERM: .permissionDenied(path: path)
-        default: .unreadable(path: path, reason: POSIXError(errno: code).reason)
+        default: .unreadable(path: path, reason: systemReason(code))
         }
     }
 }
