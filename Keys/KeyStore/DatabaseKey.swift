@@ -171,3 +171,135 @@ extension DatabaseKeyError: CodedError {
         }
     }
 }
+
+// MARK: - Hexadecimal
+
+/// Converts hexadecimal digits to bytes and back, from one secret's memory to another's.
+enum Hexadecimal {
+    /// The bytes for `digits`, in upper or lower case; nil if they aren't valid.
+    static func decoded(_ digits: Secret) -> Secret? {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        return try? Secret(capacity: digits.count / 2) { memory in
+            try digits.withUnsafeBytes { text in
+                for index in memory.indices {
+                    guard let high = value(text[2 * index]), let low = value(text[2 * index + 1])
+                    else { throw NotADigit() }
+                    memory[index] = high << 4 | low
+                }
+            }
+            return memory.count
+        }
+    }
+
+    /// Two lower-case digits for every byte of `bytes`.
+    static func encoded(_ bytes: Secret) -> Secret {
+        Secret(
+            capacity: bytes.count * 2,
+            initializingWith: { memory in
+                bytes.withUnsafeBytes { bytes in
+                    for (index, byte) in bytes.enumerated() {
+                        memory[2 * index] = digit(byte >> 4)
+                        memory[2 * index + 1] = digit(byte & 15)
+                    }
+                }
+                return memory.count
+            }
+        )
+    }
+
+    /// The value of a digit. Computed, because a lookup table would reveal the key's digits to a
+    /// program that observes the cache.
+    static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    private struct NotADigit: Error {}
+}
+
+// MARK: - Passphrase Flaw
+
+/// Why a key store can't keep a passphrase across a restart.
+///
+/// GNOME Keyring (42.1) stores a keyring without a password as a text file. It writes secrets
+/// unchanged, but reads them as values of a GKeyFile: with escape sequences, and without leading
+/// spaces. <https://docs.gtk.org/glib/struct.KeyFile.html>
+///
+/// While the daemon runs, it returns what was stored, so reading an item back proves nothing. So
+/// passphrases that the file can't hold are refused before they are stored, whichever program is
+/// the key store. Raw keys are stored as hexadecimal digits, and are not affected.
+public enum PassphraseFlaw: String, Sendable, Equatable, CaseIterable {
+    /// A line feed or carriage return. At its next start, the daemon can't read the whole keyring,
+    /// including the secrets of all other programs.
+    case lineBreak
+    /// Another byte below 32, or 127. Password programs neither show nor copy it.
+    case controlCharacter
+    /// A backslash. It begins an escape sequence in the file: `\n` comes back as a line break.
+    case backslash
+    /// A space at the start, which the file loses.
+    case leadingSpace
+
+    /// What the passphrase has, worded to follow "the passphrase has".
+    package var name: String {
+        switch self {
+        case .lineBreak: "a line break"
+        case .controlCharacter: "a control character"
+        case .backslash: "a backslash"
+        case .leadingSpace: "a space at its start"
+        }
+    }
+
+    /// The consequence, in a sentence.
+    package var consequence: String {
+        switch self {
+        case .lineBreak:
+            """
+            In a GNOME keyring without a password, a line break makes the whole keyring unreadable \
+            at the next start, including the secrets of other programs.
+            """
+        case .controlCharacter:
+            "Password programs neither show nor copy control characters."
+        case .backslash:
+            """
+            A GNOME keyring without a password reads a backslash as an escape sequence: after the \
+            next start, the passphrase would be different.
+            """
+        case .leadingSpace:
+            """
+            A GNOME keyring without a password drops spaces at the start: after the next start, \
+            the passphrase would be different.
+            """
+        }
+    }
+}
+
+extension DatabaseKey {
+    /// Why the desktop's key stores can't keep the key; nil for a raw key, and for a passphrase
+    /// that they can keep.
+    public var storageFlaw: PassphraseFlaw? {
+        guard form == .passphrase else { return nil }
+        return secret.withUnsafeBytes { bytes in
+            if bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+                return .lineBreak
+            }
+            if bytes.contains(where: { $0 < 32 || $0 == 127 }) { return .controlCharacter }
+            if bytes.contains(UInt8(ascii: "\\")) { return .backslash }
+            return bytes.first == UInt8(ascii: " ") ? .leadingSpace : nil
+        }
+    }
+
+    /// Throws if the desktop's key stores can't keep the key.
+    ///
+    /// - Throws: ``KeyStoreError/unstorablePassphrase(_:)``.
+    package func checkStorable() throws {
+        if let flaw = storageFlaw { throw KeyStoreError.unstorablePassphrase(flaw) }
+    }
+}

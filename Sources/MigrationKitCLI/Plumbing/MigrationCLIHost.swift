@@ -1,8 +1,11 @@
+import Foundation
 import GRDB
+import KeyStore
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
+import SecretService
 
 /// The program that a command line is part of.
 ///
@@ -126,5 +129,253 @@ public struct MigrationCLIHost: Sendable {
             }
             return try EncryptedDatabase.open(path, key: key, options: opening)
         }
+    }
+}
+
+// MARK: - Migration Database Open Options
+
+/// The database that a command works on, and how it is opened.
+///
+/// A host's `openWriter` receives everything that was given, even a password and a keychain service
+/// together. To open an encrypted database, pass the options to
+/// ``MigrationCLIHost/openDatabase(_:)``, or get the key with ``key()`` and open the file yourself.
+/// These two refuse more than one key source.
+public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
+    /// The path from `--db-path`, `MIGRATIONKIT_DB_PATH` or the settings file; `nil` if none is
+    /// given.
+    public internal(set) var dbPath: String?
+
+    /// The text of `--password`. Every other source keeps the secret out of a `String`: see
+    /// ``keySource``.
+    public let password: String?
+
+    /// The service of `--keychain-service` or `MIGRATIONKIT_KEYCHAIN_SERVICE`.
+    public let keychainService: String?
+
+    /// The account of `--keychain-account` or `MIGRATIONKIT_KEYCHAIN_ACCOUNT`.
+    public let keychainAccount: String?
+
+    /// The key source, if it is neither `--password` nor the keychain.
+    public let otherKeySource: KeySource?
+
+    /// Whether the secret is 64 or 96 hexadecimal digits (`--raw-key`) instead of a passphrase.
+    public let isRawKey: Bool
+
+    /// Whether the database is plaintext (`--no-encryption`).
+    public let isPlaintext: Bool
+
+    /// Whether a missing file is created. Only `migrate` and `schema-load` ask for it.
+    public let createsFile: Bool
+
+    /// The collection of the Secret Service to look in (`--keychain-collection`); `nil` for all.
+    public let keychainCollection: String?
+
+    /// How long the Secret Service and the user who unlocks it may take (`--keychain-timeout`).
+    public let keychainTimeout: Duration
+
+    /// Whether the user may be asked to unlock the Secret Service; false with `--no-prompt`.
+    public let allowsPrompt: Bool
+
+    /// How the file is encrypted (`--cipher-compatibility` and the like).
+    public let cipher: CipherSettings
+
+    /// How long to wait if another process has locked the database, in seconds.
+    public var busyTimeout: TimeInterval
+
+    /// Whether a database that can't be written, because of its mode or its medium, may be opened
+    /// read-only. The standalone tool sets it for commands that change nothing; a host that opens
+    /// its database itself may do the same.
+    public var opensForReading: Bool
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - dbPath: The path of the database.
+    ///   - password: The passphrase, or the digits of a raw key.
+    ///   - keychainService: The service under which the key store has the key.
+    ///   - keychainAccount: The account under which the key store has the key.
+    ///   - otherKeySource: Any other source of the key.
+    ///   - isRawKey: Whether the secret is the digits of a raw key.
+    ///   - isPlaintext: Whether the database is plaintext.
+    ///   - createsFile: Whether a missing file is created.
+    ///   - keychainCollection: The collection of the Secret Service to look in.
+    ///   - keychainTimeout: How long the Secret Service may take.
+    ///   - allowsPrompt: Whether the user may be asked to unlock the Secret Service.
+    ///   - cipher: How the file is encrypted.
+    ///   - busyTimeout: How long to wait if another process has locked the database, in seconds.
+    ///   - opensForReading: Whether a database that can't be written may be opened for reading only.
+    public init(
+        dbPath: String? = nil,
+        password: String? = nil,
+        keychainService: String? = nil,
+        keychainAccount: String? = nil,
+        otherKeySource: KeySource? = nil,
+        isRawKey: Bool = false,
+        isPlaintext: Bool = false,
+        createsFile: Bool = false,
+        keychainCollection: String? = nil,
+        keychainTimeout: Duration = .seconds(30),
+        allowsPrompt: Bool = true,
+        cipher: CipherSettings = .current,
+        busyTimeout: TimeInterval = 5,
+        opensForReading: Bool = false
+    ) {
+        self.dbPath = dbPath
+        self.password = password
+        self.keychainService = keychainService
+        self.keychainAccount = keychainAccount
+        self.otherKeySource = otherKeySource
+        self.isRawKey = isRawKey
+        self.isPlaintext = isPlaintext
+        self.createsFile = createsFile
+        self.keychainCollection = keychainCollection
+        self.keychainTimeout = keychainTimeout
+        self.allowsPrompt = allowsPrompt
+        self.cipher = cipher
+        self.busyTimeout = busyTimeout
+        self.opensForReading = opensForReading
+    }
+
+    /// The key source; `nil` if none is given. If there are several, the password takes precedence,
+    /// then the keychain.
+    public var keySource: KeySource? {
+        if let password {
+            .password(Secret(utf8: password))
+        } else if let keychainService {
+            .keyStore(service: keychainService, account: keychainAccount)
+        } else {
+            otherKeySource
+        }
+    }
+
+    /// Gets the key from its source.
+    ///
+    /// If a key rotation was killed (`key rotate`), it is first finished or undone. While one is
+    /// running, this is the key that opens the database now.
+    ///
+    /// - Returns: The key; `nil` for a plaintext database.
+    /// - Throws: As ``key(resolver:)``.
+    public func key() throws -> DatabaseKey? {
+        try checkKeySource()
+        if let stored = storedKey() { return try stored.key() }
+        let store = keyStore
+        return try key(resolver: KeyResolver { store })
+    }
+
+    /// Opens the database with its key.
+    ///
+    /// - Parameters:
+    ///   - isReadOnly: Whether the Secret Service must not be changed.
+    ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
+    ///     as for other locks.
+    ///   - attempt: Opens the database with a key, or without one. During a rotation it may be
+    ///     called several times.
+    func open<Value>(
+        isReadOnly: Bool = false,
+        timeout: TimeInterval? = nil,
+        _ attempt: (DatabaseKey?) throws -> Value
+    ) throws -> Value {
+        try checkKeySource()
+        guard let stored = storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
+            return try attempt(key())
+        }
+        return try explainingFormerKey { try stored.open(attempt) }
+    }
+
+    /// The key in the Secret Service, if the options name one there.
+    ///
+    /// - Parameters:
+    ///   - isReadOnly: Whether the Secret Service must not be changed.
+    ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
+    ///     as for other locks.
+    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {
+        guard !isPlaintext, let dbPath, let source = keySource,
+            case .keyStore(let service, let account) = source
+        else { return nil }
+        return StoredKey(
+            path: dbPath,
+            keyStore: keyStore,
+            service: service,
+            account: account,
+            cipher: cipher,
+            isReadOnly: isReadOnly,
+            timeout: timeout ?? busyTimeout,
+            read: { [form] in try KeyResolver.key(of: $0, named: source, form: form) }
+        )
+    }
+
+    var keyStore: SecretServiceKeyStore {
+        SecretServiceKeyStore(
+            collection: keychainCollection,
+            timeout: keychainTimeout,
+            allowsPrompt: allowsPrompt
+        )
+    }
+
+    /// Gets the key from its source. On a terminal, the passphrase of a new database is asked for
+    /// twice.
+    ///
+    /// - Parameter resolver: Reads the source.
+    /// - Returns: The key; `nil` for a plaintext database.
+    /// - Throws: ``MigrationCLIError/noKey`` if no source is named;
+    ///   ``MigrationCLIError/severalKeySources(_:)`` if several are; a `KeySourceError` or a
+    ///   `KeyStoreError` if the source gives no key; ``KeyCommandError/passphrasesDiffer``.
+    public func key(resolver: KeyResolver) throws -> DatabaseKey? {
+        try checkKeySource()
+        guard !isPlaintext else { return nil }
+        guard let keySource else { throw MigrationCLIError.noKey }
+        return isNew
+            ? try resolver.newKey(from: keySource, form: form)
+            : try resolver.key(from: keySource, form: form)
+    }
+
+    /// The database's new key: like ``key()``, but on a terminal it is asked for twice.
+    func newKey() throws -> DatabaseKey? {
+        guard let keySource, case .prompt = keySource else { return try key() }
+        let store = keyStore
+        return try KeyResolver { store }.newKey(from: keySource, form: form)
+    }
+
+    /// What the key's bytes are.
+    private var form: DatabaseKey.Form { isRawKey ? .rawKey : .passphrase }
+
+    /// Whether opening the database creates it.
+    var isNew: Bool {
+        createsFile && dbPath.map { !EncryptedDatabase.hasContent($0) } ?? false
+    }
+
+    /// Throws if several key sources are named, or one is named incompletely.
+    ///
+    /// - Throws: ``MigrationCLIError/severalKeySources(_:)``;
+    ///   ``MigrationCLIError/accountWithoutService``;
+    ///   ``MigrationCLIError/collectionWithoutService``.
+    func checkKeySource() throws {
+        let sources = [
+            password.map { _ in "--password" },
+            otherKeySource.map { source in source.option.map { "--\($0)" } ?? "\(source)" },
+            keychainService.map { _ in "--keychain-service" },
+        ].compactMap { $0 }
+        guard sources.count <= 1 else { throw MigrationCLIError.severalKeySources(sources) }
+        guard keychainService != nil || keychainAccount == nil else {
+            throw MigrationCLIError.accountWithoutService
+        }
+        guard keychainService != nil || keychainCollection == nil else {
+            throw MigrationCLIError.collectionWithoutService
+        }
+    }
+}
+
+extension KeyResolver {
+    /// A new key for a database or an item. On a terminal it is asked for twice: typing isn't
+    /// shown, and with a typing error nothing could be opened again.
+    ///
+    /// - Throws: ``KeyCommandError/passphrasesDiffer``; as `key(from:form:)` does.
+    func newKey(from source: KeySource, form: DatabaseKey.Form) throws -> DatabaseKey {
+        let key = try key(from: source, form: form)
+        if case .prompt = source {
+            let again = try self.key(from: .prompt("Once more: "), form: form)
+            guard key == again else { throw KeyCommandError.passphrasesDiffer }
+        }
+        return key
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 
@@ -163,3 +164,239 @@ public struct GRDBMigrationRunner: Sendable {
         try writer.read(MigrationLedger.read)
     }
 }
+
+// MARK: - Migrate
+
+extension GRDBMigrationRunner {
+    /// Applies every pending step, then verifies the database.
+    ///
+    /// The steps run in order, each in its own transaction unless ``MigrationOptions/transaction``
+    /// says otherwise. Foreign keys are checked after each step that asks for it. Before the last
+    /// commit, the schema is read again and the database is verified. At the end, a new connection
+    /// with the writer's configuration reads the schema once more. Whatever fails is undone before
+    /// the error is thrown. A run with nothing to do changes nothing.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing. Its journal mode is left alone.
+    ///   - options: How the run works.
+    /// - Returns: What was applied, in order, with the seconds that each step took.
+    /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
+    ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
+    ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`;
+    ///   `MigrationKitError.unusableTable(_:)` if a step can't be recorded; a step's own error
+    ///   after its rollback; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that
+    ///   names the rows without a parent; a ``GRDBMigrationVerificationError`` if a check fails; a
+    ///   ``GRDBMigrationSchemaError`` if the schema can't be read again; what a hook of the host
+    ///   throws; a `CancellationError`.
+    @discardableResult
+    public func migrate(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationReport {
+        try forwardRun(on: writer, options: options).run()
+    }
+
+    /// Applies the pending steps up to one of them, then verifies the database.
+    ///
+    /// While steps are pending, required indexes may be missing and the host's
+    /// `verifyPostMigration` can't hold, so neither is checked. Integrity is always verified.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing. Its journal mode is left alone.
+    ///   - targetIdentifier: The last step to apply.
+    ///   - options: How the run works.
+    /// - Returns: What was applied, in order, with the seconds that each step took.
+    /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
+    ///   `MigrationKitError.targetBehindDatabase(target:latestApplied:)` if a later step is
+    ///   applied; and what ``migrate(in:options:)`` throws.
+    @discardableResult
+    public func migrate(
+        in writer: any DatabaseWriter,
+        upTo targetIdentifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationReport {
+        try forwardRun(on: writer, upTo: targetIdentifier, options: options).run()
+    }
+
+    /// Applies the first pending steps, then verifies the database.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing. Its journal mode is left alone.
+    ///   - count: How many steps at most, from 0 upwards.
+    ///   - options: How the run works.
+    /// - Returns: What was applied, in order, with the seconds that each step took.
+    /// - Throws: `MigrationKitError.stepCountMustBeNonNegative(_:)`; and what
+    ///   ``migrate(in:options:)`` throws.
+    @discardableResult
+    public func migrate(
+        in writer: any DatabaseWriter,
+        steps count: Int,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> MigrationReport {
+        try forwardRun(on: writer, steps: count, options: options).run()
+    }
+
+    /// Records steps as applied without running them.
+    ///
+    /// For a database whose tables already exist, because another tool or the app itself created
+    /// them. Afterwards it is migrated like any other. Only the ledger and the journal are written.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - identifier: The last of the steps whose result the database already has.
+    ///   - options: How long to wait for another process that is migrating the database.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: `MigrationKitError.unknownMigrationTarget(_:)`;
+    ///   `MigrationKitError.baselineOnMigratedDatabase(latestApplied:)` if any step is applied.
+    @discardableResult
+    public func baseline(
+        in writer: any DatabaseWriter,
+        upTo identifier: String,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> [String] {
+        let identifiers = Array(migrationIdentifiers[..<(try end(upTo: identifier))])
+        return try baseline(in: writer, options: options) { _ in identifiers }
+    }
+
+    /// Records steps as applied without running them. The database itself determines which: another
+    /// tool may have recorded in it what it has run.
+    ///
+    /// - Parameters:
+    ///   - writer: The database, opened for writing.
+    ///   - options: How long to wait for another process that is migrating the database.
+    ///   - choose: Returns the identifiers of the steps. It runs in the transaction in which they
+    ///     are recorded.
+    /// - Returns: The identifiers that were recorded, in order.
+    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
+    ///   `MigrationKitError.baselineOnMigratedDatabase(latestApplied:)` if any step is applied;
+    ///   what `choose` throws.
+    @discardableResult
+    public func baseline(
+        in writer: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions(),
+        choosing choose: (Database) throws -> [String]
+    ) throws -> [String] {
+        try MigrationLock.hold(for: writer, options: options) {
+            try DurableCommits.during(on: writer) {
+                try writer.write { db in
+                    let applied = try MigrationLedger.read(db)
+                    try registry.checkKnows(applied)
+                    // If only replaced steps are applied, the last of those.
+                    let latest = registry.applied(among: applied).last?.identifier ?? applied.max()
+                    if let latest {
+                        throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
+                    }
+                    return try record(choose(db), in: db)
+                }
+            }
+        }
+    }
+
+    /// Writes steps into the ledger and the journal.
+    ///
+    /// - Returns: The identifiers, in order.
+    /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`.
+    func record(_ identifiers: [String], in db: Database) throws -> [String] {
+        let chosen = Set(identifiers)
+        if let unknown = identifiers.first(where: { !migrationIdentifiers.contains($0) }) {
+            throw MigrationKitError.unknownMigrationIdentifier(unknown)
+        }
+        let steps = registry.steps.filter { chosen.contains($0.identifier) }
+        try MigrationLedger.create(db)
+        for step in steps {
+            try MigrationLedger.insert(step.identifier, db)
+            try MigrationJournal.add(.recorded, step, db)
+        }
+        return steps.map(\.identifier)
+    }
+
+    func forwardRun(
+        on writer: any DatabaseWriter,
+        upTo targetIdentifier: String? = nil,
+        steps count: Int? = nil,
+        options: MigrationOptions
+    ) throws -> ForwardRun {
+        if let count, count < 0 { throw MigrationKitError.stepCountMustBeNonNegative(count) }
+        return ForwardRun(
+            self,
+            on: writer,
+            through: try targetIdentifier.map(end(upTo:)) ?? registry.steps.endIndex,
+            limit: count ?? .max,
+            options: options
+        )
+    }
+
+    /// How many steps a run up to a target applies, counted from the first.
+    func end(upTo targetIdentifier: String) throws -> Int {
+        guard let index = migrationIdentifiers.firstIndex(of: targetIdentifier) else {
+            throw MigrationKitError.unknownMigrationTarget(targetIdentifier)
+        }
+        return index + 1
+    }
+}
+
+// MARK: - Migration Options
+
+/// Whether the steps of a run are committed one by one or together.
+public enum MigrationTransaction: Equatable, Sendable {
+    /// Each step has its own transaction. If one fails, those before it stay.
+    case perStep
+
+    /// All steps share one transaction. If a step or the verification of the result fails, the
+    /// database is exactly as it was before the run.
+    case allOrNothing
+}
+
+/// Options of a run.
+public struct MigrationOptions: Sendable {
+    /// Whether the steps are committed one by one or together.
+    public var transaction: MigrationTransaction
+
+    /// Whether a run with nothing to do still verifies the database. Off by default, since an app
+    /// would pay for it at every launch.
+    public var verifiesUnchanged: Bool
+
+    /// How long to wait for another process that is migrating the same database, in seconds.
+    public var lockTimeout: TimeInterval
+
+    /// Cancels the run from another thread.
+    public var cancellation: MigrationCancellation?
+
+    /// Observes the run.
+    ///
+    /// It is called on the database's thread, even in the middle of a statement, and must not use
+    /// the database.
+    public var observer: (@Sendable (MigrationEvent) -> Void)?
+
+    /// Whether the run is part of one that already holds the lock between processes.
+    var isUnderLock = false
+
+    /// Creates options.
+    ///
+    /// - Parameters:
+    ///   - transaction: Whether the steps are committed one by one or together.
+    ///   - verifiesUnchanged: Whether a run with nothing to do still verifies the database.
+    ///   - lockTimeout: How long to wait for another process, in seconds.
+    ///   - cancellation: Cancels the run from another thread.
+    ///   - observer: Observes the run.
+    public init(
+        transaction: MigrationTransaction = .perStep,
+        verifiesUnchanged: Bool = false,
+        lockTimeout: TimeInterval = 30,
+        cancellation: MigrationCancellation? = nil,
+        observer: (@Sendable (MigrationEvent) -> Void)? = nil
+    ) {
+        self.transaction = transaction
+        self.verifiesUnchanged = verifiesUnchanged
+        self.lockTimeout = lockTimeout
+        self.cancellation = cancellation
+        self.observer = observer
+    }
+}
+
+extension MigrationOptions: OperationOptions {
+    package var timeout: TimeInterval { lockTimeout }
+}
+
+/// Cancels a run from another thread.
+public typealias MigrationCancellation = Cancellation

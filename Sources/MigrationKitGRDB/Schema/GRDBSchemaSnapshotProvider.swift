@@ -1,5 +1,7 @@
+import Foundation
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 
 /// Writes the schema that a list of migrations produces, as SQL.
 ///
@@ -78,5 +80,53 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
         // A view's text may end with a comment, which would swallow the semicolon.
         let lastLine = statement.split(separator: "\n").last ?? ""
         return statement + (lastLine.contains("--") ? "\n;" : ";")
+    }
+}
+
+// MARK: - GRDB Migration Schema Error
+
+/// A new connection can't read the schema that a run produced.
+public struct GRDBMigrationSchemaError: Error, Equatable, Sendable {
+    /// SQLite's message, such as `malformed database schema (item)`.
+    public let message: String
+
+    /// Whether the disk doesn't give the file, which SQLCipher calls damaged then.
+    public let isReadFailure: Bool
+
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - message: What SQLite says.
+    ///   - isReadFailure: Whether the disk doesn't give the file.
+    public init(message: String, isReadFailure: Bool = false) {
+        self.message = message
+        self.isReadFailure = isReadFailure
+    }
+}
+
+extension GRDBMigrationSchemaError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        isReadFailure
+            ? "the disk doesn't give the schema" : "the schema can't be read: \(message)"
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        guard !isReadFailure else { return "Check the disk and the system's log." }
+        return """
+            A migration that sets 'writable_schema' can write anything into 'sqlite_schema': correct \
+            what it writes. If it was committed, restore the database from a backup.
+            """
+    }
+}
+
+extension GRDBMigrationSchemaError: CodedError {
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode {
+        // If the disk prevents a check, nothing is known about what it checks.
+        isReadFailure
+            ? ErrorCode("inputOutput", .inputOutput)
+            : ErrorCode("verificationFailed", .verificationFailed)
     }
 }

@@ -155,3 +155,77 @@ extension MigrationTool {
         }
     }
 }
+
+// MARK: - Result
+
+/// What another tool has applied to a folder's database, according to its version table.
+///
+/// See ``MigrationFolder/adoption(from:in:)``.
+public struct MigrationAdoption: Equatable, Sendable {
+    /// The tool.
+    public let tool: MigrationTool
+
+    /// The identifiers of the steps that the tool has applied, in the folder's order.
+    public let identifiers: [String]
+
+    /// Notes for continuing the database here, a sentence or two each.
+    public let notes: [String]
+}
+
+// MARK: - Migration Tool
+
+/// A tool that records what it has applied in its own table, so its databases can be continued
+/// here.
+///
+/// See ``MigrationFolder/identifiersApplied(by:in:)``.
+public enum MigrationTool: String, CaseIterable, Sendable {
+    /// `schema_migrations(version)`, one row for each applied migration.
+    /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>
+    case dbmate
+
+    /// `goose_db_version(id, version_id, is_applied, tstamp)`, with a row 0 for the table itself. A
+    /// migration that was rolled back has no row or, with an older goose, a later row with
+    /// `is_applied` 0. <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
+    case goose
+
+    /// `schema_migrations(version, dirty)`, one row: the last applied migration. All before it are
+    /// applied, too.
+    /// <https://github.com/golang-migrate/migrate/blob/master/database/sqlite3/sqlite3.go>
+    case golangMigrate = "golang-migrate"
+
+    /// `_sqlx_migrations(version, description, installed_on, success, checksum, execution_time)`,
+    /// one row for each migration that was started.
+    /// <https://github.com/launchbadge/sqlx/blob/main/sqlx-sqlite/src/migrate.rs>
+    case sqlx
+
+    /// `__diesel_schema_migrations(version, run_on)`, a row for each migration that is applied. The
+    /// version is the beginning of the folder's name, without its dashes.
+    /// <https://github.com/diesel-rs/diesel/blob/master/diesel/src/migration/setup_migration_table.sql>
+    case diesel
+
+    /// `refinery_schema_history(version, name, applied_on, checksum)`, a row for each migration that
+    /// is applied.
+    /// <https://github.com/rust-db/refinery/blob/main/refinery_core/src/traits/mod.rs>
+    case refinery
+
+    /// `flyway_schema_history(installed_rank, version, description, type, script, checksum,
+    /// installed_by, installed_on, execution_time, success)`, one row for each operation.
+    /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
+    case flyway
+
+    /// The table's default name.
+    public var versionTable: String { table.name }
+
+    /// The one place that connects a tool with what is known of its table.
+    var table: ToolTable {
+        switch self {
+        case .dbmate: .dbmate
+        case .goose: .goose
+        case .golangMigrate: .golangMigrate
+        case .sqlx: .sqlx
+        case .diesel: .diesel
+        case .refinery: .refinery
+        case .flyway: .flyway
+        }
+    }
+}

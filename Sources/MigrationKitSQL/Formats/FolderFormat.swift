@@ -165,3 +165,118 @@ extension FolderFormat {
             && !text.dropFirst(template[0].count).contains(" ")
     }
 }
+
+// MARK: - Pair Format
+
+/// `0001_name.up.sql` and `0001_name.down.sql`, one part each.
+///
+/// <https://github.com/golang-migrate/migrate/blob/master/MIGRATIONS.md>; sqlx has them too.
+struct PairFormat: FolderFormat {
+    let phrase = "is one of a pair"
+    let files = "0001_name.up.sql and 0001_name.down.sql, of golang-migrate and sqlx"
+    let example = "0001_name.up.sql and 0001_name.down.sql"
+    let wayOutOfTransaction: String? = NoTransactionLine.phrase
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [
+            ("\(identifier).up.sql", upComment(identifier)),
+            ("\(identifier).down.sql", downComment(identifier)),
+        ]
+    }
+
+    func fileName(_ name: String) -> MigrationFileName? {
+        let lowercased = name.lowercased()
+        let endings: [(String, MigrationFileName.Role)] = [(".up.sql", .up), (".down.sql", .down)]
+        guard let (ending, role) = endings.first(where: { lowercased.hasSuffix($0.0) }),
+            let version = MigrationFileName.number(of: name)
+        else { return nil }
+        return MigrationFileName(
+            path: name,
+            format: .pairs,
+            role: role,
+            identifier: String(name.dropLast(ending.count)),
+            version: version
+        )
+    }
+
+    func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts {
+        let outside = try [up, down].compactMap { $0 }.map(NoTransactionLine.isFirst)
+        return MigrationParts(
+            up: try .init(whole: up),
+            down: try down.map { try .init(whole: $0) },
+            usesTransaction: !outside.contains(true)
+        )
+    }
+}
+
+/// sqlx's `-- no-transaction` on the first line of a file.
+///
+/// <https://docs.rs/sqlx/latest/sqlx/macro.migrate.html>
+enum NoTransactionLine {
+    static let phrase = "has as its first line: -- no-transaction"
+
+    /// Whether the line is there.
+    ///
+    /// - Throws: ``MigrationFolderError/misplacedNoTransaction(at:)`` if it is on another line, or
+    ///   misspelled.
+    static func isFirst(in outline: SQLOutline) throws -> Bool {
+        let isFirst: (Range<Int>) -> Bool = { range in
+            range.lowerBound == 0
+                && outline.file.text(in: range).wholeMatch(of: /-- no-transaction(\s.*)?/) != nil
+        }
+        let slip = /--\s*no[-_ ]?transactions?\s*/.ignoresCase()
+        for range in outline.lineComments where !isFirst(range) {
+            let comment = outline.file.text(in: range)
+            guard comment.lowercased().contains("transaction") else { continue }
+            guard comment.wholeMatch(of: slip) == nil else {
+                throw MigrationFolderError.misplacedNoTransaction(
+                    at: outline.file.place(at: range.lowerBound)
+                )
+            }
+        }
+        return outline.lineComments.first.map(isFirst) ?? false
+    }
+}
+
+// MARK: - Up Only Format
+
+/// `0001_name.sql` without a marker: it applies the step. The step can't be rolled back.
+///
+/// <https://docs.rs/sqlx/latest/sqlx/macro.migrate.html>
+struct UpOnlyFormat: FolderFormat {
+    let phrase = "has no marker"
+    let files = "0001_name.sql without a marker, of sqlx: no rollback"
+    let example = "0001_name.sql, without a rollback"
+    let wayOutOfTransaction: String? = NoTransactionLine.phrase
+
+    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+        [("\(identifier).sql", upComment(identifier))]
+    }
+
+    func parts(up outline: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws
+        -> MigrationParts
+    {
+        try Self.checkForOtherMarkers(outline)
+        return MigrationParts(
+            up: try .init(whole: outline),
+            down: nil,
+            usesTransaction: try !NoTransactionLine.isFirst(in: outline)
+        )
+    }
+
+    /// A comment that is only `Down` or `+migrate Down`, followed by statements, is a marker of an
+    /// unknown tool. The SQL of the rollback must not run at the end of the step.
+    static func checkForOtherMarkers(_ outline: SQLOutline) throws {
+        let marker = /--\W*(\+\w+\s+)?(down|undo|rollback|revert)(\s+(migration|script))?\W*/
+            .ignoresCase()
+        guard let last = outline.statements.last else { return }
+        for range in outline.lineComments where range.lowerBound < last.range.lowerBound {
+            let comment = outline.file.text(in: range)
+            guard comment.wholeMatch(of: marker) != nil else { continue }
+            throw MigrationFolderError.misspeltMarker(
+                comment.withoutControlCharacters,
+                at: outline.file.place(at: range.lowerBound)
+            )
+        }
+    }
+}

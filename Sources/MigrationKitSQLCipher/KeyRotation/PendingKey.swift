@@ -1,3 +1,4 @@
+import Foundation
 import KeyStore
 
 /// The item that holds a database's next key while the key is being rotated.
@@ -79,5 +80,93 @@ struct PendingKey: Equatable {
             rest = rest.dropFirst(2)
         }
         return bytes.first == UInt8(ascii: "/") ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
+
+// MARK: - Former Key
+
+/// The item that keeps a database's key from before a rotation, for earlier backups.
+///
+/// Apps don't search for its service. Its account ends with the time of the rotation.
+package struct FormerKey: Equatable, Sendable {
+    /// The service of the item that had the key.
+    package let service: String
+
+    /// The account of the item that had the key.
+    package let account: String
+
+    /// The account of the item that keeps it.
+    package let name: String
+
+    /// The service of the items that keep the former keys of a service.
+    package static func service(of service: String) -> String {
+        mark + service
+    }
+
+    /// Whether a service is one for former keys.
+    package static func isService(_ service: String) -> Bool { service.hasPrefix(mark) }
+
+    /// - Parameter taken: The accounts of the other items of the same service.
+    package init(service: String, account: String, at time: Date, besides taken: Set<String>) {
+        self.service = service
+        self.account = account
+        let first = Self.beginning(account) + time.formatted(.iso8601)
+        var name = first
+        var number = 1
+        while taken.contains(name) {
+            number += 1
+            name = "\(first) (\(number))"
+        }
+        self.name = name
+    }
+
+    /// Returns `nil` if these aren't the names of a former key.
+    ///
+    /// - Parameters:
+    ///   - service: The service of an item, or the one that a user gives.
+    ///   - name: Its account.
+    package init?(service: String, name: String) {
+        guard Self.isService(service),
+            let match = name.wholeMatch(of: /(.*) \d+-\d\d-\d\dT\d\d:\d\d:\d\dZ(?: \(\d+\))?/)
+        else { return nil }
+        self.service = String(service.dropFirst(Self.mark.count))
+        account = String(match.1)
+        self.name = name
+    }
+
+    /// The beginning of the names of all former keys of an account.
+    package static func beginning(_ account: String) -> String { "\(account) " }
+
+    private static let mark = "migrationkit-previous: "
+}
+
+extension StoredKey {
+    /// The former key that opens a file, such as a backup made before a rotation.
+    ///
+    /// - Returns: The newest one; `nil` if no former key of the service (or of the account, if one
+    ///   is given) opens it.
+    /// - Throws: `KeyStoreError`; ``EncryptedDatabaseError`` if the file can't be read.
+    package func formerKey(opening path: String) throws -> FormerKey? {
+        let keptService = FormerKey.service(of: service)
+        let stored = following(DatabaseFile(path))
+        let former = try keyStore.items(service: keptService, account: nil)
+            .compactMap { item in
+                item.account.flatMap { FormerKey(service: keptService, name: $0) }
+            }
+            .filter { account == nil || $0.account == account }
+            .sorted { $0.name < $1.name }
+        for key in former.reversed() {
+            guard let entry = try item(service: keptService, account: key.name),
+                let secret = try? read(entry)
+            else { continue }
+            if try stored.opens(secret) { return key }
+        }
+        return nil
+    }
+
+    /// Whether the key's item exists and doesn't open the database.
+    package func isOutdated() throws -> Bool {
+        guard let entry = try item() else { return false }
+        return try !opens(read(entry))
     }
 }

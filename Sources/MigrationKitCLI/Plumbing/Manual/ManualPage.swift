@@ -129,3 +129,161 @@ struct ManualPage {
         Array(paragraphs.map(Mdoc.paragraph).joined(separator: [".Pp"]))
     }
 }
+
+// MARK: - Command Info
+
+/// A command as ArgumentParser describes it, as far as the manual page needs it.
+struct CommandInfo: Decodable {
+    let commandName: String
+    let shouldDisplay: Bool?
+    let superCommands: [String]?
+    let abstract: String?
+    let discussion: String?
+    let subcommands: [CommandInfo]?
+    let arguments: [Argument]?
+
+    struct Argument: Decodable {
+        let kind: Kind
+        let shouldDisplay: Bool
+        let sectionTitle: String?
+        let isOptional: Bool
+        let isRepeating: Bool
+        var names: [Name]?
+        let preferredName: Name?
+        let valueName: String?
+        let defaultValue: String?
+        let abstract: String?
+        let discussion: String?
+    }
+
+    enum Kind: String, Decodable {
+        case positional, option, flag
+    }
+
+    struct Name: Decodable {
+        let kind: String
+        let name: String
+    }
+}
+
+extension CommandInfo {
+    /// The words after the program's name that call the command.
+    var words: String {
+        ((superCommands ?? []).dropFirst() + [commandName]).joined(separator: " ")
+    }
+
+    /// The commands that do something, in order, without `help`.
+    var leaves: [CommandInfo] {
+        guard shouldDisplay != false, commandName != "help" else { return [] }
+        guard let subcommands, !subcommands.isEmpty else { return [self] }
+        return subcommands.flatMap(\.leaves)
+    }
+
+    /// The visible options and arguments. A flag and its inversion are combined.
+    var shown: [Argument] {
+        (arguments ?? []).filter(\.shouldDisplay).reduce(into: []) { all, argument in
+            if let last = all.last?.longName, argument.longName == "no-\(last)" {
+                all[all.endIndex - 1].names? += argument.names ?? []
+            } else {
+                all.append(argument)
+            }
+        }
+    }
+}
+
+extension CommandInfo.Argument {
+    /// Whether several commands have it with the same meaning: it is in a group with a title.
+    var isShared: Bool {
+        sectionTitle != nil || ["help", "version"].contains(longName)
+    }
+
+    var longName: String? {
+        preferredName?.kind == "long" ? preferredName?.name : nil
+    }
+}
+
+// MARK: - Mdoc
+
+/// Text in the language of manual pages. <https://man.openbsd.org/mdoc.7>
+enum Mdoc {
+    /// A paragraph, one line for each sentence. Indented lines are examples.
+    static func paragraph(_ text: String) -> [String] {
+        var lines: [String] = []
+        var prose: [Substring] = []
+        var example: [Substring] = []
+        func endProse() {
+            let sentences = prose.joined(separator: " ").replacing(/([.?!]) +/) { "\($0.1)\n" }
+            if lines.last == ".Ed", !prose.isEmpty { lines.append(".Pp") }
+            lines += sentences.split(separator: "\n").map(line)
+            prose = []
+        }
+        func endExample() {
+            guard !example.isEmpty else { return }
+            lines += literalBlock(example.map { String($0.dropFirst(2)) })
+            example = []
+        }
+        for line in text.split(separator: "\n") {
+            if line.hasPrefix("  ") {
+                endProse()
+                example.append(line)
+            } else {
+                endExample()
+                prose.append(line)
+            }
+        }
+        endProse()
+        endExample()
+        return lines
+    }
+
+    /// Lines in which every character is literal.
+    static func literalBlock(_ lines: [String]) -> [String] {
+        [".Bd -literal -offset indent"] + lines.map(literal) + [".Ed"]
+    }
+
+    /// A line of text.
+    static func line(_ text: some StringProtocol) -> String {
+        let line = Substring(text).split(separator: " ").map(word).joined(separator: " ")
+        // At the start of a line, these would begin a request.
+        return line.hasPrefix(".") || line.hasPrefix("\\(aq") ? "\\&\(line)" : line
+    }
+
+    private static func literal(_ text: String) -> String {
+        let line = escaped(text).replacing("-", with: "\\-")
+        return line.hasPrefix(".") ? "\\&\(line)" : line
+    }
+
+    /// A word as the argument of a macro.
+    static func argument(_ text: String) -> String {
+        escaped(text).replacing("-", with: "\\-").replacing("\"", with: "\\(dq")
+            .replacing(" ", with: "\\ ")
+    }
+
+    /// Escapes hyphens, so that a word or an option is not broken at them.
+    private static func word(_ word: Substring) -> String {
+        let escaped = escaped(String(word))
+        let isCode =
+            word.contains("--") || word.hasPrefix("'-") || word.hasPrefix("(-")
+            || word.contains("_") || word.dropLast().contains(":")
+        return isCode ? "\\%" + escaped.replacing("-", with: "\\-") : escaped
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\\": "\\e"
+            case "'": "\\(aq"
+            case "`": "\\(ga"
+            case "^": "\\(ha"
+            case "~": "\\(ti"
+            case _ where scalar.isASCII: String(Character(scalar))
+            default: "\\[u\(hexadecimal(scalar))]"
+            }
+        }.joined()
+    }
+
+    private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

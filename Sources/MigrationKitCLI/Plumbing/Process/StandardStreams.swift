@@ -111,3 +111,153 @@ public enum StandardError {
         send("\r\u{1B}[2K\(shown)")
     }
 }
+
+// MARK: - Terminal
+
+/// The terminal that the process was started from.
+enum Terminal {
+    /// Whether standard output is a terminal.
+    static var isOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// Whether a descriptor is a terminal that supports colours and progress, and the user allows
+    /// them: `NO_COLOR` isn't set, and `TERM` isn't `dumb`.
+    static func isRich(_ descriptor: Int32) -> Bool {
+        guard isatty(descriptor) == 1 else { return false }
+        return environmentVariable("TERM") != "dumb"
+            && environmentVariable("NO_COLOR")?.isEmpty ?? true
+    }
+
+    /// How many columns a terminal has; 80 if it doesn't report it.
+    static func width(_ descriptor: Int32) -> Int {
+        var size = winsize()
+        let isTold = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return isTold ? Int(size.ws_col) : 80
+    }
+
+    /// How many columns standard output has. `COLUMNS` wins, as in other tools.
+    static var columns: Int {
+        let named = environmentVariable("COLUMNS").flatMap(Int.init)
+        return named.flatMap { $0 > 0 ? $0 : nil } ?? width(STDOUT_FILENO)
+    }
+
+    /// Whether there is a terminal to ask on.
+    static var canAsk: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
+    }
+
+    /// Asks a yes-or-no question. Ctrl-C ends the process, as always.
+    ///
+    /// - Returns: Whether the answer was yes; `nil` if there is no terminal to ask on.
+    static func confirm(_ question: String) -> Bool? {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard terminal >= 0 else { return nil }
+        defer { close(terminal) }
+        _ = writeAll(Data("\(question) [y/N] ".utf8), to: terminal)
+        // A terminal returns one line at a time. A line that doesn't fit isn't an answer.
+        var line = [UInt8](repeating: 0, count: 256)
+        var count = read(terminal, &line, line.count)
+        while count < 0, errno == EINTR { count = read(terminal, &line, line.count) }
+        let answer = String(decoding: line.prefix(max(0, count)), as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        return ["y", "yes"].contains(answer.lowercased())
+    }
+
+    /// Opens something as standard output and standard error if they are closed. Otherwise the next
+    /// opened file would get their numbers, and results would be written to it. Writing still
+    /// fails, as on a closed descriptor.
+    static func keepClosedOutputsClosed() {
+        for number in [STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) < 0 {
+            let nothing = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            guard nothing >= 0, nothing != number else { continue }
+            dup2(nothing, number)
+            close(nothing)
+        }
+    }
+}
+
+// MARK: - Output File
+
+/// A file that a command writes.
+struct OutputFile {
+    /// Its path, as it was given.
+    let path: String
+
+    /// Writes a text, replacing the existing content.
+    ///
+    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link
+    /// stays, and its target is written. If the path leads to a pipe, a device or an open
+    /// descriptor (`/dev/stdout`), the text is written there.
+    ///
+    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``.
+    func write(_ text: String) throws {
+        let place = try place()
+        switch place {
+        case .descriptor(let number):
+            try send(text, to: number)
+        case .file(let path, let status) where (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG:
+            try replace(path, mode: status.map { $0.st_mode & 0o7777 }, with: text)
+        case .file(let path, _):
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { throw failure(errno) }
+            defer { close(descriptor) }
+            try send(text, to: descriptor)
+        }
+    }
+
+    // MARK: -
+
+    private enum Place {
+        /// A descriptor that the process has open.
+        case descriptor(Int32)
+        /// Not a link; the status is `nil` if nothing exists there.
+        case file(String, stat?)
+    }
+
+    /// Follows links itself: realpath(3) fails for a dangling link and for a descriptor's.
+    private func place() throws -> Place {
+        var current = path
+        // As many links as the kernel follows.
+        for _ in 0...40 {
+            let folder = (current as NSString).deletingLastPathComponent
+            let name = (current as NSString).lastPathComponent
+            if let number = descriptor(name, in: folder.isEmpty ? "." : folder) {
+                return .descriptor(number)
+            }
+            var status = stat()
+            guard lstat(current, &status) == 0 else {
+                guard errno == ENOENT else { throw failure(errno) }
+                return .file(current, nil)
+            }
+            guard status.st_mode & S_IFMT == S_IFLNK else { return .file(current, status) }
+            guard let next = linkTarget(current) else { throw failure(errno) }
+            current = next.hasPrefix("/") || folder.isEmpty ? next : "\(folder)/\(next)"
+        }
+        throw failure(ELOOP)
+    }
+
+    /// The descriptor that a name in `/proc/self/fd` or `/dev/fd` means. Its file has a position
+    /// and perhaps no name, so it isn't opened again.
+    private func descriptor(_ name: String, in folder: String) -> Int32? {
+        guard let number = Int32(name) else { return nil }
+        return realPath(folder) == "/proc/\(getpid())/fd" ? number : nil
+    }
+
+    private func replace(_ path: String, mode: mode_t?, with text: String) throws {
+        do {
+            try NewFile.write(text.utf8, to: path, mode: mode, replaces: true)
+        } catch let error as NewFileError {
+            throw failure(error.code)
+        }
+    }
+
+    private func send(_ text: String, to descriptor: Int32) throws {
+        if let code = writeAll(Data(text.utf8), to: descriptor) { throw failure(code) }
+    }
+
+    private func failure(_ code: Int32) -> MigrationCLIError {
+        .cannotWrite(path: path, reason: systemReason(code))
+    }
+}

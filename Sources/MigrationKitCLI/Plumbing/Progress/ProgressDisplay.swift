@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import MigrationKit
 import MigrationKitCommon
+import MigrationKitSQLCipher
 
 /// How the events of one kind of long operation read on a terminal.
 protocol OperationProgress: Sendable {
@@ -104,5 +105,204 @@ extension CommandContext {
     func showProgress(_ line: String?) {
         guard showsProgress else { return }
         StandardError.showProgress(line)
+    }
+}
+
+// MARK: - Run Estimate
+
+/// The overall progress of a conversion, a backup, a restore or a salvage, and the remaining time.
+///
+/// Only the phases that write or read a file once report their progress in bytes. Comparing reads
+/// rows but no indexes. Verifying reads pages several times, and at the end reports no progress.
+/// The progress of these phases is estimated from the time of the earlier ones.
+struct RunEstimate {
+    typealias Phase = ConversionEvent.Phase
+
+    /// The expected phases, in order. A phase that is skipped counts as done.
+    private let phases: [Phase]
+    private var phase: Phase?
+    private var done = 0
+    private var total = 0
+    private var start = 0.0
+    /// The time and the weight of the finished phases.
+    private var past = (seconds: 0.0, weight: 0.0)
+
+    init(_ phases: [Phase]) {
+        self.phases = phases
+    }
+
+    /// The relative durations of the phases.
+    private static func weight(_ phase: Phase) -> Double {
+        switch phase {
+        case .searchingSalt: 0
+        case .reading: 1
+        case .copying: 3
+        case .comparing, .verifying: 4
+        }
+    }
+
+    /// Records a progress report.
+    ///
+    /// - Parameter seconds: The time since the run began to work.
+    mutating func note(_ phase: Phase, done: Int, total: Int, at seconds: Double) {
+        if phase != self.phase {
+            if let former = self.phase, Self.weight(former) > 0 {
+                past.seconds += seconds - start
+                past.weight += Self.weight(former)
+            }
+            self.phase = phase
+            start = seconds
+        }
+        self.done = done
+        self.total = total
+    }
+
+    /// The finished part of the phase, from 0 to 1.
+    private func part(of phase: Phase, at seconds: Double) -> Double {
+        let isToldByBytes = phase == .reading || phase == .copying || past.weight == 0
+        let expected = past.weight > 0 ? past.seconds / past.weight * Self.weight(phase) : 0
+        guard !isToldByBytes, expected > 0 else {
+            return total > 0 ? min(1, Double(done) / Double(total)) : 0
+        }
+        let ratio = max(0, seconds - start) / expected
+        // If a phase takes longer than expected, its progress approaches the end without reaching
+        // it.
+        return ratio < 0.97 ? ratio : 1 - 0.97 * 0.03 / ratio
+    }
+
+    /// The finished part of the whole, from 0 to 1, and how many seconds are left, if that is
+    /// known.
+    func state(at seconds: Double) -> (fraction: Double, left: Int?) {
+        guard let phase else { return (0, nil) }
+        let before = phases.prefix { $0 != phase }.reduce(0) { $0 + Self.weight($1) }
+        let whole = phases.reduce(0) { $0 + Self.weight($1) }
+        let current = Self.weight(phase) * part(of: phase, at: seconds)
+        guard phases.contains(phase), whole > 0 else { return (0, nil) }
+        let fraction = (before + current) / whole
+        let (elapsed, weight) = (past.seconds + seconds - start, past.weight + current)
+        guard elapsed >= 1, weight > 0.02 * whole else { return (fraction, nil) }
+        let left = elapsed / weight * (whole - before - current)
+        return (fraction, max(1, Int(left.rounded(.up))))
+    }
+
+    /// `copying 61.7 of 512.0 MB, 12 % of all, 14 s left`; `nil` before the first progress report.
+    func line(at seconds: Double) -> String? {
+        switch phase {
+        case nil: return nil
+        // This phase counts attempts.
+        case .searchingSalt: return "looking for the salt: \(done) of \(total)"
+        case .reading?, .copying?, .comparing?, .verifying?: break
+        }
+        let (fraction, left) = state(at: seconds)
+        let isToldByBytes = phase == .reading || phase == .copying
+        let bytes = isToldByBytes ? " \(done.megabytes) of \(total.megabytes) MB" : ""
+        // At most 99 %: the run is done only when its result is reported.
+        let parts = [
+            "\(phase?.rawValue ?? "")\(bytes)", "\(min(99, Int(fraction * 100))) % of all",
+        ]
+        return (parts + (left.map { ["\($0) s left"] } ?? [])).joined(separator: ", ")
+    }
+}
+
+// MARK: - Conversion Progress
+
+/// How far a conversion, a backup, a restore or a salvage is.
+struct ConversionProgress: OperationProgress {
+    static let endedState = "The database is unchanged, and the new file was removed."
+    static let endedAtOnceState =
+        "The database is unchanged. The next run removes the unfinished file."
+
+    private var estimate: RunEstimate
+    private var start: ContinuousClock.Instant?
+    private var waiting: String?
+
+    /// - Parameter phases: The expected phases, in order.
+    init(phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying]) {
+        estimate = RunEstimate(phases)
+    }
+
+    mutating func note(_ event: ConversionEvent) {
+        switch event {
+        case .waiting(let processes):
+            let names = processes.map(\.description).joined(separator: ", ")
+            waiting = "waiting for \(names.isEmpty ? "another process" : names)"
+        case .progress(let phase, let done, let total):
+            waiting = nil
+            start = start ?? .now
+            estimate.note(phase, done: done, total: total, at: elapsed)
+        }
+    }
+
+    /// The time since it began to work, in seconds.
+    private var elapsed: Double { start.map { (.now - $0) / .seconds(1) } ?? 0 }
+
+    var line: String? { waiting ?? estimate.line(at: elapsed) }
+}
+
+extension Int {
+    /// The number of bytes in millions, with one decimal.
+    var megabytes: String { tenths(of: 1_000_000) }
+
+    /// The number of bytes in thousands or millions.
+    var byteCount: String {
+        self < 1_000_000 ? "\(tenths(of: 1000)) kB" : "\(megabytes) MB"
+    }
+
+    private func tenths(of unit: Int) -> String {
+        let tenths = (self + unit / 20) / (unit / 10)
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+
+// MARK: - Conversion Note
+
+/// A note about a rewritten file: a fact, and its consequence.
+struct ConversionNote {
+    let headline: String
+    let explanation: String
+    /// A command that can be pasted into a shell.
+    var command: String?
+
+    /// A note that the old file has other names.
+    ///
+    /// - Returns: `nil` if it has none.
+    static func otherNames(_ count: Int) -> ConversionNote? {
+        guard count > 0 else { return nil }
+        return ConversionNote(
+            headline: "the old file still exists under \(count) other "
+                + (count == 1 ? "name (a hard link)" : "names (hard links)"),
+            explanation:
+                "A program that opens one of these names uses the old database. Before replacing a file, 'find -samefile' lists its names."
+        )
+    }
+
+    /// A note that other users could access the old file, and can't access the new one.
+    ///
+    /// - Parameter formerMode: The old file's permissions.
+    /// - Returns: `nil` if they couldn't, or if there was no old file.
+    static func narrowedMode(from formerMode: UInt32?, path: String) -> ConversionNote? {
+        guard let formerMode, formerMode & 0o077 != 0 else { return nil }
+        let (old, new) = (formerMode.octalMode, (formerMode & 0o600).octalMode)
+        return ConversionNote(
+            headline: "the file's mode changed from \(old) to \(new): only its owner has access",
+            explanation: "To give others access again: chmod \(old) \(path.shellWord)"
+        )
+    }
+
+    /// In one line, for programs.
+    var line: String {
+        "\(headline). \(explanation)" + (command.map { " \($0)" } ?? "")
+    }
+}
+
+extension CommandContext {
+    /// Prints notes for people.
+    func tell(_ notes: [ConversionNote]) {
+        for note in notes {
+            let lines =
+                ["note: \(note.headline)", note.explanation].flatMap { $0[...].wrapped(to: 78) }
+                + (note.command.map { ["  \($0)"] } ?? [])
+            errorOutput(lines.joined(separator: "\n  "))
+        }
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A time as text: in milliseconds below a second.
 func duration(_ seconds: Double) -> String {
     if seconds < 1 {
@@ -42,5 +44,224 @@ extension String {
         return isPlain
             ? self
             : "'\(split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''"))'"
+    }
+}
+
+// MARK: - Table
+
+/// A table whose columns are as wide as their widest cell. Put long texts into the last column: it
+/// isn't cut at the terminal's edge.
+func table(_ heading: [String], _ rows: [[String]]) -> String {
+    let lines = ([heading] + rows).map { $0.map(\.printable) }
+    let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    return lines.map { cells in
+        zip(cells, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+            .trimmingTrailingSpaces()
+    }.joined(separator: "\n")
+}
+
+extension Date {
+    /// For people: to the minute, in the local time zone, with its offset.
+    var localMinute: String {
+        var seconds = time_t(timeIntervalSince1970)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return parts.text("%Y-%m-%d %H:%M %z")
+    }
+
+    /// For programs: ISO 8601 in UTC, with milliseconds.
+    var iso8601: String {
+        let milliseconds = Int((timeIntervalSince1970 * 1000).rounded())
+        var seconds = time_t(milliseconds / 1000)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        return parts.text("%Y-%m-%dT%H:%M:%S") + ".\(fraction)Z"
+    }
+}
+
+extension tm {
+    fileprivate func text(_ format: String) -> String {
+        var parts = self
+        var text = [CChar](repeating: 0, count: 64)
+        strftime(&text, text.count, format, &parts)
+        return String(
+            decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) },
+            as: UTF8.self
+        )
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - count))
+    }
+
+    func trimmingTrailingSpaces() -> String {
+        var text = self[...]
+        while text.last == " " { text.removeLast() }
+        return String(text)
+    }
+}
+
+/// Colours: on a terminal that isn't dumb, unless `NO_COLOR` is set. <https://no-color.org>
+struct Style: Sendable {
+    /// The codes of ECMA-48 for what stands out.
+    enum Color: String {
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+    }
+
+    let isOn: Bool
+
+    static let plain = Style(isOn: false)
+
+    /// - Parameter descriptor: Where the text is written.
+    init(on descriptor: Int32) {
+        isOn = Terminal.isRich(descriptor)
+    }
+
+    private init(isOn: Bool) {
+        self.isOn = isOn
+    }
+
+    /// The text in a colour; unchanged if colours are off.
+    func text(_ text: String, _ color: Color) -> String {
+        isOn ? "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m" : text
+    }
+
+    /// A message whose first word has the colour of its kind.
+    func message(_ message: String) -> String {
+        let kinds: KeyValuePairs<String, Color> = [
+            "error:": .red, "warning:": .yellow, "note:": .yellow,
+        ]
+        guard isOn, let kind = kinds.first(where: { message.hasPrefix($0.key) }) else {
+            return message
+        }
+        return text(kind.key, kind.value) + message.dropFirst(kind.key.count)
+    }
+}
+
+// MARK: - JSON
+
+/// The form of every JSON document that the tool prints: one line, keys in order.
+enum JSON {
+    static let schemaVersion = 1
+
+    /// - Parameter isPretty: Whether each value has its own line, for a file that people compare.
+    static func text(of document: some Encodable, isPretty: Bool = false) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
+        return String(decoding: try encoder.encode(document), as: UTF8.self)
+    }
+}
+
+// MARK: - Nearest Name
+
+/// The name that was probably meant by a mistyped one.
+///
+/// - Parameters:
+///   - name: What was typed.
+///   - candidates: The existing names.
+/// - Returns: The candidate with the fewest typing errors, ignoring case; if there are several, the
+///   first one. `nil` if each would need more errors than a third of its letters, so that nothing
+///   far-fetched is suggested.
+func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
+    let typed = Array(name.lowercased())
+    var best: (name: String, slips: Int)?
+    for candidate in candidates {
+        let letters = Array(candidate.lowercased())
+        let limit = max(1, max(typed.count, letters.count) / 3)
+        // The difference in length is a lower bound, which saves time with long lists.
+        guard abs(typed.count - letters.count) <= limit else { continue }
+        let slips = slips(from: typed, to: letters)
+        if slips <= limit, slips < best?.slips ?? .max {
+            best = (candidate, slips)
+        }
+    }
+    return best?.name
+}
+
+/// The number of missing, additional, changed or swapped letters (the Damerau-Levenshtein distance,
+/// in which no pair is changed twice).
+private func slips(from typed: [Character], to meant: [Character]) -> Int {
+    var beforeLast: [Int] = []
+    var last = Array(0...meant.count)
+    for row in typed.indices {
+        var current = [row + 1]
+        for column in meant.indices {
+            let isSame = typed[row] == meant[column]
+            var count = min(
+                last[column + 1] + 1,
+                current[column] + 1,
+                last[column] + (isSame ? 0 : 1)
+            )
+            if row > 0, column > 0, typed[row] == meant[column - 1],
+                typed[row - 1] == meant[column]
+            {
+                count = min(count, beforeLast[column - 1] + 1)
+            }
+            current.append(count)
+        }
+        (beforeLast, last) = (last, current)
+    }
+    return last[meant.count]
+}
+
+// MARK: - Narrow Help
+
+/// A help text for terminals that are too narrow for two columns: each description is below its
+/// option. A word is broken only if it doesn't fit on a line.
+struct NarrowHelp {
+    /// Below this, the longest words don't fit the second column.
+    static let limit = 60
+
+    /// The column in which ArgumentParser begins descriptions.
+    private static let column = 26
+
+    /// The text in lines of at most `width` columns.
+    let text: String
+
+    /// - Parameters:
+    ///   - wide: The text as ArgumentParser writes it if every description fits on a line.
+    ///   - width: The number of columns.
+    init(_ wide: String, width: Int) {
+        text = wide.split(separator: "\n", omittingEmptySubsequences: false)
+            .flatMap { Self.lines(of: $0, width: width) }
+            .joined(separator: "\n")
+    }
+
+    private static func lines(of line: Substring, width: Int) -> [String] {
+        let indent = line.prefix { $0 == " " }.count
+        guard indent > 0 else { return wrapped(line, "", "  ", width) }
+        if indent == column { return wrapped(line, "      ", "      ", width) }
+        // A label of an option or a command, followed by its description.
+        let start = line.index(line.startIndex, offsetBy: column, limitedBy: line.endIndex)
+        if indent == 2, let start, start < line.endIndex, line[..<start].hasSuffix(" ") {
+            return wrapped(line[..<start], "  ", "    ", width)
+                + wrapped(line[start...], "      ", "      ", width)
+        }
+        let same = String(repeating: " ", count: indent)
+        return wrapped(line, same, same + "  ", width)
+    }
+
+    /// Wraps the words of a line.
+    private static func wrapped(
+        _ line: some StringProtocol,
+        _ first: String,
+        _ rest: String,
+        _ width: Int
+    ) -> [String] {
+        var lines: [String] = []
+        for word in line.split(separator: " ") {
+            if let last = lines.last, last.count + 1 + word.count <= width {
+                lines[lines.endIndex - 1] = "\(last) \(word)"
+            } else {
+                lines.append((lines.isEmpty ? first : rest) + word)
+            }
+        }
+        return lines.isEmpty ? [""] : lines
     }
 }
