@@ -19,13 +19,13 @@ LONG_TESTS = EndToEndTests|MigrationKitSQLCipherTests|PowerCutTests|SecretServic
 check:
 	Scripts/bootstrap
 	$(SWIFT) build --build-tests
-	SKIP_OTHER_PROGRAMS=1 $(SWIFT) test --skip-build --skip '^($(LONG_TESTS))\.'
+	SKIP_OTHER_PROGRAMS=1 SWIFT="$(SWIFT)" Scripts/run-tests --skip '^($(LONG_TESTS))\.'
 
 ## Sets up and runs all tests.
 test:
 	Scripts/bootstrap --tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build
+	SWIFT="$(SWIFT)" Scripts/run-tests
 
 ## Builds the tool for use: optimised, with the Swift runtime inside.
 build:
