@@ -1,5 +1,8 @@
+import Foundation
 import GRDB
+import GRDBSQLite
 import MigrationKit
+import MigrationKitCommon
 
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
 /// end, and temporary storage that it can't move to the disk.
@@ -166,4 +169,128 @@ private final class CommitGuard: TransactionObserver {
 
     func databaseDidCommit(_ db: Database) {}
     func databaseDidRollback(_ db: Database) {}
+}
+
+// MARK: - Migration Lock
+
+/// Allows only one process at a time to migrate a database.
+///
+/// The lock is a file beside the database, `NAME-migration.lock`, which the kernel unlocks when its
+/// holder ends. Programs that migrate with GRDB alone don't use it. What they do meanwhile is
+/// detected under SQLite's own lock.
+enum MigrationLock {
+    static func hold<Value>(
+        for writer: any DatabaseWriter,
+        options: MigrationOptions,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        guard !options.isUnderLock else { return try body() }
+        // The path as SQLite has resolved it, so that all programs use the same one; empty for a
+        // database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>
+        let path = try writer.writeWithoutTransaction { db in
+            try String.fetchOne(
+                db,
+                sql: "SELECT file FROM pragma_database_list WHERE name = 'main'"
+            )
+        }
+        guard let path, !path.isEmpty else { return try body() }
+
+        let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
+        do {
+            return try options.operation.holding(
+                lock,
+                reporting: { .waiting(holder: $0) },
+                body
+            )
+        } catch FileLock.Failure.held(let holder) {
+            throw MigrationKitError.locked(
+                path: path,
+                holder: holder,
+                seconds: options.lockTimeout
+            )
+        } catch FileLock.Failure.refused(let code) {
+            throw MigrationKitError.cannotLock(
+                path: lock.path,
+                reason: FileLock.Failure.reason(for: code)
+            )
+        }
+    }
+}
+
+// MARK: - Busy Waiting
+
+/// During a run, waits for SQLite's own locks as long as for the lock between processes.
+///
+/// Another process has exclusive access while it commits, or for a whole step that changes more
+/// than fits its cache. By default, a connection would give up at once, and would not stop waiting
+/// if the run is cancelled.
+final class BusyWaiting {
+    private let operation: LongOperation<MigrationEvent>
+    private let limit: Duration
+    private var start = ContinuousClock.now
+
+    /// Runs a block during which the writer's connection waits. If the host's configuration has a
+    /// busy handler of its own, that one is used.
+    static func during<Value>(
+        _ options: MigrationOptions,
+        on writer: any DatabaseWriter,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        let ownTimeout: TimeInterval
+        switch writer.configuration.busyMode {
+        case .callback: return try body()
+        case .timeout(let seconds): ownTimeout = seconds
+        case .immediateError: ownTimeout = 0
+        }
+
+        let operation = options.operation
+        let limit = Duration(timeout: max(ownTimeout, options.lockTimeout))
+        let waiting = BusyWaiting(operation, limit: limit)
+        writer.writeWithoutTransaction { waiting.start(on: $0) }
+        defer {
+            // > Setting a new busy handler clears any previously set handler.
+            // <https://www.sqlite.org/c3ref/busy_handler.html>
+            writer.writeWithoutTransaction { db in
+                // As GRDB has set it when it opened the connection.
+                _ = sqlite3_busy_timeout(db.sqliteConnection, Int32(ownTimeout * 1000))
+            }
+            withExtendedLifetime(waiting) {}
+        }
+        do {
+            return try body()
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            try operation.checkCancellation()
+            throw error
+        }
+    }
+
+    private init(_ operation: LongOperation<MigrationEvent>, limit: Duration) {
+        self.operation = operation
+        self.limit = limit
+    }
+
+    private func start(on db: Database) {
+        sqlite3_busy_handler(
+            db.sqliteConnection,
+            { context, attempt in
+                guard let context else { return 0 }
+                let waiting = Unmanaged<BusyWaiting>.fromOpaque(context).takeUnretainedValue()
+                return waiting.waits(attempt) ? 1 : 0
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    /// Waits a moment.
+    ///
+    /// - Parameter attempt: How often SQLite has already asked for the same lock.
+    /// - Returns: Whether SQLite should try again.
+    private func waits(_ attempt: Int32) -> Bool {
+        if attempt == 0 { start = .now }
+        guard !operation.isCancelled, .now - start < limit else { return false }
+        // A commit takes some milliseconds. Longer waits are reported.
+        if attempt == 10 { operation.report(.waiting(holder: nil)) }
+        usleep(attempt < 5 ? 1000 << useconds_t(attempt) : 25_000)
+        return true
+    }
 }

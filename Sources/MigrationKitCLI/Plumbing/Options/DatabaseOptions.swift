@@ -1,7 +1,9 @@
 import ArgumentParser
+import Foundation
 import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQL
 import MigrationKitSQLCipher
 
 /// The options that name a database and describe its encryption.
@@ -272,5 +274,109 @@ struct RangeOptions: ParsableArguments {
         return try to.map {
             try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
         }
+    }
+}
+
+// MARK: - Migrations Options
+
+/// The source of a command's steps: a folder, with options, or a host's steps, without options.
+protocol MigrationsOptions: ParsableArguments {
+    /// The program's name in help texts.
+    static var programName: String { get }
+
+    /// What the program is, in one line.
+    static var abstract: String { get }
+
+    /// Whether they are files in a folder, to which new ones can be added.
+    static var areFiles: Bool { get }
+
+    /// The settings file that is named.
+    var config: String? { get }
+
+    /// The given options, for a command line that uses the same migrations.
+    var given: [(option: String, value: String)] { get }
+
+    /// Loads the host's steps, or reads the folder. Afterwards the settings file is known.
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
+}
+
+/// The steps, ready to run.
+struct LoadedMigrations {
+    let runner: GRDBMigrationRunner
+    /// Their folder, if there is one.
+    var folder: MigrationFolder?
+
+    /// The runner of the steps that can run.
+    func runnerWithoutDrafts() throws -> GRDBMigrationRunner {
+        guard let folder, !folder.drafts.isEmpty else { return runner }
+        let drafts = Set(folder.drafts)
+        return try GRDBMigrationRunner(
+            steps: folder.steps.filter { !drafts.contains($0.identifier) },
+            enforceLexicographicOrder: false
+        )
+    }
+}
+
+/// The steps are those of the host.
+struct HostMigrations: MigrationsOptions {
+    static var programName: String {
+        URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
+    }
+    static let abstract = "Migrates this program's database."
+    static let areFiles = false
+
+    @Option(help: .settingsFile)
+    var config: String?
+
+    var given: [(option: String, value: String)] { config.map { [("--config", $0)] } ?? [] }
+
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
+        guard case .runner(let runner) = host.migrations else {
+            return try FolderMigrations().load(from: host, context: context)
+        }
+        context.settingsSource.use(config)
+        return LoadedMigrations(runner: runner)
+    }
+}
+
+/// The steps are SQL files in a folder.
+struct FolderMigrations: MigrationsOptions {
+    static let programName = "migrationkit-cli"
+    static let defaultFolder = "migrations"
+    static let abstract =
+        "Migrates encrypted SQLite databases. A database is never left half migrated."
+    static let areFiles = true
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of SQL files (or MIGRATIONKIT_MIGRATIONS; default: migrations).",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var migrations: String?
+
+    @Option(help: .settingsFile)
+    var config: String?
+
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
+        let folder = try MigrationFolder(path: path(in: context))
+        // The folder has already sorted the steps by number.
+        return LoadedMigrations(
+            runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
+            folder: folder
+        )
+    }
+
+    var given: [(option: String, value: String)] {
+        [("--migrations", migrations), ("--config", config)].compactMap { option, value in
+            value.map { (option, $0) }
+        }
+    }
+
+    /// The folder that is named by the option, the environment or the settings file.
+    func path(in context: CommandContext) throws -> String {
+        context.settingsSource.use(config)
+        return try context.value(\.migrations, of: self) ?? Self.defaultFolder
     }
 }
