@@ -53,6 +53,25 @@ def shell(path, script):
     return done.stdout
 
 
+def user(path, key):
+    """A shell that has the database open until its input ends. Some commits are in a log, if any."""
+    process = subprocess.Popen(
+        ["sqlcipher", "-batch", "-bail", path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    process.stdin.write(
+        f"{key.pragma}PRAGMA wal_autocheckpoint = 0;\n"
+        "UPDATE account SET name = name || '!' WHERE id % 7 = 0;\nSELECT 'open';\n"
+    )
+    process.stdin.flush()
+    while process.stdout.readline().strip() != "open":
+        if process.poll() is not None:
+            sys.exit(f"the shell can't open {path}")
+    return process
+
+
 def small_steps(folder, count):
     """A folder of migrations that dbmate reads as well: a table each, then indexes and rows."""
     folder.mkdir()

@@ -231,6 +231,9 @@ package struct CipherCode: Error, Equatable {
     /// SQLITE_IOERR_READ, a macro that Swift doesn't import.
     package static let failedRead: Int32 = SQLITE_IOERR | (1 << 8)
 
+    /// The primary code where something can't be written.
+    package static let readOnly = SQLITE_READONLY
+
     /// The primary code of errors of the disk.
     package static let readError = SQLITE_IOERR
 

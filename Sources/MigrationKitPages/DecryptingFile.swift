@@ -13,7 +13,7 @@ package final class DecryptingFile: FileReader {
     private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
-    private let authenticPages: AuthenticPages
+    private let authenticPages: AuthenticPages?
     private let isUnchanged: (() -> Bool)?
 
     /// Makes a connection read its file in this way. Call it before the connection's first read. It
@@ -21,13 +21,14 @@ package final class DecryptingFile: FileReader {
     ///
     /// - Parameters:
     ///   - key: A raw key.
-    ///   - authenticPages: Shared by all connections with this key.
+    ///   - authenticPages: Shared by all connections with this key; `nil` if every page is known to be
+    ///     authentic.
     ///   - isUnchanged: Whether nobody has written the file meanwhile; `nil` if nobody can.
     package static func decrypt(
         _ connection: OpaquePointer?,
         key: DatabaseKey,
         cipher: CipherSettings,
-        authenticPages: AuthenticPages,
+        authenticPages: AuthenticPages?,
         isUnchanged: (() -> Bool)? = nil
     ) throws {
         var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
@@ -53,7 +54,7 @@ package final class DecryptingFile: FileReader {
         pageSize: Int,
         cipher: PageCipher,
         authentication: PageAuthentication?,
-        authenticPages: AuthenticPages,
+        authenticPages: AuthenticPages?,
         isUnchanged: (() -> Bool)?
     ) {
         self.isUnchanged = isUnchanged
@@ -96,7 +97,7 @@ package final class DecryptingFile: FileReader {
         // Nothing is there, which SQLite takes for zeros. An incomplete page proves nothing.
         if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }
         guard code == SQLITE_OK else { return code }
-        if let authentication {
+        if let authentication, let authenticPages {
             let isAuthentic = authenticPages.contain(UnsafeRawBufferPointer(page), number: number) {
                 authentication.isAuthentic($0, number: number)
             }

@@ -30,6 +30,26 @@ package struct MainFile {
         )
     }
 
+    /// Fills a buffer from the file. Bytes past the end are zero.
+    ///
+    /// - Returns: `CipherCode.shortRead` if the file ends before.
+    func readPart(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> CipherCode {
+        CipherCode(
+            methods.xRead?(file, buffer.baseAddress, Int32(buffer.count), sqlite3_int64(offset))
+                ?? SQLITE_MISUSE
+        )
+    }
+
+    /// The first piece of the memory that the users of a write-ahead log share, which is valid as long
+    /// as the connection is open; `nil` if there is none yet.
+    func sharedMemory(count: Int32) throws(CipherCode) -> UnsafeRawPointer? {
+        var memory: UnsafeMutableRawPointer?
+        let code = methods.xShmMap?(file, 0, count, 0, &memory)
+        // Memory that can only be read will do.
+        if code != SQLITE_READONLY { try check(code) }
+        return UnsafeRawPointer(memory)
+    }
+
     /// Bytes of the file as they are on the disk. Bytes past the end are zero.
     package func bytes(at offset: Int, count: Int) throws(CipherCode) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)

@@ -9,6 +9,9 @@ package final class PageSubstitutes: FileReader {
     /// The content at the start of substitutes that aren't empty, by page number.
     package var contents: [Int: [UInt8]] = [:]
 
+    /// Whether SQLite gets other pages. Otherwise it gets those of the file.
+    package var isActive = true
+
     private let numbers: Set<Int>
     private let pageSize: Int
     private let cipher: PageCipher
@@ -36,7 +39,7 @@ package final class PageSubstitutes: FileReader {
     override func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
         let code = readFile(into: buffer, at: offset)
         let number = offset / pageSize + 1
-        guard code == SQLITE_OK, buffer.count == pageSize, offset % pageSize == 0 else {
+        guard isActive, code == SQLITE_OK, buffer.count == pageSize, offset % pageSize == 0 else {
             return code
         }
         let content = contents[number]

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// Closing the descriptor releases the locks that this process has on the file. So the file must be
 /// a journal, which has no locks, or this process must have no connection to it.
-package final class UntouchedFile {
+package final class UntouchedFile: Sendable {
     private let path: String
     private let descriptor: Int32
     package let size: Int

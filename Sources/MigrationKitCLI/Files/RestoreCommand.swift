@@ -57,7 +57,6 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     func run(in context: CommandContext) throws {
         let (path, options, report) = try makeCopy(
             in: context,
-            phases: [.copying, .verifying],
             confirm: { try confirm($0, in: context) }
         ) { path, form, newKey, options in
             try DatabaseRestore(

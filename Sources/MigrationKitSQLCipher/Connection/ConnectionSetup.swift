@@ -22,20 +22,23 @@ package final class ConnectionSetup: Sendable {
     private let hostThrew = Atomic(false)
 
     /// The pages that these connections have authenticated themselves, without SQLCipher.
-    private let authenticPages = AuthenticPages()
+    /// `nil` if others have.
+    private let authenticPages: AuthenticPages?
 
     package init(
         key: DatabaseKey?,
         options: EncryptedDatabase.Options,
         keepsLog: Bool = false,
         unwritable: UnwritableFile? = nil,
-        readsQuietFile: Bool = false
+        readsQuietFile: Bool = false,
+        trustsPages: Bool = false
     ) {
         self.key = key
         self.options = options
         self.keepsLog = keepsLog || unwritable != nil
         self.unwritable = unwritable
         self.readsQuietFile = readsQuietFile
+        authenticPages = trustsPages ? nil : AuthenticPages()
     }
 
     /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
@@ -139,10 +142,14 @@ extension EncryptedDatabase {
     /// Returns a function that opens more connections to a database's file. They read an encrypted
     /// file faster than SQLCipher does. Nobody may write the file as long as one of them is open.
     ///
-    /// - Parameter reader: The database. Its key is used.
+    /// - Parameters:
+    ///   - reader: The database. Its key is used.
+    ///   - areAuthentic: Whether it is known that all pages are as they were written. Then they aren't
+    ///     authenticated again.
     /// - Returns: A function that takes the file's path; `nil` if the database wasn't opened here.
     package static func quietReaders(
-        of reader: any DatabaseReader
+        of reader: any DatabaseReader,
+        areAuthentic: Bool = false
     ) throws -> (@Sendable (_ path: String) throws -> DatabaseQueue)? {
         guard let setup = try ConnectionSetup.of(reader) else { return nil }
         let quiet = ConnectionSetup(
@@ -150,7 +157,8 @@ extension EncryptedDatabase {
             options: setup.options,
             keepsLog: setup.keepsLog,
             unwritable: setup.unwritable,
-            readsQuietFile: true
+            readsQuietFile: true,
+            trustsPages: areAuthentic
         )
         return { try quiet.openReader($0) }
     }

@@ -402,6 +402,17 @@ public struct DatabaseForm: Equatable, Sendable {
         if case .encrypted(_, let cipher) = content { cipher } else { .current }
     }
 
+    /// Whether the pages of both are of one form, so that each can be copied as it is.
+    func hasPages(of other: DatabaseForm) -> Bool {
+        switch (content, other.content) {
+        case (.encrypted(_, let cipher), .encrypted(_, let otherCipher)):
+            cipher.pageSize == otherCipher.pageSize
+                && cipher.reservedCount == otherCipher.reservedCount
+        case (.plaintext(let pageSize), .plaintext(let otherSize)): pageSize == otherSize
+        default: false
+        }
+    }
+
     /// The form with another key.
     ///
     /// - Parameter path: The database, for the message.

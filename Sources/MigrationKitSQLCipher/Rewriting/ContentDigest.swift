@@ -32,17 +32,14 @@ struct ContentDigest: Equatable {
         }
         let rows = try Row.fetchCursor(
             db,
-            sql: "SELECT type, name, tbl_name, sql, rootpage FROM main.sqlite_schema"
+            sql: "SELECT type, name, tbl_name, sql FROM main.sqlite_schema"
         )
-        var names: [String] = []
         while let row = try rows.next() {
             let object = Object(type: row[0], name: row[1], table: row[2], sql: row[3])
             objects.insert(object)
-            // A virtual table has no pages of its own. Its content is in ordinary tables.
-            if object.type == "table", row[4] != 0 { names.append(object.name) }
         }
         let isUTF16 = header["encoding"]?.hasPrefix("UTF-16") ?? false
-        for name in names {
+        for name in try Self.tables(of: db) {
             tables[name] = try Self.read(name, in: db, isUTF16: isUTF16, advance: advance)
         }
     }
@@ -62,6 +59,14 @@ struct ContentDigest: Equatable {
                 : "the table \(name) has \(count) rows instead of \(table.rowCount)"
         }
         return copy.tables.count == tables.count ? nil : "it has additional tables"
+    }
+
+    /// The tables that have pages. A virtual one has none: its content is in ordinary tables.
+    static func tables(of db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage <> 0"
+        )
     }
 
     // MARK: - A Table

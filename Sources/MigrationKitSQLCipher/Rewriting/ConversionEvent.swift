@@ -12,16 +12,15 @@ public enum ConversionEvent: Equatable, Sendable {
     /// later, those that are read. They are measured from outside, so they are approximate.
     case progress(Phase, bytesDone: Int, bytesTotal: Int)
 
-    /// The phases, in order. Restoring has no comparison. Neither has a backup of a database that
-    /// isn't in WAL mode. A `DatabaseSalvage` begins with the first two.
+    /// The phases, in order. Only a `DatabaseSalvage` has the first two, and it has no comparison.
     public enum Phase: String, Sendable, CaseIterable {
         /// The search for the salt of a damaged file. Its bytes are the 128 attempts.
         case searchingSalt
         /// Reads every page of a damaged file.
         case reading
-        /// Copies every row into the new file.
+        /// Copies every page, or every row, into the new file.
         case copying
-        /// Compares source and copy, row by row.
+        /// Compares source and copy, page by page or row by row.
         case comparing
         /// Checks the copy on its own.
         case verifying

@@ -42,7 +42,7 @@ extension DatabaseConversion {
             formerMode: isReplaced ? source.identity.permissions : nil,
             bytesBefore: source.byteCount,
             bytesAfter: byteCount,
-            tableCount: content.tables.count,
+            tableCount: content.tableCount,
             rowCount: content.rowCount,
             seconds: rewrite.seconds,
             phaseSeconds: rewrite.monitor.phaseSeconds

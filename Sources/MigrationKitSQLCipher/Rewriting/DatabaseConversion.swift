@@ -13,9 +13,10 @@ import MigrationKitPages
 /// try DatabaseConversion.rekey("/home/me/notes.db", from: old, to: new).run()
 /// ```
 ///
-/// Everything is copied into a new file beside the old one. The new file is opened with the new
-/// key, compared with the old one row by row, checked by SQLite and SQLCipher, and synchronized to
-/// the disk. Only then does it replace the old file, by a rename. So even if the process is killed,
+/// Everything is copied into a new file beside the old one. If the pages keep their form, as with
+/// another key, they are copied as they are, by several threads, and each is compared when the new
+/// file is read back. Otherwise the rows are copied, compared one by one, and checked by SQLite and
+/// SQLCipher. The new file is opened with the new key, and synchronized to the disk. Only then does it replace the old file, by a rename. So even if the process is killed,
 /// there is always one complete file at the path, the old one or the new one. SQLCipher's own
 /// `PRAGMA rekey` and `cipher_migrate` can't promise that.
 ///
@@ -24,7 +25,8 @@ import MigrationKitPages
 ///
 /// These are kept: rows with their rowids, the schema, the results of `ANALYZE`, `user_version`,
 /// `application_id`, the text encoding, `auto_vacuum`, WAL mode and, if the process is root, the
-/// owner. The mode becomes 0600, or stays stricter. `schema_version` and free pages are not kept.
+/// owner. The mode becomes 0600, or stays stricter. `schema_version` and free pages are kept if the
+/// pages keep their form.
 ///
 /// It uses at most 200 megabytes of memory, plus a few times the largest single value. No part of
 /// an encrypted database is written as plaintext, unless that was asked for.
@@ -263,7 +265,7 @@ public struct ConversionReport: Equatable, Sendable {
     /// The size of the new file, in bytes.
     public let bytesAfter: Int
 
-    /// How many tables were compared, including the internal ones of SQLite and FTS5.
+    /// How many tables there are, including the internal ones of SQLite and FTS5.
     public let tableCount: Int
 
     /// How many rows they have.

@@ -186,7 +186,7 @@ struct DatabaseCopy {
     /// - Parameters:
     ///   - total: The number of bytes of both files.
     ///   - path: The path of the source, for the message.
-    func compare(
+    private func compare(
         _ copy: DatabaseQueue,
         with source: DatabaseQueue,
         total: Int,
@@ -249,12 +249,6 @@ struct DatabaseCopy {
 
     private func useCache(of db: Database) throws {
         try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize)")
-    }
-
-    /// Checks the HMAC of every page.
-    func checkAuthenticity(of copy: DatabaseQueue, _ path: String) throws {
-        guard let page = try unauthenticPage(of: copy) else { return }
-        throw DatabaseConversionError.copyIsDamaged(path: path, finding: page)
     }
 
     /// SQLCipher's finding for the first damaged page; `nil` if there is none.

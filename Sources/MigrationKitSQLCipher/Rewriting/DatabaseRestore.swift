@@ -8,7 +8,7 @@ import MigrationKitGRDB
 /// ```
 ///
 /// The backup is copied into a new file beside the database, and each page is authenticated. The
-/// copy is opened with its key and checked. Only then does it replace the database, by a rename. So
+/// copy is read back and compared, opened with its key, and checked. Only then does it replace the database, by a rename. So
 /// even if the process is killed, there is always one complete file at the path, the old one or the
 /// new one. First, the old database's journals are moved into it, which needs no key. So this also
 /// holds for a database that a crashed program left. A damaged log

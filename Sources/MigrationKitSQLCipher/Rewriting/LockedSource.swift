@@ -1,6 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
+import KeyStore
 import MigrationKitGRDB
 
 /// The database that is converted. As long as this is open, nobody else reads or writes it.
@@ -8,14 +9,14 @@ import MigrationKitGRDB
 /// SQLite's exclusive locking mode takes the lock with the first transaction and keeps it after the
 /// last. With a write-ahead log, it is refused as long as anybody else is connected.
 /// <https://www.sqlite.org/pragma.html#pragma_locking_mode>
-final class LockedSource: LockedFile, RewriteSource {
+final class LockedSource: LockedFile, RewriteSource, PageSource {
     let file: DatabaseFile
     private(set) var queue: DatabaseQueue
     let identity: FileIdentity
     private(set) var journalMode: String
     private(set) var byteCount: Int
     let monitor: ConversionMonitor
-    private let form: DatabaseForm
+    let form: DatabaseForm
     private let options: EncryptedDatabase.Options
 
     /// Opens and locks a database, and empties its write-ahead log into it.
@@ -99,14 +100,31 @@ final class LockedSource: LockedFile, RewriteSource {
     var owner: FileIdentity? { identity }
     var mode: mode_t { identity.mode & 0o600 }
 
-    func fill(_ copy: DatabaseCopy) throws -> ContentDigest {
+    /// Copies the pages, if those of the copy have the same form, or else the rows.
+    func fill(_ copy: DatabaseCopy) throws -> CopiedContent {
+        if copy.form.hasPages(of: form) {
+            try copy.copyPages(of: self)
+            return try copy.countRows()
+        }
         try copy.fill(from: self)
-        return try copy.check(against: self)
+        return CopiedContent(try copy.check(against: self))
+    }
+
+    func withPages<Value>(
+        without unused: UnusedPages?,
+        _ body: (DatabasePages, DatabaseKey?) throws -> Value
+    ) throws -> Value {
+        let key = try ConnectionSetup.of(queue)?.key
+        return try queue.inDatabase { db in
+            // The log is empty since the database was locked.
+            try body(pages(of: db.sqliteConnection, without: unused), key)
+        }
     }
 
     /// SQLite has no code of its own for damaged pages: one that SQLCipher can't authenticate is "SQL
     /// logic error" as well.
     func explained(_ error: any Error) -> any Error {
+        if error is PageRewritingError { return explainedPages(error) }
         guard let code = (error as? DatabaseError)?.resultCode,
             [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
             let inspection = try? FileInspection(file, cipher: form.cipher),

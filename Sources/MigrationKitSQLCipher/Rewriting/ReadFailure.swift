@@ -1,5 +1,6 @@
 import CSQLCipher
 import MigrationKitPages
+import Foundation
 import GRDB
 import MigrationKitGRDB
 
@@ -43,7 +44,7 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
     case let error as DatabaseError:
         [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM, .SQLITE_IOERR]
             .contains(error.resultCode)
-    case DatabaseCopy.PageFailure.source, DatabaseCopy.PageFailure.file: true
+    case PageRewritingError.unreadable, PageRewritingError.file(EIO): true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
         EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
         EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,

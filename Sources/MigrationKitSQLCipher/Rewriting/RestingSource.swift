@@ -2,17 +2,19 @@ import CSQLCipher
 import MigrationKitPages
 import Foundation
 import GRDB
+import KeyStore
 
 /// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
 /// beside it, even on a read-only medium.
-final class RestingSource: PageSource {
+final class RestingSource: RewriteSource, PageSource {
     let file: DatabaseFile
     let form: DatabaseForm
     var owner: FileIdentity? { nil }
 
-    private let byteCount: Int
-    private let monitor: ConversionMonitor
     private let connection: CipherConnection
+    private let usesLog: Bool
+    /// The raw key.
+    private let key: DatabaseKey?
     private let stamp: [Int]
     /// Keeps out programs that write with a rollback journal, if the medium has locks.
     private let guardian: UnreadFile?
@@ -24,7 +26,6 @@ final class RestingSource: PageSource {
     init(_ file: DatabaseFile, form: DatabaseForm, monitor: ConversionMonitor) throws {
         self.file = file
         self.form = form
-        self.monitor = monitor
         switch try file.size() {
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0: throw EncryptedDatabaseError.empty(path: file.path)
@@ -40,7 +41,7 @@ final class RestingSource: PageSource {
         }
         try file.checkLog()
         stamp = try file.stamp
-        let usesLog = try file.holdsCommits
+        usesLog = try file.holdsCommits
         do {
             connection =
                 usesLog
@@ -49,34 +50,31 @@ final class RestingSource: PageSource {
         } catch {
             throw EncryptedDatabaseError(error, path: file.path)
         }
-        try Self.prove(form, on: connection, file, usesLog: usesLog)
-        let pageCount = connection.number("PRAGMA page_count") ?? 0
-        byteCount = pageCount * (connection.number("PRAGMA page_size") ?? 0)
+        key = try Self.prove(form, on: connection, file, usesLog: usesLog)
     }
 
-    /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``, or what the copying throws.
-    func fill(_ copy: DatabaseCopy, without unused: UnusedPages?) throws -> DatabaseQueue? {
-        // Once a page has failed, its connection is of no use any more.
-        let source =
-            try unused == nil ? self : RestingSource(file, form: form, monitor: monitor)
-        try source.fillPages(of: copy, without: unused)
-        return nil
-    }
-
-    /// Fills the copy. Called once.
-    func fillPages(of copy: DatabaseCopy, without unused: UnusedPages?) throws {
+    /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``; what `body` throws.
+    func withPages<Value>(
+        without unused: UnusedPages?,
+        _ body: (DatabasePages, DatabaseKey?) throws -> Value
+    ) throws -> Value {
         do {
-            try connection.withHandle { handle in
-                if let unused, try !unused.leaveOut(on: handle) {
-                    throw DatabaseCopy.PageFailure.source(.corrupt)
-                }
-                try copy.fillPages(from: handle, byteCount: byteCount)
+            let value = try connection.withHandle { handle in
+                try body(pages(of: handle, without: unused) { usesLog ? try log() : nil }, key)
             }
-        } catch let error as DatabaseCopy.PageFailure {
+            try checkUnchanged()
+            return value
+        } catch let error as PageRewritingError {
             try checkUnchanged()
             throw error
         }
-        try checkUnchanged()
+    }
+
+    /// Nobody writes the log, so SQLite sees all finished transactions in it.
+    private func log() throws -> LogPages? {
+        let path = file.resolvedPath + "-wal"
+        let log = try UntouchedFile.find(path).get().flatMap(WriteAheadLog.init)
+        return try log.flatMap { try LogPages(path: path, pages: $0) }
     }
 
     private func checkUnchanged() throws {
@@ -85,12 +83,13 @@ final class RestingSource: PageSource {
         }
     }
 
+    /// - Returns: The raw key.
     private static func prove(
         _ form: DatabaseForm,
         on connection: borrowing CipherConnection,
         _ file: DatabaseFile,
         usesLog: Bool
-    ) throws {
+    ) throws -> DatabaseKey? {
         let inspection = try FileInspection(file, cipher: form.cipher)
         let derivedKey = try form.key.map { try inspection.derive($0) }
         if let derivedKey {
@@ -101,7 +100,7 @@ final class RestingSource: PageSource {
         }
         if usesLog { connection.keepLogIndexInMemory() }
         let code = connection.run("BEGIN; SELECT count(*) FROM sqlite_schema")
-        guard code != .ok else { return }
+        guard code != .ok else { return derivedKey }
         let error = DatabaseError(
             resultCode: ResultCode(rawValue: code.rawValue),
             message: connection.message

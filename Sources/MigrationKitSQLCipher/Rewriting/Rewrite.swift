@@ -136,7 +136,7 @@ package struct Rewrite {
                 try source.fill(copy)
             }
         } catch {
-            throw try source.explained(error)
+            throw source.explained(error)
         }
         var owner = source.owner
         if case .locked(let file) = destination { owner = file.identity }
@@ -169,8 +169,8 @@ package struct Rewrite {
         switch error {
         case let error as NewFileError:
             error.explained
-        case DatabaseCopy.PageFailure.file(let code):
-            EncryptedDatabaseError(code, path: place.path)
+        case PageRewritingError.file(let code):
+            NewFileError(place.path, code).explained
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
         case let error as DatabaseError:

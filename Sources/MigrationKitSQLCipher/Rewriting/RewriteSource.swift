@@ -1,6 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
+import KeyStore
 
 /// What a database is written anew from.
 protocol RewriteSource {
@@ -19,49 +20,83 @@ protocol RewriteSource {
     func fill(_ copy: DatabaseCopy) throws -> Content
 
     /// What an error of the copying says of the source.
-    func explained(_ error: any Error) throws -> any Error
+    func explained(_ error: any Error) -> any Error
 
     func unlock() throws
 }
 
-/// A source that is copied page by page. It may be in use.
-protocol PageSource: RewriteSource where Content == PageContent {
+/// A source whose pages can be copied as they are, since it doesn't change meanwhile.
+protocol PageSource {
+    var file: DatabaseFile { get }
     var form: DatabaseForm { get }
 
-    /// - Parameter unused: Pages to leave out.
-    /// - Returns: A connection that still sees what was copied, if that is in nobody's way.
-    func fill(_ copy: DatabaseCopy, without unused: UnusedPages?) throws -> DatabaseQueue?
+    /// Runs `body` with the pages as they are at one instant.
+    ///
+    /// - Parameters:
+    ///   - unused: Pages to leave out.
+    ///   - body: Gets the pages and the raw key, with which they are encrypted.
+    func withPages<Value>(
+        without unused: UnusedPages?,
+        _ body: (DatabasePages, DatabaseKey?) throws -> Value
+    ) throws -> Value
 }
 
-/// What is known of a copy of pages.
-struct PageContent {
-    /// Whether it was compared with the source row by row.
-    let isCompared: Bool
+extension PageSource {
+    /// The pages of a connection's database.
+    ///
+    /// - Parameters:
+    ///   - connection: In a transaction, or it keeps everybody else out.
+    ///   - log: Makes the pages in the log.
+    func pages(
+        of connection: OpaquePointer?,
+        without unused: UnusedPages?,
+        log: () throws -> LogPages? = { nil }
+    ) throws -> DatabasePages {
+        func number(_ name: String) -> Int {
+            CipherConnection.column("PRAGMA main.\(name)", on: connection).values.first
+                .flatMap { Int($0) } ?? 0
+        }
+        try unused?.leaveOut(on: connection)
+        let log = try log()
+        do {
+            return try DatabasePages(
+                of: connection,
+                pageSize: number("page_size"),
+                count: number("page_count"),
+                log: log
+            )
+        } catch {
+            throw PageRewritingError.unreadable(error)
+        }
+    }
 
+    func explainedPages(_ error: any Error) -> any Error {
+        switch error {
+        case PageRewritingError.damaged(let pages):
+            EncryptedDatabaseError.damaged(path: file.path, pages: Array(pages.prefix(100)))
+        case PageRewritingError.unreadable(let code):
+            EncryptedDatabaseError(code, path: file.path)
+        default:
+            error
+        }
+    }
+}
+
+/// What is known of a copy of a database that goes on.
+struct PageContent {
     /// What the content has against its own rules.
     let findings: [String]
 }
 
-extension PageSource {
+extension RewriteSource where Self: PageSource, Content == PageContent {
     var mode: mode_t { 0o600 }
 
     func fill(_ copy: DatabaseCopy) throws -> PageContent {
-        let snapshot = try copy.fillLeavingOutUnused(of: file, form) {
-            try fill(copy, without: $0)
-        }
-        let findings = try copy.checkPages(against: snapshot, of: file.path)
-        try snapshot?.close()
-        return PageContent(isCompared: snapshot != nil, findings: findings)
+        try copy.copyPages(of: self)
+        return PageContent(findings: try copy.checkPages(of: file.path))
     }
 
-    func explained(_ error: any Error) throws -> any Error {
-        guard case DatabaseCopy.PageFailure.source(let code) = error else { return error }
-        if code.primary == CipherCode.readError {
-            return EncryptedDatabaseError(code, path: file.path)
-        }
-        let pages = try FileInspection(file, cipher: form.cipher).damagedPages(form)
-        return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
-    }
+    func explained(_ error: any Error) -> any Error { explainedPages(error) }
 
     func unlock() throws {}
 }

@@ -1,13 +1,11 @@
 import CSQLCipher
-import MigrationKitCommon
 import MigrationKitPages
 import Foundation
 import KeyStore
 
 /// Damaged pages of a database that are free, so that no content is lost with them.
 ///
-/// A copy of pages includes the free ones, but SQLCipher can't read a damaged page. So a connection
-/// gets empty pages instead.
+/// A copy of pages includes the free ones. It gets empty pages instead of the damaged ones.
 final class UnusedPages {
     private let numbers: Set<Int>
     private let pageSize: Int
@@ -34,16 +32,27 @@ final class UnusedPages {
         reservedCount = settings.reservedCount
     }
 
-    /// Gives a connection empty pages instead, if no table and no index uses the damaged ones. If
-    /// the freelist itself is damaged, it is rebuilt.
+    /// What the copy gets instead of the pages, once it is known that they are unused.
+    var substituted: PageRewriting.Substitutes {
+        var substituted = PageRewriting.Substitutes()
+        substituted.contents = substitutes.contents
+        substituted.empty = numbers
+        return substituted
+    }
+
+    /// Checks that no table and no index uses the damaged pages. If the freelist itself is damaged, it
+    /// is rebuilt.
     ///
     /// - Parameter connection: In a transaction. It must not have read a damaged page yet.
-    /// - Returns: Whether the pages are unused.
-    func leaveOut(on connection: OpaquePointer?) throws -> Bool {
-        guard areUnused(on: connection) else { return false }
+    /// - Throws: ``PageRewritingError/damaged(_:)`` if the pages are used.
+    func leaveOut(on connection: OpaquePointer?) throws {
+        guard areUnused(on: connection) else { throw damage }
         try substitutes.attach(to: connection, locks: .own, keepsSharedMemory: true)
-        return completeFreeList(on: connection)
+        defer { substitutes.isActive = false }
+        guard completeFreeList(on: connection) else { throw damage }
     }
+
+    private var damage: PageRewritingError { .damaged(numbers.sorted()) }
 
     /// Whether everything in tables and indexes can be read. SQLCipher can't read the damaged
     /// pages, and SQLite doesn't read free ones when it checks a table.
@@ -129,29 +138,5 @@ final class UnusedPages {
     private static func texts(_ sql: String, on connection: OpaquePointer?) -> [String]? {
         let (texts, code) = CipherConnection.column(sql, on: connection)
         return code == .done ? texts : nil
-    }
-}
-
-extension DatabaseCopy {
-    /// Fills the file. If a page that can't be authenticated prevents this, fills it again without
-    /// the damaged free pages.
-    ///
-    /// - Parameter fill: Fills the file. Gets the pages that a new connection to the source must
-    ///   leave out.
-    /// - Returns: What `fill` returns.
-    func fillLeavingOutUnused<Value>(
-        of file: DatabaseFile,
-        _ form: DatabaseForm,
-        _ fill: (UnusedPages?) throws -> Value
-    ) throws -> Value {
-        do {
-            return try fill(nil)
-        } catch PageFailure.source(let code) where !code.isReadFailure {
-            guard let unused = try UnusedPages(of: file, form) else {
-                throw PageFailure.source(code)
-            }
-            guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
-            return try fill(unused)
-        }
     }
 }

@@ -414,7 +414,7 @@ import Testing
                 }
             )
         )
-        #expect(refused.value == [.copying, .verifying])
+        #expect(refused.value == [.copying, .comparing, .verifying])
         #expect(try folder.names == ["backup.db", "notes.db"])
     }
 
@@ -431,7 +431,7 @@ import Testing
 
     // MARK: - Ending It
 
-    @Test(arguments: [ConversionEvent.Phase.copying, .verifying])
+    @Test(arguments: ConversionEvent.Phase.ofWholeDatabases)
     func cancellationLeavesTheDatabaseAsItWas(_ phase: ConversionEvent.Phase) async throws {
         try Fixtures.encrypted(folder.database, key: TestKey.raw())
         let before = try folder.databaseData()

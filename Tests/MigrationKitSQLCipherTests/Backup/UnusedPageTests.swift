@@ -71,6 +71,18 @@ import Testing
         try expectWhole(report.findings)
     }
 
+    @Test func anotherKeyGoesWithoutIt() throws {
+        try damage(freePages)
+        let newKey = try TestKey.raw()
+        try DatabaseConversion.rekey(
+            folder.database,
+            from: key.key,
+            to: newKey.key,
+            options: .init(outputPath: output)
+        ).run()
+        try expectWhole([], newKey)
+    }
+
     /// A database with more free pages than one page can list, and the pages of that list in order.
     private func makeLongFreeList(autoVacuum: String) throws -> [Int] {
         try FileManager.default.removeItem(atPath: folder.database)

@@ -1,0 +1,494 @@
+import CLibCrypto
+import CSQLCipher
+import Foundation
+import KeyStore
+import MigrationKitCommon
+
+/// Writes the pages of a database into a new file with another key, or without one if they have none,
+/// and compares them afterwards. SQLite isn't involved, and all processors are.
+///
+/// The new file gets each page as it is: the free ones, too, and everything in the header. What comes
+/// after a page's content, initialization vector and HMAC, is made anew.
+package final class PageRewriting: Sendable {
+    /// How the pages of a file are encrypted.
+    package struct Encryption: Sendable {
+        let key: DatabaseKey
+        let salt: [UInt8]
+        let cipher: CipherSettings
+
+        /// - Parameters:
+        ///   - key: A raw key.
+        ///   - salt: The first 16 bytes of the file.
+        package init(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings) {
+            (self.key, self.salt, self.cipher) = (key, salt, cipher)
+        }
+    }
+
+    /// The content of pages that can't be read, and don't have to be.
+    package struct Substitutes: Sendable {
+        /// Pages that have another content in the new file. It is as long as what isn't zero.
+        package var contents: [Int: [UInt8]] = [:]
+        /// Pages that are empty in the new file if they are damaged.
+        package var empty: Set<Int> = []
+
+        package init() {}
+    }
+
+    private let pageSize: Int
+    private let count: Int
+    private let path: String
+    private let encryption: Encryption?
+    private let substitutes: Substitutes
+    private let digests: PageDigests
+    private let damaged = Locked<[Int]>([])
+    /// The pages of the new file that were found to be right.
+    private let right: Locked<[Bool]>
+
+    /// - Parameters:
+    ///   - path: The new file, which is empty.
+    ///   - encryption: How it is encrypted; `nil` if it isn't.
+    ///   - pageSize: The size of a page in bytes.
+    ///   - count: How many pages there are.
+    ///   - substitutes: Pages that have another content in the new file.
+    package init(
+        to path: String,
+        _ encryption: Encryption?,
+        pageSize: Int,
+        count: Int,
+        substitutes: Substitutes = Substitutes()
+    ) {
+        self.pageSize = pageSize
+        self.count = count
+        self.path = path
+        self.encryption = encryption
+        self.substitutes = substitutes
+        digests = PageDigests(count: count)
+        right = Locked(Array(repeating: false, count: count + 1))
+    }
+
+    package var byteCount: Int { count * pageSize }
+
+    /// The page that contains SQLite's lock bytes. Nothing is ever stored in it, and it has no HMAC.
+    /// <https://www.sqlite.org/fileformat.html#the_lock_byte_page>
+    private var lockPage: Int { (1 << 30) / pageSize + 1 }
+
+    // MARK: - Copying
+
+    /// Copies the pages.
+    ///
+    /// - Parameters:
+    ///   - source: The pages.
+    ///   - sourceEncryption: How they are encrypted, in the same form with another key or salt; `nil`
+    ///     if they aren't.
+    ///   - watch: Called regularly with the number of bytes that are done. It may throw.
+    /// - Throws: ``PageRewritingError``; what `watch` throws; an ``EncryptedDatabaseError`` if a log
+    ///   can't be read.
+    package func copy(
+        _ source: DatabasePages,
+        _ sourceEncryption: Encryption?,
+        watch: (_ byteCount: Int) throws -> Void
+    ) throws {
+        let file = try PageFile(path)
+        try onThreads(watch) {
+            let thread = try CopyingThread(
+                decryption: PageTransformation(sourceEncryption, isEncrypting: false),
+                encryption: PageTransformation(encryption, isEncrypting: true),
+                digest: PageDigest(),
+                buffer: makeChunk()
+            )
+            return { try self.copy($0, of: source, to: file, thread) }
+        }
+        let pages = damaged.withLock { $0.sorted() }
+        guard pages.isEmpty else { throw PageRewritingError.damaged(pages) }
+        try file.close()
+    }
+
+    private func copy(
+        _ numbers: Range<Int>,
+        of source: DatabasePages,
+        to file: PageFile,
+        _ thread: CopyingThread
+    ) throws {
+        let bytes = thread.buffer.bytes(numbers.count)
+        do {
+            try source.read(numbers, into: bytes)
+        } catch let code as CipherCode {
+            throw PageRewritingError.unreadable(code)
+        }
+        for number in numbers where number != lockPage {
+            let page = thread.buffer.page(number - numbers.lowerBound)
+            guard decrypt(page, number, of: source, thread.decryption) else {
+                damaged.withLock { $0.append(number) }
+                continue
+            }
+            try digests.set(thread.digest.of(page, contentCount), of: number)
+            if number == 1, let encryption { page.copyBytes(from: encryption.salt) }
+            guard thread.encryption.transform(page, number: number) else {
+                throw CocoaError(.featureUnsupported)
+            }
+        }
+        // Once a page is damaged, the others are only looked at.
+        guard damaged.withLock(\.isEmpty) else { return }
+        for run in numbers.runs(without: lockPage) {
+            let start = (run.lowerBound - numbers.lowerBound) * pageSize
+            let part = bytes[start..<(start + run.count * pageSize)]
+            try file.write(
+                UnsafeRawBufferPointer(rebasing: part),
+                at: (run.lowerBound - 1) * pageSize
+            )
+        }
+    }
+
+    /// - Returns: Whether the page is intact.
+    private func decrypt(
+        _ page: UnsafeMutableRawBufferPointer,
+        _ number: Int,
+        of source: DatabasePages,
+        _ decryption: PageTransformation
+    ) -> Bool {
+        if let content = substitutes.contents[number] {
+            page.fill(content)
+        } else if !source.isCutShort(number), decryption.transform(page, number: number) {
+            return true
+        } else if substitutes.empty.contains(number) || !source.isCutShort(number) && page.isZero {
+            // SQLite leaves out pages that were freed before they were ever written. To SQLCipher,
+            // such a page is one of zeros, although it has no HMAC.
+            page.fill([])
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// What of a page isn't made anew.
+    private var contentCount: Int {
+        pageSize - (encryption?.cipher.reservedCount ?? 0)
+    }
+
+    // MARK: - Comparing
+
+    /// Reads the new file: whether each page is authentic, and has the content that was read from the
+    /// database. Those that were read by way of ``compared(_:)`` aren't read again.
+    ///
+    /// - Parameter watch: Called regularly with the number of bytes that are done. It may throw.
+    /// - Throws: ``PageRewritingError``; what `watch` throws.
+    package func compare(_ watch: (_ byteCount: Int) throws -> Void) throws {
+        let file = try PageFile(path)
+        guard try file.size() == byteCount else { throw PageRewritingError.wrongSize }
+        try onThreads(watch) {
+            let decryption = try PageTransformation(self.encryption, isEncrypting: false)
+            let digest = try PageDigest()
+            let buffer = self.makeChunk()
+            return { chunk in
+                let numbers = self.right.withLock { right in
+                    chunk.filter { !right[$0] && $0 != self.lockPage }
+                }
+                guard !numbers.isEmpty else { return }
+                let bytes = buffer.bytes(chunk.count)
+                try file.read(bytes, at: (chunk.lowerBound - 1) * self.pageSize)
+                for number in numbers {
+                    let page = buffer.page(number - chunk.lowerBound)
+                    guard decryption.transform(page, number: number) else {
+                        throw PageRewritingError.notAuthentic(page: number)
+                    }
+                    guard try self.digests.isEqual(digest.of(page, self.contentCount), of: number)
+                    else { throw PageRewritingError.differs(page: number) }
+                }
+            }
+        }
+    }
+
+    /// The new file for those who have another reason to read it. A page that they read is compared at
+    /// the same time, so that each is decrypted once.
+    ///
+    /// - Parameter pages: The new file.
+    package func compared(_ pages: any PagedFile) -> any PagedFile {
+        ComparedPages(pages: pages, rewriting: self)
+    }
+
+    /// - Returns: Whether a page has the content that was read from the database.
+    fileprivate func isRight(
+        _ page: UnsafeMutableRawBufferPointer,
+        _ number: Int,
+        _ digest: PageDigest
+    ) -> Bool {
+        guard page.count == pageSize, (1...count).contains(number), number != lockPage,
+            let value = try? digest.of(page, contentCount)
+        else { return false }
+        return digests.isEqual(value, of: number)
+    }
+
+    fileprivate func note(right numbers: [Int]) {
+        right.withLock { right in
+            for number in numbers { right[number] = true }
+        }
+    }
+
+    // MARK: - Threads
+
+    private func makeChunk() -> PageChunk {
+        PageChunk(pageSize: pageSize, count: chunkCount)
+    }
+
+    /// How many pages are read and written at once.
+    private var chunkCount: Int { max(1, 256 * 1024 / pageSize) }
+
+    /// - Parameter make: Makes the work of one thread.
+    private func onThreads(
+        _ watch: (_ byteCount: Int) throws -> Void,
+        _ make: () throws -> (Range<Int>) throws -> Void
+    ) throws {
+        let (count, size, pageSize) = (count, chunkCount, pageSize)
+        let chunks = (count + size - 1) / size
+        try WorkerThreads.run(
+            chunks,
+            watch: { try watch(min($0 * size, count) * pageSize) },
+            make: {
+                let work = try make()
+                return { try work($0 * size + 1..<min(($0 + 1) * size, count) + 1) }
+            }
+        )
+    }
+}
+
+/// Why the pages of a database couldn't be rewritten.
+package enum PageRewritingError: Error, Equatable {
+    /// Pages of the database that aren't as they were written, in order.
+    case damaged([Int])
+    /// The database can't be read.
+    case unreadable(CipherCode)
+    /// The new file can't be written or read, with this errno.
+    case file(Int32)
+    /// The new file has another size than was written.
+    case wrongSize
+    /// A page of the new file isn't as it was written.
+    case notAuthentic(page: Int)
+    /// A page of the new file is authentic and has another content.
+    case differs(page: Int)
+}
+
+// MARK: - Reading for Others
+
+/// The pages of the new file, each compared when it is read.
+private struct ComparedPages: PagedFile {
+    let pages: any PagedFile
+    let rewriting: PageRewriting
+
+    var byteCount: Int { pages.byteCount }
+
+    func reader() throws -> any PageReading {
+        ComparingReader(try pages.reader(), try PageDigest(), rewriting)
+    }
+}
+
+private final class ComparingReader: PageReading {
+    private let reader: any PageReading
+    private let digest: PageDigest
+    private let rewriting: PageRewriting
+    /// Pages that were right and aren't noted yet.
+    private var right: [Int] = []
+
+    init(_ reader: any PageReading, _ digest: PageDigest, _ rewriting: PageRewriting) {
+        (self.reader, self.digest, self.rewriting) = (reader, digest, rewriting)
+    }
+
+    deinit { rewriting.note(right: right) }
+
+    var pageSize: Int { reader.pageSize }
+
+    func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws(CipherCode) {
+        try reader.read(number, into: page)
+        guard rewriting.isRight(page, number, digest) else { throw .corrupt }
+        right.append(number)
+        guard right.count == 1000 else { return }
+        rewriting.note(right: right)
+        right = []
+    }
+}
+
+// MARK: - The Pages of One Thread
+
+/// What a thread needs to copy pages, and shares with no other.
+private struct CopyingThread {
+    let decryption: PageTransformation
+    let encryption: PageTransformation
+    let digest: PageDigest
+    let buffer: PageChunk
+}
+
+/// Decrypts or encrypts pages in place, and checks or makes their HMAC. Without a key it does nothing.
+private final class PageTransformation {
+    private let cipher: PageCipher?
+    private let authentication: PageAuthentication?
+    private let isEncrypting: Bool
+
+    init(_ encryption: PageRewriting.Encryption?, isEncrypting: Bool) throws {
+        self.isEncrypting = isEncrypting
+        cipher = try encryption.map {
+            try PageCipher(key: $0.key, cipher: $0.cipher, isEncrypting: isEncrypting)
+        }
+        authentication = try encryption.flatMap {
+            try PageAuthentication(key: $0.key, salt: $0.salt, cipher: $0.cipher)
+        }
+    }
+
+    /// - Returns: Whether the page was intact, or could be encrypted.
+    func transform(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
+        guard let cipher else { return true }
+        if isEncrypting {
+            return cipher.encrypt(page, number: number)
+                && authentication?.authenticate(page, number: number) ?? true
+        }
+        return authentication?.isAuthentic(UnsafeRawBufferPointer(page), number: number) ?? true
+            && cipher.decrypt(page, number: number)
+    }
+}
+
+/// Consecutive pages in memory.
+private final class PageChunk {
+    private let memory: UnsafeMutableRawBufferPointer
+    private let pageSize: Int
+
+    init(pageSize: Int, count: Int) {
+        self.pageSize = pageSize
+        memory = .allocate(byteCount: pageSize * count, alignment: 4096)
+    }
+
+    deinit { memory.deallocate() }
+
+    func bytes(_ count: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: memory[..<(count * pageSize)])
+    }
+
+    func page(_ index: Int) -> UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize])
+    }
+}
+
+/// The digests of a file's pages, 16 bytes each.
+private final class PageDigests: @unchecked Sendable {
+    // `@unchecked`: each page is one thread's, and threads that read begin after those that write.
+    private let memory: UnsafeMutablePointer<PageDigest.Value>
+
+    init(count: Int) {
+        memory = .allocate(capacity: count + 1)
+        memory.initialize(repeating: PageDigest.Value(), count: count + 1)
+    }
+
+    deinit { memory.deallocate() }
+
+    func set(_ value: PageDigest.Value, of number: Int) { memory[number] = value }
+
+    func isEqual(_ value: PageDigest.Value, of number: Int) -> Bool { memory[number] == value }
+}
+
+/// Computes the SHA-256 of pages, of which 16 bytes are kept.
+private final class PageDigest {
+    typealias Value = SIMD2<UInt64>
+
+    private let context: OpaquePointer
+
+    init() throws {
+        guard let context = EVP_MD_CTX_new() else { throw CocoaError(.featureUnsupported) }
+        self.context = context
+        guard EVP_DigestInit_ex2(context, EVP_sha256(), nil) == 1 else {
+            throw CocoaError(.featureUnsupported)
+        }
+    }
+
+    deinit { EVP_MD_CTX_free(context) }
+
+    func of(_ page: UnsafeMutableRawBufferPointer, _ count: Int) throws -> Value {
+        var digest: (Value, Value) = (Value(), Value())
+        let isComputed = withUnsafeMutableBytes(of: &digest) { digest in
+            // Without a type, the context begins anew with the one that it has.
+            EVP_DigestInit_ex2(context, nil, nil) == 1
+                && EVP_DigestUpdate(context, page.baseAddress, count) == 1
+                && EVP_DigestFinal_ex(
+                    context,
+                    digest.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    nil
+                ) == 1
+        }
+        guard isComputed else { throw CocoaError(.featureUnsupported) }
+        return digest.0
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Writes bytes, and zeros after them.
+    fileprivate func fill(_ bytes: [UInt8]) {
+        initializeMemory(as: UInt8.self, repeating: 0)
+        copyBytes(from: bytes.prefix(count))
+    }
+
+    fileprivate var isZero: Bool { allSatisfy { $0 == 0 } }
+}
+
+extension Range<Int> {
+    /// What is left without one number.
+    fileprivate func runs(without number: Int) -> [Range<Int>] {
+        guard contains(number) else { return [self] }
+        return [lowerBound..<number, (number + 1)..<upperBound].filter { !$0.isEmpty }
+    }
+}
+
+// MARK: - The New File
+
+/// A file that this process has no connection to, read and written by several threads.
+private final class PageFile: Sendable {
+    private let descriptor: Int32
+    private let isClosed = Locked(false)
+
+    init(_ path: String) throws(PageRewritingError) {
+        descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw .file(errno) }
+    }
+
+    deinit { try? close() }
+
+    /// Closing may be the first to report a full disk or a quota.
+    func close() throws {
+        try isClosed.withLock { isClosed in
+            guard !isClosed else { return }
+            isClosed = true
+            guard Glibc.close(descriptor) == 0 || errno == EINTR else {
+                throw PageRewritingError.file(errno)
+            }
+        }
+    }
+
+    func size() throws(PageRewritingError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .file(errno) }
+        return Int(status.st_size)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
+        try all(bytes.count) { done, count in
+            pwrite(descriptor, bytes.baseAddress.map { $0 + done }, count, off_t(offset + done))
+        }
+    }
+
+    func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+        try all(bytes.count) { done, count in
+            pread(descriptor, bytes.baseAddress.map { $0 + done }, count, off_t(offset + done))
+        }
+    }
+
+    /// Calls a function of the system until it has moved all bytes.
+    private func all(
+        _ count: Int,
+        _ move: (_ done: Int, _ count: Int) -> Int
+    ) throws(PageRewritingError) {
+        var done = 0
+        while done < count {
+            let more = move(done, count - done)
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw .file(errno) }
+            // The file ends, though it was long enough a moment ago.
+            guard more > 0 else { throw .wrongSize }
+            done += more
+        }
+    }
+}
