@@ -88,8 +88,8 @@ final class SalvagePages {
     }
 
     /// The kind of a page; `nil` if it isn't a b-tree page, or doesn't exist.
-    func kind(_ number: Int) -> TreePage.Kind? {
-        kinds.indices.contains(number) ? TreePage.Kind(rawValue: kinds[number]) : nil
+    func kind(_ number: Int) -> TreeKind? {
+        kinds.indices.contains(number) ? TreeKind(rawValue: kinds[number]) : nil
     }
 
     /// The content of a page; `nil` if it doesn't exist, or is damaged.

@@ -2,17 +2,6 @@ import MigrationKitPages
 
 /// A page of a b-tree, decrypted. <https://www.sqlite.org/fileformat.html#b_tree_pages>
 struct TreePage {
-    /// The kind of page, from its first byte.
-    enum Kind: UInt8 {
-        case innerIndex = 2
-        case innerTable = 5
-        case leafIndex = 10
-        case leafTable = 13
-
-        var isLeaf: Bool { self == .leafIndex || self == .leafTable }
-        var isTable: Bool { self == .innerTable || self == .leafTable }
-    }
-
     struct Cell {
         /// On an inner page: the page whose keys come before the cell's.
         var child: Int?
@@ -27,7 +16,7 @@ struct TreePage {
     }
 
     let bytes: [UInt8]
-    let kind: Kind
+    let kind: TreeKind
 
     /// The cells with a valid position and beginning, in order.
     let cells: [Cell]
@@ -45,9 +34,11 @@ struct TreePage {
     /// - Returns: `nil` if it can't be a b-tree page.
     init?(_ bytes: [UInt8], number: Int, usableSize: Int) {
         let start = number == 1 ? DatabaseHeader.count : 0
-        guard bytes.count >= usableSize, let kind = Kind(rawValue: bytes[start]) else { return nil }
+        guard bytes.count >= usableSize, let kind = TreeKind(rawValue: bytes[start]) else {
+            return nil
+        }
         let count = bytes.half(start + 3)
-        let pointers = start + (kind.isLeaf ? 8 : 12)
+        let pointers = start + kind.headerCount
         let end = pointers + 2 * count
         // 0 means 65536.
         let content = bytes.half(start + 5) == 0 ? 65536 : bytes.half(start + 5)
@@ -79,7 +70,7 @@ struct TreePage {
     private static func cell(
         of bytes: [UInt8],
         at offset: Int,
-        _ kind: Kind,
+        _ kind: TreeKind,
         _ usableSize: Int
     ) -> Cell? {
         var cell = Cell()
@@ -99,7 +90,7 @@ struct TreePage {
             guard let rowid = bytes.varint(&place, end: usableSize) else { return nil }
             cell.rowid = rowid
         }
-        let local = localCount(of: cell.payloadCount, kind, usableSize)
+        let local = kind.localCount(of: cell.payloadCount, usableSize: usableSize)
         guard place + local <= usableSize else { return nil }
         cell.local = place..<(place + local)
         if local < cell.payloadCount {
@@ -107,16 +98,6 @@ struct TreePage {
             cell.overflow = Int(bytes.word(place + local))
         }
         return cell
-    }
-
-    /// How much of a payload is on the page itself.
-    /// <https://www.sqlite.org/fileformat.html#cell_payload_overflow_pages>
-    private static func localCount(of count: Int, _ kind: Kind, _ usableSize: Int) -> Int {
-        let most = kind == .leafTable ? usableSize - 35 : (usableSize - 12) * 64 / 255 - 23
-        guard count > most else { return count }
-        let least = (usableSize - 12) * 32 / 255 - 23
-        let fitting = least + (count - least) % (usableSize - 4)
-        return fitting <= most ? fitting : least
     }
 }
 

@@ -25,8 +25,10 @@ struct ContentDigest: Equatable {
 
     /// Reads a database, row by row.
     ///
-    /// - Parameter advance: Called with the number of bytes of content that were read.
-    init(of db: Database, advance: (Int) -> Void) throws {
+    /// - Parameters:
+    ///   - chosen: The tables whose rows are read; `nil` for all.
+    ///   - advance: Called with the number of bytes of content that were read.
+    init(of db: Database, _ chosen: Set<String>? = nil, advance: (Int) -> Void) throws {
         for name in ["user_version", "application_id", "auto_vacuum", "encoding"] {
             header[name] = try String.fetchOne(db, sql: "PRAGMA main.\(name)")
         }
@@ -39,7 +41,7 @@ struct ContentDigest: Equatable {
             objects.insert(object)
         }
         let isUTF16 = header["encoding"]?.hasPrefix("UTF-16") ?? false
-        for name in try Self.tables(of: db) {
+        for name in try Self.tables(of: db) where chosen?.contains(name) != false {
             tables[name] = try Self.read(name, in: db, isUTF16: isUTF16, advance: advance)
         }
     }

@@ -20,9 +20,10 @@ public enum ConversionEvent: Equatable, Sendable {
         case reading
         /// Copies every page, or every row, into the new file.
         case copying
-        /// Compares source and copy, page by page or row by row.
+        /// Reads the copy again: compares it with the source, page by page, table by table or, if
+        /// that leaves a doubt, row by row, and authenticates each page.
         case comparing
-        /// Checks the copy on its own.
+        /// Checks the copy through SQLite, as far as that is still needed.
         case verifying
     }
 }

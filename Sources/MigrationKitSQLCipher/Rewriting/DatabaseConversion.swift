@@ -15,10 +15,11 @@ import MigrationKitPages
 ///
 /// Everything is copied into a new file beside the old one. If the pages keep their form, as with
 /// another key, they are copied as they are, by several threads, and each is compared when the new
-/// file is read back. Otherwise the rows are copied, compared one by one, and checked by SQLite and
-/// SQLCipher. The new file is opened with the new key, and synchronized to the disk. Only then does it replace the old file, by a rename. So even if the process is killed,
-/// there is always one complete file at the path, the old one or the new one. SQLCipher's own
-/// `PRAGMA rekey` and `cipher_migrate` can't promise that.
+/// file is read back. Otherwise the rows are copied. Then the content of each table and index is
+/// compared, and each page of the new file is authenticated and checked. The new file is opened with
+/// the new key, and synchronized to the disk. Only then does it replace the old file, by a rename. So
+/// even if the process is killed, there is always one complete file at the path, the old one or the
+/// new one. SQLCipher's own `PRAGMA rekey` and `cipher_migrate` can't promise that.
 ///
 /// The database is locked for the whole time: no other program can read or write it. Other programs
 /// must close it first. So must this process: none of its connections may be open.

@@ -192,7 +192,9 @@ extension DatabaseCopy {
 struct CopiedContent {
     let tableCount: Int
     let rowCount: Int
+}
 
+extension CopiedContent {
     init(_ digest: ContentDigest) {
         tableCount = digest.tables.count
         rowCount = digest.rowCount

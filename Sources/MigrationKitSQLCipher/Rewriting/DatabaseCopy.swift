@@ -142,22 +142,36 @@ struct DatabaseCopy {
 
     // MARK: - Looking Through
 
-    /// Compares the file with the source, and checks that it is sound.
+    /// Compares the file with the source, and checks that it is sound: by their pages, and through
+    /// SQLite where these leave a doubt. See ``TreeComparison``.
     ///
     /// - Returns: The content that both have.
-    func check(against source: LockedSource) throws -> ContentDigest {
+    func check(against source: LockedSource) throws -> CopiedContent {
         let copy = try open()
         let size = FileManager.default.size(of: path)
-        let reader = try source.reader()
-        let found = try compare(
-            copy,
-            with: reader,
-            total: source.byteCount + size,
-            of: source.file.path
-        )
-        if reader !== source.queue { try reader.close() }
+        let trees = try compareTrees(copy, with: source.queue, byteCount: source.byteCount)
+        var content = trees?.content
+        if trees?.tables.isEmpty != true {
+            let reader = try source.reader()
+            let found = try compare(
+                copy,
+                with: reader,
+                total: source.byteCount + size,
+                of: source.file.path,
+                tables: trees?.tables
+            )
+            if reader !== source.queue { try reader.close() }
+            content = content ?? CopiedContent(found)
+        }
         monitor.begin(.verifying, total: size)
-        try checkSoundness(of: copy, source)
+        if let trees {
+            for table in trees.unproven.sorted() {
+                let check = "PRAGMA main.integrity_check(\(table.quotedName))"
+                try judge(check, findings(check, in: copy), source)
+            }
+        } else {
+            try checkSoundness(of: copy, source)
+        }
         monitor.finish()
         // Last, because this is written into the file's header. With exclusive access, a log needs
         // no shared memory, which would be another file. <https://www.sqlite.org/wal.html#noshm>
@@ -169,7 +183,7 @@ struct DatabaseCopy {
             try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
         }
         try copy.close()
-        return found
+        return content ?? CopiedContent(tableCount: 0, rowCount: 0)
     }
 
     /// Opens the file with the key as it was given, which proves that this key opens it.
@@ -186,14 +200,19 @@ struct DatabaseCopy {
     /// - Parameters:
     ///   - total: The number of bytes of both files.
     ///   - path: The path of the source, for the message.
+    ///   - tables: The tables whose rows are compared; `nil` for all.
     private func compare(
         _ copy: DatabaseQueue,
         with source: DatabaseQueue,
         total: Int,
-        of path: String
+        of path: String,
+        tables: Set<String>? = nil
     ) throws -> ContentDigest {
         monitor.begin(.comparing, total: total)
-        let contents = atOnce({ try content(of: source) }, { try content(of: copy) })
+        let contents = atOnce(
+            { try content(of: source, tables) },
+            { try content(of: copy, tables) }
+        )
         let (expected, found) = try (contents.first.get(), contents.second.get())
         if let difference = expected.difference(from: found) {
             throw DatabaseConversionError.copyDiffers(path: path, difference: difference)
@@ -202,11 +221,11 @@ struct DatabaseCopy {
         return found
     }
 
-    private func content(of queue: DatabaseQueue) throws -> ContentDigest {
+    private func content(of queue: DatabaseQueue, _ tables: Set<String>?) throws -> ContentDigest {
         try queue.inDatabase { db in
             try useCache(of: db)
             return try monitor.watching(db) {
-                try ContentDigest(of: db) { monitor.advance(by: $0) }
+                try ContentDigest(of: db, tables) { monitor.advance(by: $0) }
             }
         }
     }

@@ -107,7 +107,7 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
             return try copy.countRows()
         }
         try copy.fill(from: self)
-        return CopiedContent(try copy.check(against: self))
+        return try copy.check(against: self)
     }
 
     func withPages<Value>(
