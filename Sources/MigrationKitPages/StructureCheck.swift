@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import MigrationKitCommon
 import Synchronization
@@ -18,7 +17,6 @@ import Synchronization
 /// with the same schema and the same ``TreeContent`` of each b-tree keep or break them alike.
 package struct StructureCheck: Sendable {
     private let keys: ContentKeys
-    private let threadCount: Int
     private let readsFreePages: Bool
 
     /// - Parameters:
@@ -26,11 +24,9 @@ package struct StructureCheck: Sendable {
     ///   - readsFreePages: Whether free pages are read, too, so that each page is authenticated.
     package init(
         keys: ContentKeys,
-        threadCount: Int = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8),
         readsFreePages: Bool = true
     ) {
         self.keys = keys
-        self.threadCount = threadCount
         self.readsFreePages = readsFreePages
     }
 
@@ -83,24 +79,32 @@ package struct StructureCheck: Sendable {
         let plan = trees.map { walker.plan($0) }
         let units = plan.flatMap(\.self)
 
-        let walkers =
-            try [walker]
-            + (1..<max(threadCount, 1)).map { _ in
-                TreeWalker(try file.reader(), layout, keys, shared)
-            }
-        try onThreads(walkers, shared, reach) { walker in
-            while let index = shared.next(), index < units.count {
-                walker.walk(units[index], at: index)
+        var walkers = [walker]
+        func onThreads(_ partCount: Int, _ body: @escaping (TreeWalker, _ part: Int) -> Void) throws
+        {
+            var idle = walkers[...]
+            try WorkerThreads.run(partCount) { _ in
+                do {
+                    try reach(shared.byteCount)
+                } catch {
+                    shared.stop()
+                    throw error
+                }
+            } make: {
+                let walker =
+                    try idle.popFirst()
+                    ?? TreeWalker(try file.reader(), layout, keys, shared)
+                if !walkers.contains(where: { $0 === walker }) { walkers.append(walker) }
+                return { body(walker, $0) }
             }
         }
+        try onThreads(units.count) { $0.walk(units[$1], at: $1) }
         let reached = walker.union(walkers)
         if readsFreePages {
-            shared.restart()
             let runCount = 64
-            try onThreads(walkers, shared, reach) { walker in
-                while let index = shared.next(), index * runCount < layout.pageCount {
-                    walker.readFreePages(index * runCount + 1...(index + 1) * runCount)
-                }
+            let freePages = walker.freePages
+            try onThreads(layout.pageCount / runCount + 1) {
+                $0.readPages($1 * runCount + 1...($1 + 1) * runCount, of: freePages)
             }
         }
         walker.findUnused(reached)
@@ -123,47 +127,13 @@ package struct StructureCheck: Sendable {
         report.checkCounts()
         return report
     }
-
-    /// Runs `body` for each walker on a thread of its own, and reports the progress on this one.
-    private func onThreads(
-        _ walkers: [TreeWalker],
-        _ shared: WalkState,
-        _ reach: (Int) throws -> Void,
-        _ body: @escaping @Sendable (TreeWalker) -> Void
-    ) throws {
-        let end = DispatchGroup()
-        for walker in walkers {
-            // All threads of the global queues may be blocked, perhaps waiting for this.
-            DispatchQueue(label: "MigrationKit.structure").async(group: end) { body(walker) }
-        }
-        var failure: (any Error)?
-        while end.wait(timeout: .now() + .milliseconds(failure == nil ? 20 : 1000)) == .timedOut {
-            guard failure == nil else { continue }
-            do {
-                try reach(shared.byteCount)
-            } catch {
-                failure = error
-                shared.stop()
-            }
-        }
-        if let failure { throw failure }
-        try reach(shared.byteCount)
-    }
 }
 
 /// What the threads of a walk share.
 final class WalkState: Sendable {
-    private let place = Atomic(0)
     private let done = Atomic(0)
     private let isStopped = Atomic(false)
 
-    /// The number of the next piece of work; `nil` once it is stopped.
-    func next() -> Int? {
-        guard !isStopped.load(ordering: .relaxed) else { return nil }
-        return place.wrappingAdd(1, ordering: .relaxed).oldValue
-    }
-
-    func restart() { place.store(0, ordering: .relaxed) }
     func stop() { isStopped.store(true, ordering: .relaxed) }
     var goesOn: Bool { !isStopped.load(ordering: .relaxed) }
 

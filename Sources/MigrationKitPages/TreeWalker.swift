@@ -27,7 +27,7 @@ final class TreeWalker: @unchecked Sendable {
     private let shared: WalkState
     /// The pages that this walk has reached.
     private var reached: PageSet
-    private var freePages: PageSet
+    private(set) var freePages: PageSet
     private var innerUsage: PageUsage
     private var leafUsage: PageUsage
     private let inner: WalkBuffer
@@ -137,9 +137,10 @@ final class TreeWalker: @unchecked Sendable {
         if trees.map(\.root).max() != greatest { note(1, "the greatest root page differs") }
     }
 
-    /// Reads the free pages in a range. Nothing in them is checked, but their authenticity may be.
-    func readFreePages(_ pages: ClosedRange<Int>) {
-        for page in pages where page <= layout.pageCount && freePages.contains(page) {
+    /// Reads those pages in a range that are in a set. Nothing in them is checked, but whether they
+    /// are authentic may be.
+    func readPages(_ range: ClosedRange<Int>, of pages: PageSet) {
+        for page in range where page <= layout.pageCount && pages.contains(page) {
             _ = readAgain(page, into: leaf)
         }
     }
@@ -149,7 +150,6 @@ final class TreeWalker: @unchecked Sendable {
         var all = PageSet(layout.pageCount)
         for walker in walkers {
             if let page = all.formUnion(walker.reached) { note(page, "is used twice") }
-            if walker !== self { walker.freePages = freePages }
         }
         return all
     }

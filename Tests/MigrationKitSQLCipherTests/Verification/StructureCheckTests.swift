@@ -29,11 +29,6 @@ import Testing
             }
         }
         #expect(StructureSample.tables.map { report.content($0)?.count } == counts, "seed \(seed)")
-        // Another thread count reaches the same.
-        #expect(
-            try sample.check(folder.database, threadCount: 1).contents.count
-                == report.contents.count
-        )
     }
 
     @Test func virtualTablesAndEmptyDatabasesHaveNoFindings() throws {
@@ -379,7 +374,6 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
     func check(
         _ path: String,
         _ keys: ContentKeys = ContentKeys(),
-        threadCount: Int = 3,
         reach: (Int) throws -> Void = { _ in }
     ) throws -> StructureCheck.Report {
         let connection = try CipherConnection(immutable: path)
@@ -391,7 +385,7 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
             } else {
                 pages = try StoredPages(plaintext: bytes)
             }
-            return try StructureCheck(keys: keys, threadCount: threadCount).run(pages, reach: reach)
+            return try StructureCheck(keys: keys).run(pages, reach: reach)
         }
     }
 
