@@ -8,9 +8,11 @@ import MigrationKitCommon
 /// SQLCipher's own check reads the whole file, which takes seconds for a gigabyte. A few pages are
 /// enough to distinguish a wrong key from a damaged first page.
 /// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
+///
+/// Two threads must not use it at once.
 package final class PageAuthentication {
     private let cipher: CipherSettings
-    /// An HMAC with its key and no data.
+    /// An HMAC with its key. It begins anew with each page.
     private let context: OpaquePointer
 
     /// - Parameters:
@@ -70,7 +72,8 @@ package final class PageAuthentication {
     ///   - number: Its number, from 1.
     package func isAuthentic(_ page: UnsafeRawBufferPointer, number: Int) -> Bool {
         let code = code(of: page, number: number)
-        return page[codeStart...].prefix(code.count).elementsEqual(code) && !code.isEmpty
+        guard !code.isEmpty, let stored = page.baseAddress else { return false }
+        return memcmp(stored + codeStart, code, code.count) == 0
     }
 
     /// Writes the HMAC of a page at its place.
@@ -93,14 +96,14 @@ package final class PageAuthentication {
 
     /// - Returns: Empty if it can't be computed.
     private func code(of page: UnsafeRawBufferPointer, number: Int) -> [UInt8] {
-        guard let context = EVP_MAC_CTX_dup(context) else { return [] }
-        defer { EVP_MAC_CTX_free(context) }
         let start = number == 1 ? CipherSettings.saltCount : 0
         let bytes = page.baseAddress?.assumingMemoryBound(to: UInt8.self)
         return [UInt8](unsafeUninitializedCapacity: cipher.hmacAlgorithm.count) { code, count in
             let isComputed =
                 withUnsafeBytes(of: UInt32(number).littleEndian) { number in
-                    EVP_MAC_update(context, bytes.map { $0 + start }, codeStart - start) == 1
+                    // Without a key, it keeps the one that it has.
+                    EVP_MAC_init(context, nil, 0, nil) == 1
+                        && EVP_MAC_update(context, bytes.map { $0 + start }, codeStart - start) == 1
                         && EVP_MAC_update(
                             context,
                             number.baseAddress?.assumingMemoryBound(to: UInt8.self),

@@ -40,6 +40,7 @@ package final class PageRewriting: Sendable {
     private let encryption: Encryption?
     private let substitutes: Substitutes
     private let digests: PageDigests
+    fileprivate let digestKey: [UInt8]
     private let damaged = Locked<[Int]>([])
     /// The pages of the new file that were found to be right.
     private let right: Locked<[Bool]>
@@ -56,13 +57,14 @@ package final class PageRewriting: Sendable {
         pageSize: Int,
         count: Int,
         substitutes: Substitutes = Substitutes()
-    ) {
+    ) throws {
         self.pageSize = pageSize
         self.count = count
         self.path = path
         self.encryption = encryption
         self.substitutes = substitutes
         digests = PageDigests(count: count)
+        digestKey = try PageDigest.randomKey()
         right = Locked(Array(repeating: false, count: count + 1))
     }
 
@@ -93,7 +95,7 @@ package final class PageRewriting: Sendable {
             let thread = try CopyingThread(
                 decryption: PageTransformation(sourceEncryption, isEncrypting: false),
                 encryption: PageTransformation(encryption, isEncrypting: true),
-                digest: PageDigest(),
+                digest: PageDigest(key: digestKey),
                 buffer: makeChunk()
             )
             return { try self.copy($0, of: source, to: file, thread) }
@@ -121,7 +123,7 @@ package final class PageRewriting: Sendable {
                 damaged.withLock { $0.append(number) }
                 continue
             }
-            try digests.set(thread.digest.of(page, contentCount), of: number)
+            try digests.set(thread.digest.of(page, contentCount, number: number), of: number)
             if number == 1, let encryption { page.copyBytes(from: encryption.salt) }
             guard thread.encryption.transform(page, number: number) else {
                 throw CocoaError(.featureUnsupported)
@@ -177,7 +179,7 @@ package final class PageRewriting: Sendable {
         guard try file.size() == byteCount else { throw PageRewritingError.wrongSize }
         try onThreads(watch) {
             let decryption = try PageTransformation(self.encryption, isEncrypting: false)
-            let digest = try PageDigest()
+            let digest = try PageDigest(key: self.digestKey)
             let buffer = self.makeChunk()
             return { chunk in
                 let numbers = self.right.withLock { right in
@@ -191,7 +193,11 @@ package final class PageRewriting: Sendable {
                     guard decryption.transform(page, number: number) else {
                         throw PageRewritingError.notAuthentic(page: number)
                     }
-                    guard try self.digests.isEqual(digest.of(page, self.contentCount), of: number)
+                    guard
+                        try self.digests.isEqual(
+                            digest.of(page, self.contentCount, number: number),
+                            of: number
+                        )
                     else { throw PageRewritingError.differs(page: number) }
                 }
             }
@@ -213,7 +219,7 @@ package final class PageRewriting: Sendable {
         _ digest: PageDigest
     ) -> Bool {
         guard page.count == pageSize, (1...count).contains(number), number != lockPage,
-            let value = try? digest.of(page, contentCount)
+            let value = try? digest.of(page, contentCount, number: number)
         else { return false }
         return digests.isEqual(value, of: number)
     }
@@ -277,7 +283,7 @@ private struct ComparedPages: PagedFile {
     var byteCount: Int { pages.byteCount }
 
     func reader() throws -> any PageReading {
-        ComparingReader(try pages.reader(), try PageDigest(), rewriting)
+        ComparingReader(try pages.reader(), try PageDigest(key: rewriting.digestKey), rewriting)
     }
 }
 
@@ -382,40 +388,76 @@ private final class PageDigests: @unchecked Sendable {
     func isEqual(_ value: PageDigest.Value, of number: Int) -> Bool { memory[number] == value }
 }
 
-/// Computes the SHA-256 of pages, of which 16 bytes are kept.
+/// Computes a GMAC of pages: that of AES-128-GCM without anything to encrypt.
+///
+/// Who doesn't know the key, which never leaves the process, can't make another page of the same
+/// digest. It takes a quarter of the time of SHA-256.
+/// <https://docs.openssl.org/3.0/man3/EVP_EncryptInit/#aead-interface>
 private final class PageDigest {
     typealias Value = SIMD2<UInt64>
 
     private let context: OpaquePointer
 
-    init() throws {
-        guard let context = EVP_MD_CTX_new() else { throw CocoaError(.featureUnsupported) }
+    /// - Parameter key: 16 bytes.
+    init(key: [UInt8]) throws {
+        guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
         self.context = context
-        guard EVP_DigestInit_ex2(context, EVP_sha256(), nil) == 1 else {
+        guard EVP_EncryptInit_ex2(context, EVP_aes_128_gcm(), key, nil, nil) == 1 else {
             throw CocoaError(.featureUnsupported)
         }
     }
 
-    deinit { EVP_MD_CTX_free(context) }
+    deinit { EVP_CIPHER_CTX_free(context) }
 
-    func of(_ page: UnsafeMutableRawBufferPointer, _ count: Int) throws -> Value {
-        var digest: (Value, Value) = (Value(), Value())
-        let isComputed = withUnsafeMutableBytes(of: &digest) { digest in
-            // Without a type, the context begins anew with the one that it has.
-            EVP_DigestInit_ex2(context, nil, nil) == 1
-                && EVP_DigestUpdate(context, page.baseAddress, count) == 1
-                && EVP_DigestFinal_ex(
-                    context,
-                    digest.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    nil
-                ) == 1
+    static func randomKey() throws -> [UInt8] {
+        var key = [UInt8](repeating: 0, count: 16)
+        guard RAND_bytes(&key, Int32(key.count)) == 1 else {
+            throw CocoaError(.featureUnsupported)
+        }
+        return key
+    }
+
+    /// - Parameter number: The page's number, which is the initialization vector. So none is used for
+    ///   two pages.
+    func of(_ page: UnsafeMutableRawBufferPointer, _ count: Int, number: Int) throws -> Value {
+        var (digest, rest, length) = (Value(), Value(), Int32(0))
+        let isComputed = withUnsafeBytes(of: (UInt64(number).littleEndian, UInt32(0))) { vector in
+            withUnsafeMutableBytes(of: &digest) { digest in
+                withUnsafeMutableBytes(of: &rest) { rest in
+                    EVP_EncryptInit_ex2(context, nil, nil, vector.bytes, nil) == 1
+                        && EVP_EncryptUpdate(
+                            context,
+                            nil,
+                            &length,
+                            UnsafeRawBufferPointer(page).bytes,
+                            Int32(count)
+                        ) == 1
+                        && EVP_EncryptFinal_ex(context, rest.bytes, &length) == 1
+                        && EVP_CIPHER_CTX_ctrl(
+                            context,
+                            EVP_CTRL_AEAD_GET_TAG,
+                            Int32(digest.count),
+                            digest.baseAddress
+                        ) == 1
+                }
+            }
         }
         guard isComputed else { throw CocoaError(.featureUnsupported) }
-        return digest.0
+        return digest
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate var bytes: UnsafePointer<UInt8>? {
+        baseAddress?.assumingMemoryBound(to: UInt8.self)
     }
 }
 
 extension UnsafeMutableRawBufferPointer {
+    fileprivate var bytes: UnsafeMutablePointer<UInt8>? {
+        baseAddress?.assumingMemoryBound(to: UInt8.self)
+    }
+
     /// Writes bytes, and zeros after them.
     fileprivate func fill(_ bytes: [UInt8]) {
         initializeMemory(as: UInt8.self, repeating: 0)

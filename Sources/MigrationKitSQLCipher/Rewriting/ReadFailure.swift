@@ -44,6 +44,7 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
     case let error as DatabaseError:
         [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM, .SQLITE_IOERR]
             .contains(error.resultCode)
+    case let code as CipherCode: code.isReadFailure
     case PageRewritingError.unreadable, PageRewritingError.file(EIO): true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
         EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,

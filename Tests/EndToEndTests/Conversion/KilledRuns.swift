@@ -37,7 +37,10 @@ struct KilledRuns {
             .split(separator: "\n")
         // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
         let lock = try #require(lines.first { $0.contains("-migration.lock") })
-        let ours = lines.filter { $0.hasPrefix(lock.prefix { $0 != " " }) }
+        // Another thread's call may stand between the beginning of a call and its end.
+        let ours = lines.filter {
+            $0.hasPrefix(lock.prefix { $0 != " " }) && !$0.contains(" resumed>")
+        }
         trace = ours.map { line in
             String(line.split(separator: " ").dropFirst().joined().prefix { $0 != "(" })
         }

@@ -176,11 +176,15 @@ import Testing
 
     // MARK: - What the Comparison Finds
 
-    /// Rewrites pages, and changes the new file before it is compared.
-    private func compare(
-        _ settings: CipherSettings,
-        _ change: (_ file: FileHandle, _ key: DatabaseKey, _ salt: [UInt8]) throws -> Void
-    ) throws {
+    /// A new file that is written and not compared yet.
+    private struct Rewritten {
+        let rewriting: PageRewriting
+        let path: String
+        let count: Int
+        let encryption: (key: DatabaseKey, salt: [UInt8])
+    }
+
+    private func rewrite(_ settings: CipherSettings) throws -> Rewritten {
         let (key, newKey) = (try TestKey.raw(), try TestKey.raw())
         let copy = folder.path("copy.db")
         _ = try SQLCipherShell.run(
@@ -192,7 +196,7 @@ import Testing
         let connection = try CipherConnection(immutable: path)
         let count = try connection.fileSize() / settings.pageSize
         let salt = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        let rewriting = PageRewriting(
+        let rewriting = try PageRewriting(
             to: copy,
             .init(key: newKey.key, salt: salt, cipher: settings),
             pageSize: settings.pageSize,
@@ -207,11 +211,58 @@ import Testing
             )
             try rewriting.copy(pages, form) { _ in }
         }
-        try rewriting.compare { _ in }
-        let file = try #require(FileHandle(forUpdatingAtPath: copy))
-        try change(file, newKey.key, salt)
+        return Rewritten(
+            rewriting: rewriting,
+            path: copy,
+            count: count,
+            encryption: (newKey.key, salt)
+        )
+    }
+
+    /// Rewrites pages, and changes the new file before it is compared.
+    private func compare(
+        _ settings: CipherSettings,
+        _ change: (_ file: FileHandle, _ key: DatabaseKey, _ salt: [UInt8]) throws -> Void
+    ) throws {
+        let rewritten = try rewrite(settings)
+        try rewritten.rewriting.compare { _ in }
+        let file = try #require(FileHandle(forUpdatingAtPath: rewritten.path))
+        try change(file, rewritten.encryption.key, rewritten.encryption.salt)
         try file.close()
-        try rewriting.compare { _ in }
+        try rewritten.rewriting.compare { _ in }
+    }
+
+    /// What others have read isn't read again, and what they haven't read is.
+    @Test func eachPageIsComparedByWhoeverReadsIt() throws {
+        let rewritten = try rewrite(.current)
+        let half = rewritten.count / 2
+        func damage(_ page: Int) throws {
+            let file = try #require(FileHandle(forUpdatingAtPath: rewritten.path))
+            try file.seek(toOffset: UInt64((page - 1) * 4096 + 500))
+            try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
+            try file.close()
+        }
+        func read(_ numbers: ClosedRange<Int>) throws {
+            try CipherConnection(immutable: rewritten.path).withHandle { handle in
+                let pages = StoredPages(
+                    encrypted: try SharedBytes(of: handle),
+                    key: rewritten.encryption.key,
+                    cipher: .current
+                )
+                let reader = try rewritten.rewriting.compared(pages).reader()
+                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
+                defer { buffer.deallocate() }
+                for number in numbers { try reader.read(number, into: buffer) }
+            }
+        }
+        try read(1...half)
+        try damage(half - 10)
+        try rewritten.rewriting.compare { _ in }
+        try damage(half + 10)
+        #expect(throws: CipherCode.corrupt) { try read((half + 10)...(half + 10)) }
+        #expect(throws: PageRewritingError.notAuthentic(page: half + 10)) {
+            try rewritten.rewriting.compare { _ in }
+        }
     }
 
     /// It is as authentic as the right one.
