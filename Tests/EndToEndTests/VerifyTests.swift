@@ -227,6 +227,34 @@ import Testing
         #expect(try tool.folder.names.contains("plain.db-journal") == false)
     }
 
+    /// SQLite's own check doesn't look for entries without a row in a partial index.
+    @Test func indexesAreComparedUnlessSQLiteIsAskedFor() throws {
+        _ = try tool.shell(
+            """
+            .dbconfig defensive off
+            CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT);
+            CREATE INDEX thing_name ON thing (name) WHERE id > 0;
+            INSERT INTO thing (name) VALUES ('zettel'), ('zettel'), ('other');
+            CREATE TEMP TABLE hidden AS SELECT * FROM sqlite_schema WHERE name = 'thing_name';
+            PRAGMA writable_schema = ON;
+            DELETE FROM sqlite_schema WHERE name = 'thing_name';
+            PRAGMA writable_schema = RESET;
+            DELETE FROM thing WHERE id = 2;
+            PRAGMA writable_schema = ON;
+            INSERT INTO sqlite_schema SELECT * FROM hidden;
+            """
+        )
+        let found = try tool.onStore("verify", "--full")
+        #expect(found.status == 2, "\(found)")
+        #expect(found.stdout.contains("the index 'thing_name' has 3 entries for 2 rows"))
+        #expect(!found.stdout.contains("zettel"))
+        let bySQLite = try tool.onStore("verify", "--full", "--sqlite")
+        #expect(bySQLite.status == 0, "\(bySQLite)")
+        let misplaced = try tool.onStore("verify", "--sqlite")
+        #expect(misplaced.status == 64)
+        #expect(misplaced.stderr.contains("--sqlite needs --full"))
+    }
+
     @Test func anotherProcessThatWritesIsToldAsThat() throws {
         _ = try tool.shell("CREATE VIRTUAL TABLE search USING fts5 (a);")
         let holder = try LockHolder(tool.database, key: "x'\(tool.password)'")

@@ -47,6 +47,14 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "With --full: the files' group may read and write them.")
     var allowGroup = false
 
+    @Flag(
+        help: """
+            With --full: let SQLite's integrity_check look up every row in every index, which takes \
+            much longer.
+            """
+    )
+    var sqlite = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -57,6 +65,9 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     func validate() throws {
         if allowGroup, !full {
             throw ValidationError("--allow-group needs --full, which checks the files' modes.")
+        }
+        if sqlite, !full {
+            throw ValidationError("--sqlite needs --full, which checks the indexes.")
         }
     }
 
@@ -69,7 +80,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         var others: [OtherToolDocument]?
         do {
             if full {
-                let verification = try fullVerification(in: context)
+                var verification = try fullVerification(in: context)
+                verification.options.usesSQLiteIntegrityCheck = sqlite
                 _ = try display.watch(verification.options) { options in
                     var verification = verification
                     verification.options = options

@@ -37,7 +37,8 @@ extension GRDBMigrationRunner {
     /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails. A full verification
     /// runs further checks:
     ///
-    /// - `integrity_check`: like `quick_check`, and the indexes against their tables;
+    /// - `integrity_check`: like `quick_check`, and the indexes against their tables, in linear time
+    ///   (see ``VerificationOptions/usesSQLiteIntegrityCheck``);
     /// - `row_constraints`: rows that break NOT NULL, CHECK or the types of a STRICT table;
     /// - `virtual_tables`: full text search (FTS5, FTS4, FTS3) with its content tables, and R-trees;
     /// - `ledger`: the ledger and the journal against the steps.
@@ -72,6 +73,7 @@ extension GRDBMigrationRunner {
         isFull: Bool,
         _ monitor: VerificationMonitor
     ) throws {
+        var isStructureSound = false
         var indexes = furtherIndexes
         indexes += additionalIndexes.filter { !furtherIndexes.contains($0) }
         if let verifyPostMigration = integration.verifyPostMigration {
@@ -86,7 +88,7 @@ extension GRDBMigrationRunner {
                     return VerificationOutcome()
                 }
             } else {
-                try runIntegrityChecks(in: writer, monitor)
+                isStructureSound = try runIntegrityChecks(in: writer, monitor)
             }
             indexes = requiredIndexes + indexes.filter { !requiredIndexes.contains($0) }
         }
@@ -97,14 +99,15 @@ extension GRDBMigrationRunner {
             }
         }
         guard isFull else { return }
-        var constraints = RowConstraints()
+        var findings = IntegrityFindings()
         try monitor.check("integrity_check") {
-            try monitor.reading(writer, withConstraints: true) { db in
-                try GRDBMigrationVerifier.integrity(in: db, &constraints)
-            }
+            try findIntegrity(&findings, in: writer, isStructureSound: isStructureSound, monitor)
+            return findings.outcome
         }
         try monitor.check("row_constraints") {
-            try monitor.reading(writer, withConstraints: true) { try constraints.check(in: $0) }
+            try monitor.reading(writer, withConstraints: true) { db in
+                try findings.constraints.check(in: db)
+            }
         }
         try monitor.check("virtual_tables") {
             try writer.writeWithoutTransaction { db in
@@ -115,19 +118,24 @@ extension GRDBMigrationRunner {
 
     /// Runs `quick_check` and `foreign_key_check`, at the same time if possible. The outcomes are
     /// the same as one after the other.
+    ///
+    /// - Returns: Whether `quick_check` found nothing.
     private func runIntegrityChecks(
         in writer: any DatabaseWriter,
         _ monitor: VerificationMonitor
-    ) throws {
+    ) throws -> Bool {
         var isSound = false
-        var foreignKeys: ForeignKeysAlongside?
+        var foreignKeys: CheckAlongside<VerificationOutcome>?
         defer { foreignKeys?.stop() }
-        try monitor.check("quick_check") {
+        let structure = try monitor.check("quick_check") {
             isSound = try isSoundWhileStill(writer, monitor)
             guard !isSound else {
                 return VerificationOutcome(note: Self.constraintsNote(of: writer))
             }
-            foreignKeys = ForeignKeysAlongside(in: writer, monitor.operation.cancellation)
+            foreignKeys = CheckAlongside(
+                foreignKeysIn: writer,
+                monitor.operation.cancellation
+            )
             return try monitor.reading(writer, withConstraints: true) { db in
                 try GRDBMigrationVerifier.verifyStructure(in: db)
                 return VerificationOutcome(note: Self.constraintsNote(of: writer))
@@ -143,6 +151,7 @@ extension GRDBMigrationRunner {
             }
             return try monitor.reading(writer, GRDBMigrationVerifier.foreignKeys)
         }
+        return structure.ok
     }
 
     /// SQLite doesn't read the CHECK constraints of a read-only database.
@@ -152,39 +161,134 @@ extension GRDBMigrationRunner {
     }
 
     /// Whether a database passes both checks on two more connections, while the writer's own makes
-    /// sure that nobody writes the file.
-    ///
-    /// This is the fastest way, and only saves time. If there is any finding, or the checks can't
-    /// run, the writer's connections check again.
-    /// finding anything, is left to the writer's connections.
+    /// sure that nobody writes the file. If there is any finding, the writer's connections check
+    /// again.
     private func isSoundWhileStill(
         _ writer: any DatabaseWriter,
         _ monitor: VerificationMonitor
     ) throws -> Bool {
-        let cancellation = monitor.operation.cancellation
+        try whileStill(writer, monitor) { open in
+            let foreignKeys = CheckAlongside(
+                monitor.operation.cancellation,
+                GRDBMigrationVerifier.foreignKeys
+            ) { try open().readAndClose($0) }
+            defer { foreignKeys.stop() }
+            try open().readAndClose { db in
+                try monitor.watching(db) { try GRDBMigrationVerifier.verifyStructure(in: db) }
+            }
+            return try monitor.result(of: foreignKeys)?.count == 0
+        } ?? false
+    }
+
+    /// Runs checks on further connections, while the writer's own makes sure that nobody writes the
+    /// file. This is the fastest way, and only saves time.
+    ///
+    /// - Parameter body: Gets a function that opens a connection.
+    /// - Returns: `nil` if that isn't possible, or if the body throws.
+    private func whileStill<Value>(
+        _ writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor,
+        _ body: (_ open: @escaping @Sendable () throws -> DatabaseQueue) throws -> Value
+    ) throws -> Value? {
         do {
-            guard let path = try writer.largeFile() else { return false }
+            guard let path = try writer.largeFile() else { return nil }
             let configuration = writer.configuration.forReadingAlongside
             let opensReader =
                 monitor.opensReader
                 ?? { try DatabaseQueue(path: $0, configuration: configuration) }
             return try writer.read { db in
-                guard try db.isAllInFile(path) else { return false }
-                let foreignKeys = ForeignKeysAlongside(cancellation) { body in
-                    try opensReader(path).readAndClose(body)
-                }
-                defer { foreignKeys.stop() }
-                try opensReader(path).readAndClose { other in
-                    try monitor.watching(other) {
-                        try GRDBMigrationVerifier.verifyStructure(in: other)
-                    }
-                }
-                let outcome = try monitor.result(of: foreignKeys)
-                return outcome?.count == 0 && db.hasFile
+                guard try db.isAllInFile(path) else { return nil }
+                let value = try body { try opensReader(path) }
+                return db.hasFile ? value : nil
             }
         } catch {
-            try cancellation?.check()
-            return false
+            try monitor.operation.checkCancellation()
+            return nil
+        }
+    }
+
+    // MARK: - Indexes
+
+    /// Finds what SQLite's `integrity_check` finds. Where it can, it compares indexes and tables in
+    /// linear time, and asks SQLite only for the rows.
+    ///
+    /// - Parameter isStructureSound: Whether SQLite's `quick_check` has just found nothing.
+    private func findIntegrity(
+        _ findings: inout IntegrityFindings,
+        in writer: any DatabaseWriter,
+        isStructureSound: Bool,
+        _ monitor: VerificationMonitor
+    ) throws {
+        func check(_ scope: IntegrityFindings.Scope) throws {
+            // A transaction for each, since SQLite reads no further page in one in which it came to
+            // a page that can't be decrypted.
+            try monitor.reading(writer, withConstraints: true) { db in
+                try findings.add(scope, in: db)
+            }
+        }
+        guard !monitor.usesSQLiteIntegrityCheck else { return try check(.database) }
+        if !isStructureSound { try check(.structure) }
+        for suspect in try tablesToCheck(in: writer, monitor) {
+            do {
+                try check(.table(suspect.table))
+            } catch let error as DatabaseError where !error.resultCode.preventsReading {
+                findings.add(error, of: suspect.table)
+            }
+            findings.add(suspect)
+        }
+        for table in try monitor.reading(writer, VirtualTables.ofOtherModules) {
+            do {
+                try check(.table(table))
+            } catch let error as DatabaseError where !error.resultCode.preventsReading {
+                // The module is missing, which the check of virtual tables reports.
+            }
+        }
+    }
+
+    /// The tables that may not match their indexes.
+    private func tablesToCheck(
+        in writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws -> [IndexComparison.Outcome] {
+        if let suspects = try suspectsWhileStill(writer, monitor) { return suspects }
+        let tables = try monitor.reading(writer) { db in
+            try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames)
+        }
+        // Others may write in between, but not while a table is compared.
+        return try tables.flatMap { table in
+            var suspects = [IndexComparison.Outcome(table: table, isUndecided: true)]
+            do {
+                try monitor.reading(writer) { db in
+                    suspects = try GRDBMigrationVerifier.compareIndexes(of: [table], in: db)
+                }
+            } catch let error as DatabaseError where !error.resultCode.preventsReading {
+                // A transaction in which a page couldn't be read fails at its end, too.
+            }
+            return suspects
+        }
+    }
+
+    /// Compares tables and indexes on two connections.
+    private func suspectsWhileStill(
+        _ writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws -> [IndexComparison.Outcome]? {
+        try whileStill(writer, monitor) { open in
+            try open().readAndClose { db in
+                let tables = try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames)
+                let comparisons = try IndexComparisons(tables, db)
+                let alongside = CheckAlongside(
+                    monitor.operation.cancellation,
+                    { try comparisons.work(in: $0) },
+                    { try open().readAndClose($0) }
+                )
+                defer { alongside.stop() }
+                try monitor.watching(db) { try comparisons.work(in: db) }
+                // If the other connection failed, its work is left.
+                _ = try monitor.result(of: alongside)
+                try monitor.watching(db) { try comparisons.work(in: db) }
+                return comparisons.suspects
+            }
         }
     }
 

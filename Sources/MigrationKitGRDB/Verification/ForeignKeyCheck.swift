@@ -75,45 +75,38 @@ extension Database {
     }
 }
 
-/// Runs `foreign_key_check` on its own connection while another one runs `quick_check`. Each keeps
-/// a processor busy, mostly with decrypting pages.
+/// Runs a check on its own connection while another one runs another check. Each keeps a processor
+/// busy, mostly with decrypting pages.
 ///
 /// It only saves time. If it gets no result, because of a lock, a damaged page, or a function that
 /// only the caller's connection has, the caller's connection runs the check itself.
-final class ForeignKeysAlongside: Sendable {
+final class CheckAlongside<Value: Sendable>: Sendable {
     private let end = DispatchGroup()
     private let stopping = Cancellation()
-    private let outcome = Locked<VerificationOutcome?>(nil)
+    private let outcome = Locked<Value?>(nil)
     private let cancellation: Cancellation?
 
     /// Runs the check on the other connection.
-    typealias Reading =
-        @Sendable ((Database) throws -> VerificationOutcome) throws -> VerificationOutcome
+    typealias Reading = @Sendable ((Database) throws -> Value) throws -> Value
 
     /// Starts the check.
-    init(_ cancellation: Cancellation?, _ reading: @escaping Reading) {
+    ///
+    /// - Parameters:
+    ///   - check: The check.
+    ///   - reading: Opens a connection for it.
+    init(
+        _ cancellation: Cancellation?,
+        _ check: @escaping @Sendable (Database) throws -> Value,
+        _ reading: @escaping Reading
+    ) {
         self.cancellation = cancellation
         // A separate thread: all threads of the global queues may be blocked, perhaps waiting for
         // this.
-        DispatchQueue(label: "MigrationKit.foreignKeys").async(group: end) { [self] in
+        DispatchQueue(label: "MigrationKit.checkAlongside").async(group: end) { [self] in
             let result = try? reading { db in
-                try db.withProgressHandler(every: 20_000, { self.continues }) {
-                    try GRDBMigrationVerifier.foreignKeys(in: db)
-                }
+                try db.withProgressHandler(every: 20_000, { self.continues }) { try check(db) }
             }
             outcome.withLock { $0 = result }
-        }
-    }
-
-    /// Starts the check on another connection, with the writer's configuration. Returns `nil` if
-    /// the database is small or allows no second connection.
-    convenience init?(in writer: any DatabaseWriter, _ cancellation: Cancellation?) {
-        guard let path = try? writer.largeFile() else { return nil }
-        self.init(cancellation) { body in
-            guard writer is DatabaseQueue else { return try writer.read(body) }
-            var configuration = writer.configuration.forReadingAlongside
-            configuration.readonly = true
-            return try DatabaseQueue(path: path, configuration: configuration).readAndClose(body)
         }
     }
 
@@ -121,7 +114,7 @@ final class ForeignKeysAlongside: Sendable {
     ///
     /// - Parameter sign: Called again and again meanwhile.
     /// - Returns: `nil` if there is no outcome.
-    func result(_ sign: () -> Void) throws -> VerificationOutcome? {
+    func result(_ sign: () -> Void) throws -> Value? {
         while end.wait(timeout: .now() + .milliseconds(100)) == .timedOut { sign() }
         try cancellation?.check()
         return outcome.withLock { $0 }
@@ -135,5 +128,19 @@ final class ForeignKeysAlongside: Sendable {
 
     private var continues: Bool {
         !stopping.isCancelled && cancellation?.isCancelled != true
+    }
+}
+
+extension CheckAlongside<VerificationOutcome> {
+    /// Starts `foreign_key_check` on another connection, with the writer's configuration. Returns
+    /// `nil` if the database is small or allows no second connection.
+    convenience init?(foreignKeysIn writer: any DatabaseWriter, _ cancellation: Cancellation?) {
+        guard let path = try? writer.largeFile() else { return nil }
+        self.init(cancellation, GRDBMigrationVerifier.foreignKeys) { body in
+            guard writer is DatabaseQueue else { return try writer.read(body) }
+            var configuration = writer.configuration.forReadingAlongside
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).readAndClose(body)
+        }
     }
 }

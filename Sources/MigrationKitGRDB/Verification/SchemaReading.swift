@@ -184,6 +184,38 @@ package struct SchemaText {
         return expressions
     }
 
+    /// The columns and expressions of an index, without ASC and DESC, and its condition:
+    /// `CREATE INDEX name ON table (column, ...) WHERE condition`.
+    var index: (columns: [String], condition: String?)? {
+        guard let open = tokens.firstIndex(where: { text($0) == "(" }) else { return nil }
+        var columns: [String] = []
+        var column: [Range<Int>] = []
+        var depth = 0
+        for (place, token) in tokens.enumerated().dropFirst(open) {
+            let text = text(token)
+            if text == "(" { depth += 1 }
+            if text == ")" { depth -= 1 }
+            guard depth == 0 || depth == 1 && text == "," else {
+                if place > open { column.append(token) }
+                continue
+            }
+            if let last = column.last, ["asc", "desc"].contains(self.text(last).lowercased()) {
+                column.removeLast()
+            }
+            guard let first = column.first, let last = column.last else { return nil }
+            columns.append(self.text(first.lowerBound..<last.upperBound))
+            column = []
+            guard depth == 0 else { continue }
+            let rest = tokens[(place + 1)...]
+            guard let keyword = rest.first else { return (columns, nil) }
+            guard self.text(keyword).lowercased() == "where", let start = rest.dropFirst().first,
+                let end = rest.last
+            else { return nil }
+            return (columns, self.text(start.lowerBound..<end.upperBound))
+        }
+        return nil
+    }
+
     /// The module of a virtual table, in lower case: the word after `USING`.
     package var module: String? {
         guard let using = tokens.firstIndex(where: { text($0).lowercased() == "using" }),

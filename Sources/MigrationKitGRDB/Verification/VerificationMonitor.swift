@@ -10,6 +10,9 @@ package final class VerificationMonitor {
     /// ``VerificationOptions/opensReader``.
     package var opensReader: (@Sendable (_ path: String) throws -> DatabaseQueue)?
 
+    /// ``VerificationOptions/usesSQLiteIntegrityCheck``.
+    let usesSQLiteIntegrityCheck: Bool
+
     let operation: LongOperation<VerificationEvent>
     private var name = ""
     private var start = ContinuousClock.now
@@ -17,6 +20,7 @@ package final class VerificationMonitor {
     package init(_ options: VerificationOptions) {
         operation = options.operation
         opensReader = options.opensReader
+        usesSQLiteIntegrityCheck = options.usesSQLiteIntegrityCheck
     }
 
     /// Runs a check, and turns its error into an outcome.
@@ -96,9 +100,9 @@ package final class VerificationMonitor {
         try operation.watching(db, every: 20_000, reporting: { signs }, body)
     }
 
-    /// Waits for the check of foreign keys on another connection.
-    func result(of foreignKeys: ForeignKeysAlongside) throws -> VerificationOutcome? {
-        try foreignKeys.result { _ = operation.continues { signs } }
+    /// Waits for a check on another connection.
+    func result<Value>(of check: CheckAlongside<Value>) throws -> Value? {
+        try check.result { _ = operation.continues { signs } }
     }
 
     private var signs: [VerificationEvent] {
@@ -108,7 +112,7 @@ package final class VerificationMonitor {
 
 extension Error {
     /// What is wrong, in one line, without the SQL that found it and without values.
-    fileprivate var findingText: String {
+    var findingText: String {
         guard let error = self as? DatabaseError else { return localizedDescription }
         let message = error.message ?? "error \(error.resultCode.rawValue)"
         // SQLite's only message for a page that can't be decrypted.
@@ -118,7 +122,7 @@ extension Error {
 
 extension ResultCode {
     /// Whether the database could not be read, so that nothing is known about its content.
-    fileprivate var preventsReading: Bool {
+    var preventsReading: Bool {
         switch self {
         case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_INTERRUPT, .SQLITE_NOMEM,
             .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_AUTH:
@@ -139,6 +143,11 @@ public struct VerificationOptions: Sendable {
     /// It is called on the database's thread, even in the middle of a statement, and must not use
     /// the database.
     public var observer: (@Sendable (VerificationEvent) -> Void)?
+
+    /// Whether a full verification runs SQLite's `integrity_check` on the whole database. Otherwise
+    /// it compares the indexes with their tables in linear time, and SQLite's check runs on the
+    /// tables in which that finds a fault, to name the rows.
+    public var usesSQLiteIntegrityCheck = false
 
     /// Opens another connection to a file that nobody writes while it is open. If `nil`, it gets
     /// the writer's configuration.

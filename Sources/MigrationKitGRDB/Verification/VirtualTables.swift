@@ -33,6 +33,12 @@ enum VirtualTables {
         return outcome
     }
 
+    /// The tables of other modules. They may have checks that only SQLite's `integrity_check` runs.
+    static func ofOtherModules(in db: Database) throws -> [String] {
+        let checked: Set = ["fts3", "fts4", "fts5", "rtree", "rtree_i32"]
+        return try all(db).filter { !checked.contains($0.module) }.map(\.name)
+    }
+
     private static func check(
         _ tables: [Table],
         _ outcome: inout VerificationOutcome,

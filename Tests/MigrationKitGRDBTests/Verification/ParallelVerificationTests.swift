@@ -123,6 +123,44 @@ import Testing
         #expect(try checks(in: store.openPool()) == expected)
     }
 
+    /// Indexes are compared on two connections as well.
+    @Test(arguments: Fault.allCases)
+    func fullChecksFindTheSame(_ fault: Fault) throws {
+        try damage(fault)
+        func all(_ writer: any DatabaseWriter) throws -> [VerificationCheck] {
+            try GRDBMigrationRunner(steps: []).verificationChecks(in: writer, isFull: true)
+        }
+        let (one, two) = (Recorder<Int>(), Recorder<Int>())
+        let expected = try all(AnyDatabaseWriter(open(one)))
+        #expect(one.values.count == 1)
+        #expect(expected.allSatisfy(\.ok) == (fault == .none))
+        #expect(try all(open(two)) == expected)
+        if fault == .none { #expect(two.values.count == 5) }
+    }
+
+    @Test func indexOnOtherValuesIsFoundOnTwoConnections() throws {
+        let queue = try store.open()
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = 1;
+                    UPDATE sqlite_master SET sql = replace(sql, '(author)', '(id)')
+                        WHERE name = 'note_author';
+                    PRAGMA writable_schema = RESET;
+                    """
+            )
+        }
+        try queue.close()
+        let connections = Recorder<Int>()
+        let checks = try GRDBMigrationRunner(steps: []).verificationChecks(
+            in: open(connections),
+            isFull: true
+        )
+        #expect(connections.values.count == 5)
+        #expect(checks.filter { !$0.ok }.map(\.name) == ["integrity_check"])
+        #expect(checks.first { !$0.ok }?.findings.allSatisfy { $0.table == "note" } == true)
+    }
+
     @Test func theCheckToldLastIsDoneLast() throws {
         let events = Recorder<String>()
         let options = VerificationOptions(observer: { event in

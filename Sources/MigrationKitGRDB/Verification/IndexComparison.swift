@@ -1,0 +1,505 @@
+import GRDB
+import MigrationKitCommon
+
+/// Compares the indexes of a table with the table, in time linear in their sizes.
+///
+/// `integrity_check` looks up every row in every index. In an index on random values, that reads
+/// pages all over the file. Here, both are read once from beginning to end: the table, with the
+/// values that its indexes should have, and each index by itself. The digests of both must be equal,
+/// and the entries of an index must be sorted, and unique if it says so. The table's order matters
+/// only if it is WITHOUT ROWID; otherwise `quick_check` compares the rowids.
+///
+/// Together with `quick_check`, which checks the b-trees and the rows, this finds what
+/// `integrity_check` finds, but not which row it is.
+struct IndexComparison {
+    /// What is wrong with an index.
+    struct Difference: Equatable {
+        /// The name of the index; `nil` if it is about the table.
+        let index: String?
+        let text: String
+    }
+
+    /// The result for one table.
+    struct Outcome {
+        let table: String
+        var differences: [Difference] = []
+
+        /// Whether SQLite's own check must decide: for indexes that can't be read without their
+        /// table, and if a page can't be read.
+        var isUndecided = false
+
+        var isSuspect: Bool { isUndecided || !differences.isEmpty }
+    }
+
+    /// One sequential pass.
+    enum Pass: Sendable {
+        case table
+        case index(Int)
+    }
+
+    let table: IndexedTable
+
+    private var expected: [EntryDigest]?
+    private var found: [Int: EntryDigest] = [:]
+    private var outcome: Outcome
+
+    init(_ table: IndexedTable) {
+        self.table = table
+        outcome = Outcome(table: table.name)
+        outcome.isUndecided = table.isUnusual
+    }
+
+    /// What a pass found.
+    struct Finding: Sendable {
+        fileprivate var digests: [EntryDigest] = []
+        fileprivate var isOrdered = true
+        fileprivate var hasDuplicates = false
+        fileprivate var isUndecided = false
+    }
+
+    /// Runs a pass. It doesn't change this value, so passes can run at the same time.
+    ///
+    /// - Throws: A `DatabaseError` if nothing can be said, for example because of a lock.
+    func run(_ pass: Pass, in db: Database) throws -> Finding {
+        do {
+            switch pass {
+            case .table: return try table.scan(in: db)
+            case .index(let index): return try table.scan(table.indexes[index], in: db)
+            }
+        } catch let error as DatabaseError where !error.resultCode.preventsReading {
+            return Finding(isUndecided: true)
+        }
+    }
+
+    /// Takes the result of a pass.
+    mutating func add(_ finding: Finding, of pass: Pass) {
+        if finding.isUndecided { outcome.isUndecided = true }
+        guard !finding.digests.isEmpty else { return }
+        switch pass {
+        case .table:
+            expected = finding.digests
+            if !finding.isOrdered {
+                add(nil, "rows of '\(table.name)' are not in primary key order")
+            }
+        case .index(let index):
+            let name = table.indexes[index].name
+            found[index] = finding.digests.first
+            if !finding.isOrdered { add(name, "entries of the index '\(name)' are out of order") }
+            if finding.hasDuplicates {
+                add(name, "entries of the UNIQUE index '\(name)' are equal")
+            }
+        }
+    }
+
+    /// The result, when all passes are done.
+    var result: Outcome {
+        var result = self
+        for (index, digest) in found.sorted(by: { $0.key < $1.key }) {
+            guard let expected = expected?[index], expected != digest else { continue }
+            let name = table.indexes[index].name
+            result.add(
+                name,
+                expected.count == digest.count
+                    ? "entries of the index '\(name)' don't match their rows"
+                    : "the index '\(name)' has \(digest.count) entries for \(expected.count) rows"
+            )
+        }
+        return result.outcome
+    }
+
+    private mutating func add(_ index: String?, _ text: String) {
+        outcome.differences.append(Difference(index: index, text: text))
+    }
+}
+
+/// The comparisons of several tables. Several connections may share the work.
+final class IndexComparisons: Sendable {
+    private struct State {
+        var comparisons: [IndexComparison]
+        var waiting: [(table: Int, pass: IndexComparison.Pass)]
+        var undecided: [IndexComparison.Outcome]
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter tables: The names of tables of the main database.
+    init(_ tables: [String], _ db: Database) throws {
+        var comparisons: [IndexComparison] = []
+        var undecided: [IndexComparison.Outcome] = []
+        for name in tables {
+            do {
+                try IndexedTable(name, db).map { comparisons.append(IndexComparison($0)) }
+            } catch let error as DatabaseError where !error.resultCode.preventsReading {
+                undecided.append(IndexComparison.Outcome(table: name, isUndecided: true))
+            }
+        }
+        // The tables take longer than their indexes, so they come first.
+        let usual = comparisons.indices.filter { !comparisons[$0].table.isUnusual }
+        let tables = usual.map { ($0, IndexComparison.Pass.table) }
+        let indexes = usual.flatMap { table in
+            comparisons[table].table.indexes.indices.map { (table, IndexComparison.Pass.index($0)) }
+        }
+        state = Locked(
+            State(comparisons: comparisons, waiting: tables + indexes, undecided: undecided)
+        )
+    }
+
+    /// Runs the passes that nobody has begun.
+    ///
+    /// - Throws: A `DatabaseError` if the database can't be read. The pass can be run again.
+    func work(in db: Database) throws {
+        while let (table, pass, comparison) = next() {
+            do {
+                let finding = try comparison.run(pass, in: db)
+                state.withLock { $0.comparisons[table].add(finding, of: pass) }
+            } catch {
+                state.withLock { $0.waiting.append((table, pass)) }
+                throw error
+            }
+        }
+    }
+
+    private func next() -> (Int, IndexComparison.Pass, IndexComparison)? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else { return nil }
+            let (table, pass) = state.waiting.removeFirst()
+            return (table, pass, state.comparisons[table])
+        }
+    }
+
+    /// The tables that SQLite must check, when all passes are done.
+    var suspects: [IndexComparison.Outcome] {
+        state.withLock { state in
+            state.undecided + state.comparisons.map(\.result).filter(\.isSuspect)
+        }
+    }
+}
+
+/// A table and its indexes, as their entries are stored.
+struct IndexedTable: Sendable {
+    /// An index that isn't the table itself.
+    struct Index: Sendable {
+        let name: String
+        fileprivate let rootPage: Int
+        fileprivate let isUnique: Bool
+        fileprivate let fields: [Field]
+        /// SQL after the `FROM` clause's table, for a partial index.
+        fileprivate let condition: String?
+    }
+
+    fileprivate struct Field {
+        /// SQL for its value.
+        let value: String
+        let isKey: Bool
+        let order: EntryOrder.Field
+    }
+
+    let name: String
+    let indexes: [Index]
+
+    /// Whether there is an index that isn't understood.
+    let isUnusual: Bool
+
+    private let rootPage: Int
+    /// A name for the rowid; `nil` for a table WITHOUT ROWID.
+    private let rowID: String?
+    /// The primary key of a table WITHOUT ROWID, by which its rows are sorted.
+    private let primaryKey: (name: String, fields: [Field])?
+
+    /// - Parameter name: The name of a table of the main database.
+    /// - Returns: `nil` if there is nothing to compare.
+    init?(_ name: String, _ db: Database) throws {
+        self.name = name
+        rootPage = try Self.object("table", name, db).rootPage
+        let isWithoutRowID =
+            try Bool.fetchOne(
+                db,
+                sql: "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?",
+                arguments: [name]
+            ) ?? false
+        let rows = try Row.fetchAll(
+            db,
+            sql: "SELECT name, \"unique\", origin FROM pragma_index_list(?, 'main') ORDER BY seq",
+            arguments: [name]
+        )
+        guard isWithoutRowID || !rows.isEmpty else { return nil }
+        let columns = try String.fetchAll(
+            db,
+            sql: "SELECT name FROM pragma_table_xinfo(?, 'main')",
+            arguments: [name]
+        )
+        rowID = isWithoutRowID ? nil : rowidName(besides: columns)
+        var isUnusual = !isWithoutRowID && rowID == nil
+        var primaryKey: (name: String, fields: [Field])?
+        var indexes: [Index] = []
+        for row in rows {
+            let index: String = row[0]
+            let origin: String = row[2]
+            let object = try Self.object("index", index, db)
+            let text = object.sql.flatMap { SchemaText($0).index }
+            guard object.sql == nil || text != nil,
+                let fields = try Self.fields(of: index, text?.columns, db)
+            else {
+                isUnusual = true
+                continue
+            }
+            if isWithoutRowID, origin == "pk" {
+                primaryKey = (index, fields.filter(\.isKey))
+                continue
+            }
+            indexes.append(
+                Index(
+                    name: index,
+                    rootPage: object.rootPage,
+                    isUnique: row[1],
+                    fields: fields,
+                    condition: text?.condition
+                )
+            )
+        }
+        self.indexes = indexes
+        self.isUnusual = isUnusual || isWithoutRowID && primaryKey == nil
+        self.primaryKey = primaryKey
+    }
+
+    private static func object(
+        _ type: String,
+        _ name: String,
+        _ db: Database
+    ) throws -> (rootPage: Int, sql: String?) {
+        let row = try Row.fetchOne(
+            db,
+            sql: "SELECT rootpage, sql FROM main.sqlite_master WHERE type = ? AND name = ?",
+            arguments: [type, name]
+        )
+        guard let row else { return (0, nil) }
+        return (row[0], row[1])
+    }
+
+    /// - Parameter expressions: The index's columns, as its SQL has them.
+    /// - Returns: `nil` if they aren't understood.
+    private static func fields(
+        of index: String,
+        _ expressions: [String]?,
+        _ db: Database
+    ) throws -> [Field]? {
+        // <https://www.sqlite.org/pragma.html#pragma_index_xinfo>
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT cid, name, "desc", coll, key FROM pragma_index_xinfo(?, 'main')
+                ORDER BY seqno
+                """,
+            arguments: [index]
+        )
+        var fields: [Field] = []
+        for (place, row) in rows.enumerated() {
+            let cid: Int = row[0]
+            // The rowid is always the last field.
+            if cid == -1, place == rows.count - 1 { break }
+            let value: String
+            if let name: String = row[1] {
+                value = GRDBMigrationSQLHelpers.quoted(name)
+            } else if let expressions, place < expressions.count {
+                value = "(\(expressions[place])\n)"
+            } else {
+                return nil
+            }
+            let order = EntryOrder.Field(collation: row[3], isDescending: row[2])
+            fields.append(Field(value: value, isKey: row[4], order: order))
+        }
+        return fields
+    }
+
+    // MARK: - Passes
+
+    private var source: String { "main." + GRDBMigrationSQLHelpers.quoted(name) }
+
+    /// The table from its beginning to its end, with what its indexes should have.
+    fileprivate func scan(in db: Database) throws -> IndexComparison.Finding {
+        var streams = indexes.map { _ in EntryStream() }
+        var calls = indexes.enumerated().map { call($0, $1) }
+        var access = "NOT INDEXED"
+        if let primaryKey {
+            // The table's b-tree is that of its primary key.
+            access = "INDEXED BY " + GRDBMigrationSQLHelpers.quoted(primaryKey.name)
+            calls.append(call(streams.count, primaryKey.fields, nil))
+            streams.append(
+                EntryStream(order: try order(primaryKey.fields, isUnique: false, db))
+            )
+        }
+        let query = "SELECT \(calls.joined(separator: ",\n")) FROM \(source) \(access)"
+        return try db.withEntryStreams(streams) {
+            guard try Bytecode(query, db).reads(onlyTable: rootPage) else {
+                return IndexComparison.Finding(isUndecided: true)
+            }
+            _ = try Row.fetchOne(db, sql: query)
+            return IndexComparison.Finding(
+                digests: streams.map(\.digest),
+                isOrdered: streams.last?.isOrdered ?? true
+            )
+        }
+    }
+
+    /// The index from its beginning to its end, without the table.
+    fileprivate func scan(_ index: Index, in db: Database) throws -> IndexComparison.Finding {
+        let order = try order(index.fields, isUnique: index.isUnique, db)
+        let stream = EntryStream(order: order)
+        // A partial index is used only if the query has its condition. SQLite knows that every
+        // entry meets it, and doesn't look.
+        let query = """
+            SELECT \(call(0, index.fields, nil)) FROM \(source)
+            INDEXED BY \(GRDBMigrationSQLHelpers.quoted(index.name))
+            \(index.condition.map { "WHERE \($0)" } ?? "")
+            """
+        return try db.withEntryStreams([stream]) {
+            let bytecode = try Bytecode(query, db)
+            guard
+                bytecode.reads(
+                    onlyIndex: index.rootPage,
+                    fields: index.fields.count,
+                    hasRowID: rowID != nil
+                )
+            else { return IndexComparison.Finding(isUndecided: true) }
+            _ = try Row.fetchOne(db, sql: query)
+            return IndexComparison.Finding(
+                digests: [stream.digest],
+                isOrdered: stream.isOrdered,
+                hasDuplicates: stream.hasDuplicates,
+                isUndecided: try !finds(stream.samples, in: index, db)
+            )
+        }
+    }
+
+    /// Whether SQLite finds some entries by their values.
+    ///
+    /// A scan takes the last field of an entry for its rowid. If the index was made with more
+    /// fields than its SQL has now, the scan finds the right values, but a look-up compares the
+    /// rowid with another field.
+    private func finds(
+        _ samples: [EntryStream.Entry],
+        in index: Index,
+        _ db: Database
+    ) throws -> Bool {
+        guard let rowID else { return true }
+        var conditions = index.fields.enumerated().map { place, field in
+            let collation = GRDBMigrationSQLHelpers.quoted(field.order.collation)
+            return "\(field.value) COLLATE \(collation) IS ?\(place + 1)"
+        }
+        conditions.append("\(rowID) = ?\(conditions.count + 1)")
+        if let condition = index.condition { conditions.append("(\(condition)\n)") }
+        let query = """
+            SELECT 1 FROM \(source) INDEXED BY \(GRDBMigrationSQLHelpers.quoted(index.name))
+            WHERE \(conditions.joined(separator: " AND "))
+            """
+        let count = index.fields.count + 1
+        // For a PRIMARY KEY, SQLite never looks up the rowid as well, so that there it doesn't matter.
+        guard try Bytecode(query, argumentCount: count, db).seeks(index.rootPage, fields: count)
+        else { return true }
+        let binding = try EntryBinding(db)
+        let statement = try db.makeStatement(sql: query)
+        return withExtendedLifetime(statement) {
+            samples.allSatisfy { binding.finds($0, with: statement.sqliteStatement) }
+        }
+    }
+
+    private func call(_ stream: Int, _ index: Index) -> String {
+        call(stream, index.fields, index.condition)
+    }
+
+    private func call(_ stream: Int, _ fields: [Field], _ condition: String?) -> String {
+        let values = fields.map(\.value) + (rowID.map { [$0] } ?? [])
+        return """
+            \(Database.entryFunction)(\(stream), \(values.joined(separator: ", "))) \
+            \(condition.map { "FILTER (WHERE \($0)\n)" } ?? "")
+            """
+    }
+
+    private func order(_ fields: [Field], isUnique: Bool, _ db: Database) throws -> EntryOrder {
+        var orders = fields.map(\.order)
+        if rowID != nil {
+            orders.append(EntryOrder.Field(collation: "BINARY", isDescending: false))
+        }
+        return try EntryOrder(
+            orders,
+            keyCount: fields.count(where: \.isKey),
+            isUnique: isUnique,
+            db
+        )
+    }
+}
+
+/// The program into which SQLite compiles a query. <https://www.sqlite.org/opcode.html>
+///
+/// It is the proof that a pass reads what it should. If another version of SQLite compiles a query in
+/// another way, the pass isn't run.
+private struct Bytecode {
+    private struct Instruction {
+        let name: String
+        let p1: Int
+        let p2: Int
+        let p3: Int
+        let p4: String?
+    }
+
+    private let instructions: [Instruction]
+
+    /// - Parameter argumentCount: How many arguments the query takes.
+    init(_ query: String, argumentCount: Int = 0, _ db: Database) throws {
+        let nulls = StatementArguments(Array(repeating: DatabaseValue.null, count: argumentCount))
+        instructions = try Row.fetchAll(db, sql: "EXPLAIN \(query)", arguments: nulls).map {
+            Instruction(
+                name: $0["opcode"],
+                p1: $0["p1"],
+                p2: $0["p2"],
+                p3: $0["p3"],
+                p4: String.fromDatabaseValue($0["p4"])
+            )
+        }
+    }
+
+    private func all(_ name: String) -> [Instruction] {
+        instructions.filter { $0.name == name }
+    }
+
+    /// Whether the query reads no other b-tree than the table's.
+    func reads(onlyTable rootPage: Int) -> Bool {
+        let opened = instructions.filter { $0.name.hasPrefix("Open") }
+        return opened.map(\.name) == ["OpenRead"] && opened[0].p2 == rootPage
+    }
+
+    /// What a query may do besides reading an index. It may open the table, and note where in the
+    /// table a row would be (`DeferredSeek`). That reads nothing.
+    private static let harmless: Set = [
+        "Affinity", "AggFinal", "AggStep", "AggStep1", "ColumnsUsed", "Copy", "DeferredSeek",
+        "Explain", "Goto", "Halt", "IfNullRow", "Init", "Int64", "Integer", "Next", "Noop", "Null",
+        "Real", "RealAffinity", "ResultRow", "ReleaseReg", "Rewind", "SCopy", "String", "String8",
+        "Transaction",
+        // The bounds of a condition on the first field.
+        "IdxGE", "IdxGT", "IdxLE", "IdxLT", "SeekGE", "SeekGT", "SeekLE", "SeekLT", "IsNull",
+    ]
+
+    /// Whether the query reads each field of the index once and in order, and nothing from the
+    /// table.
+    func reads(onlyIndex rootPage: Int, fields: Int, hasRowID: Bool) -> Bool {
+        let cursors = all("OpenRead").filter { $0.p2 == rootPage && $0.p3 == 0 }.map(\.p1)
+        guard cursors.count == 1 else { return false }
+        let reading: Set = ["Column", "IdxRowid", "OpenRead"]
+        let columns = all("Column").sorted { $0.p3 < $1.p3 }
+        let rowIDs = all("IdxRowid")
+        return instructions.allSatisfy {
+            Self.harmless.contains($0.name) || reading.contains($0.name)
+        }
+            && (columns + rowIDs + all("Next") + all("DeferredSeek")).allSatisfy {
+                $0.p1 == cursors[0]
+            }
+            && columns.map(\.p2) == Array(0..<fields)
+            && rowIDs.count == (hasRowID ? 1 : 0)
+    }
+
+    /// Whether the query looks up an entry of the index by this number of fields.
+    func seeks(_ rootPage: Int, fields: Int) -> Bool {
+        let cursors = all("OpenRead").filter { $0.p2 == rootPage && $0.p3 == 0 }.map(\.p1)
+        return all("SeekGE").contains { cursors.contains($0.p1) && $0.p4 == String(fields) }
+    }
+}
