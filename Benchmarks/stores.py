@@ -130,6 +130,28 @@ def large(path, key, rows, scraps, body=150):
     print(f"  {path.name}: {path.stat().st_size / 1e6:.0f} MB", file=sys.stderr)
 
 
+# Rows of random names, so that both indexes are in another order than the table.
+INDEXED = """
+PRAGMA cache_size = -64000; PRAGMA synchronous = OFF;
+CREATE TABLE entry(id INTEGER PRIMARY KEY, name TEXT NOT NULL, code BLOB NOT NULL, body TEXT);
+CREATE TABLE grdb_migrations(identifier TEXT NOT NULL PRIMARY KEY);
+BEGIN;
+WITH n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {rows})
+    INSERT INTO entry SELECT x, hex(randomblob(8)), randomblob(16), hex(randomblob(200)) FROM n;
+CREATE INDEX entry_name ON entry(name);
+CREATE INDEX entry_code ON entry(code);
+COMMIT;
+"""
+
+
+def indexed(path, key, rows):
+    """An encrypted database with two indexes on random values."""
+    remove(path)
+    path.touch(mode=0o600)
+    shell(path, key.pragma + INDEXED.format(rows=rows))
+    print(f"  {path.name}: {path.stat().st_size / 1e6:.0f} MB", file=sys.stderr)
+
+
 REBUILD = """
 CREATE TABLE entry_new(
     id INTEGER PRIMARY KEY, account INTEGER NOT NULL REFERENCES account(id),
