@@ -234,6 +234,12 @@ package struct CipherCode: Error, Equatable {
     /// The primary code where something can't be written.
     package static let readOnly = SQLITE_READONLY
 
+    /// SQLITE_IOERR_WRITE, a macro that Swift doesn't import.
+    static let failedWrite: Int32 = SQLITE_IOERR | (3 << 8)
+
+    /// SQLITE_IOERR_TRUNCATE, a macro that Swift doesn't import.
+    static let failedTruncation: Int32 = SQLITE_IOERR | (6 << 8)
+
     /// The primary code of errors of the disk.
     package static let readError = SQLITE_IOERR
 

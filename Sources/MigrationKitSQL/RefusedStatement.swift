@@ -43,7 +43,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .encryptionPragma:
             "the program that opens a database decides how it is encrypted"
         case .temporaryStoragePragma:
-            "temporary data of an encrypted database stays in memory"
+            "temporary data of an encrypted database is encrypted, or stays in memory"
         case .durabilityPragma:
             "a failed or interrupted migration could not be undone"
         }

@@ -96,6 +96,32 @@ import Testing
         #expect(try tool.shell("PRAGMA integrity_check;") == "ok")
     }
 
+    /// More than temporary files may take in memory.
+    @Test(arguments: Limit.allCases, [[], ["--all-or-nothing"]])
+    func rowsThatAreSortedFindNoRoom(_ limit: Limit, _ mode: [String]) throws {
+        try tool.write(
+            "0002_sorted",
+            up: """
+                CREATE TABLE sorted AS
+                WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 400000)
+                SELECT x % 2 AS y FROM n GROUP BY hex(zeroblob(50)) || (x * 7919 % 400000) LIMIT 9;
+                """
+        )
+        let content = try self.content()
+        let shown = try runWithoutRoom(limit, kilobytes: 1000, ["migrate"] + mode)
+        let said = try #require(shown.stdout.components(separatedBy: "\r\u{1B}[2K").last)
+        #expect(shown.status == 74, "\(shown)")
+        #expect(
+            said.hasPrefix("\u{1B}[31merror:\u{1B}[0m the migration 0002_sorted failed: "),
+            "\(said)"
+        )
+        #expect(said.contains("rolled back: nothing has changed"), "\(said)")
+        #expect(said.contains(limit == .diskSize ? "disk is full" : "disk I/O error"), "\(said)")
+        #expect(try tool.folder.names == ["migrations", "password", "store.db"])
+        #expect(try self.content() == content)
+        #expect(try tool.onStore("migrate").status == 0)
+    }
+
     @Test(arguments: Limit.allCases)
     func backupThatFindsNoRoomIsTakenBack(_ limit: Limit) throws {
         try tool.write("0002_more", up: "CREATE TABLE tag (id INTEGER);")

@@ -240,10 +240,17 @@ import Testing
         #expect(try queue.read { try Int.fetchAll($0, sql: "SELECT id FROM a") } == [2])
     }
 
-    @Test func stepCanNotMoveTemporaryStorageToTheDisk() throws {
+    @Test func stepCanNotMoveTemporaryStorage() throws {
         let runner = try GRDBMigrationRunner(steps: [
             step("0001", "PRAGMA temp_store = FILE; CREATE TABLE a (id)")
         ])
+        let store = try EncryptedStore()
+        let encrypted = try store.open()
+        let inMemory = try GRDBMigrationRunner(steps: [
+            step("0001", "PRAGMA temp_store = MEMORY; CREATE TABLE a (id)")
+        ])
+        #expect(throws: DatabaseError.self) { try inMemory.migrate(in: encrypted) }
+        #expect(try encrypted.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == 1)
         let before = try queue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") }
         #expect(throws: DatabaseError.self) { try runner.migrate(in: queue) }
         #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == before)

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitPages
 import MigrationKitSQLCipher
 import TestSupport
 import Testing
@@ -15,10 +16,11 @@ import Testing
         try Fixtures.encrypted(folder.database, key: key)
     }
 
-    @Test func everyConnectionIsSQLCipherAndKeepsTemporaryDataInMemory() throws {
+    @Test func everyConnectionIsSQLCipherAndHasItsTemporaryFilesEncrypted() throws {
         let checks = { @Sendable (db: Database) throws -> Void in
             #expect(try String.fetchOne(db, sql: "PRAGMA cipher_version") != nil)
-            #expect(try Int.fetchOne(db, sql: "PRAGMA temp_store") == 2)
+            #expect(TemporaryStorage.serves(db.sqliteConnection))
+            #expect(try Int.fetchOne(db, sql: "PRAGMA temp_store") == 1)
         }
         let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         try queue.read(checks)
@@ -32,7 +34,7 @@ import Testing
         let plain = folder.path("plain.db")
         let options = EncryptedDatabase.Options(createsFile: true)
         let plainQueue = try EncryptedDatabase.openPlaintext(plain, options: options)
-        #expect(try plainQueue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == 2)
+        #expect(try plainQueue.read { try Int.fetchOne($0, sql: "PRAGMA temp_store") } == 1)
     }
 
     @Test(arguments: [-1, 0, 3e6, 1e30, .infinity, .nan])

@@ -237,7 +237,7 @@ import Testing
                 .temporaryStoragePragma, "PRAGMA temp_store = FILE;",
                 """
                 1_a.sql:2:3: a migration can't contain a PRAGMA about temporary storage: temporary \
-                data of an encrypted database stays in memory
+                data of an encrypted database is encrypted, or stays in memory
                 2 |   PRAGMA temp_store …
                   |   ^
                 Remove it.

@@ -20,7 +20,7 @@ import MigrationKit
 /// waiting.
 ///
 /// Steps see the raw schema, run with deferred foreign keys, and can't end their transaction or
-/// move temporary storage to the disk.
+/// move temporary storage.
 public struct GRDBMigrationRunner: Sendable {
     /// A step of this runner.
     public typealias Step = MigrationStep<Database>

@@ -5,7 +5,7 @@ import MigrationKit
 import MigrationKitCommon
 
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
-/// end, and temporary storage that it can't move to the disk.
+/// end, and temporary storage that it can't move.
 struct StepTransaction {
     let db: Database
     private let temporaryObjects: Statement
@@ -15,8 +15,8 @@ struct StepTransaction {
     init(on db: Database) throws {
         self.db = db
         // Compiling this opens the temporary database. Afterwards SQLite refuses to move it during
-        // a transaction: a step that sets `temp_store` fails, and no sorter writes plaintext rows
-        // to the disk. <https://www.sqlite.org/pragma.html#pragma_temp_store>
+        // a transaction: a step that changes `temp_store` fails, and temporary data is where the
+        // host wants it. <https://www.sqlite.org/pragma.html#pragma_temp_store>
         temporaryObjects = try db.makeStatement(sql: "SELECT 1 FROM sqlite_temp_schema")
         try db.holdJournalMode()
         settings = try ConnectionSettings.withinTransaction(of: db)

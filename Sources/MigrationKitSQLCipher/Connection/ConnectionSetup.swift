@@ -39,6 +39,7 @@ package final class ConnectionSetup: Sendable {
         self.unwritable = unwritable
         self.readsQuietFile = readsQuietFile
         authenticPages = trustsPages ? nil : AuthenticPages()
+        TemporaryStorage.install()
     }
 
     /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
@@ -80,8 +81,9 @@ package final class ConnectionSetup: Sendable {
                 try db.setCipher(options.cipher)
             }
         }
-        // Temporary tables and sorter data must not reach the disk, where they would be plaintext.
-        try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        // Temporary tables and sorter data must not reach the disk as plaintext.
+        let isEncrypting = TemporaryStorage.serves(db.sqliteConnection)
+        try db.execute(sql: "PRAGMA temp_store = \(isEncrypting ? "FILE" : "MEMORY")")
         if options.isExclusive || unwritable?.usesLog == true {
             // Before the first read, so that SQLite opens a write-ahead log without shared memory.
             // That requires exclusive access. <https://www.sqlite.org/wal.html#noshm>

@@ -12,9 +12,15 @@ import MigrationKitPages
 /// try runner.migrate(in: database)
 /// ```
 ///
-/// Every connection gets its key before anything else, proves that it is SQLCipher and that the key
-/// opens the file, and keeps temporary tables and sorter data in memory. A path is always a path:
-/// `:memory:` and `file:notes.db` name files. Relative paths start at the current folder.
+/// Every connection gets its key before anything else, and proves that it is SQLCipher and that the
+/// key opens the file. A path is always a path: `:memory:` and `file:notes.db` name files. Relative
+/// paths start at the current folder.
+///
+/// Temporary tables and rows that SQLite sorts are in memory. Beyond 32 MB for the whole process
+/// they go into files beside the database, which have no name and are encrypted with keys of their
+/// own. For that, a VFS named `migrationkit` becomes SQLite's default. It passes everything else on
+/// to the former default. If an app makes another VFS the default later, temporary data stays in
+/// memory. <https://www.sqlite.org/vfs.html>
 ///
 /// An open that fails throws an ``EncryptedDatabaseError`` with the reason, and leaves the file,
 /// the files that SQLite keeps beside it and the folder as they were.

@@ -23,6 +23,8 @@ struct DatabaseCopy {
         // thirds full.
         try checkRoom(for: byteCount / 3 * 2, about: byteCount)
         monitor.begin(.copying, total: byteCount)
+        // The source's folder may be on a medium that can't be written.
+        TemporaryStorage.use(beside: path)
         try source.queue.inDatabase { db in
             try db.execute(sql: "PRAGMA cipher_log_level = NONE")
             // An empty text means no encryption. Without KEY, SQLCipher would use the source's key.

@@ -120,11 +120,12 @@ import Testing
         #expect(try Everything(of: writer).ledger.isEmpty)
     }
 
-    @Test func temporaryStorageIsBackInMemoryAfterwards() throws {
-        #expect(try writer.number("PRAGMA temp_store") == 2)
-        try GRDBMigrationRunner(steps: [alone("0001", "PRAGMA temp_store = FILE")])
+    @Test(arguments: ["FILE", "MEMORY", "DEFAULT"])
+    func temporaryStorageIsAsItWasAfterwards(_ value: String) throws {
+        #expect(try writer.number("PRAGMA temp_store") == 1)
+        try GRDBMigrationRunner(steps: [alone("0001", "PRAGMA temp_store = \(value)")])
             .migrate(in: writer)
-        #expect(try writer.number("PRAGMA temp_store") == 2)
+        #expect(try writer.number("PRAGMA temp_store") == 1)
     }
 
     @Test func suchAStepIsRefusedInABatchBeforeAnythingRuns() throws {
