@@ -313,6 +313,7 @@ let package = Package(
             dependencies: [
                 "KeyStore",
                 "MigrationKitGRDB",
+                "MigrationKitPages",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "PowerCuts",

@@ -236,8 +236,10 @@ package struct FailingCampaign {
         if scenario.program == "migrationkit-cli" {
             guard Self.legalExits(call).contains(status) else { throw Fault("exit \(status)") }
         }
-        // An app's own statements throw errors of GRDB's, and a verification names the step.
-        guard !words.hasPrefix("DatabaseError."), status != 2 else { return }
+        // An app's own statements throw errors of GRDB's, those of a step name its file, and a
+        // verification names the step.
+        let isApps = ["DatabaseError.", "SQLStatementError."].contains(where: words.hasPrefix)
+        guard !isApps, status != 2 else { return }
         let names = scenario.watched.map(\.name) + [call.name, place.disk]
         guard names.contains(where: words.contains) else {
             throw Fault("the message names no file")

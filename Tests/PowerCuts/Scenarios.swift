@@ -278,6 +278,27 @@ extension Scenario {
                 prepare: { try writeSteps($0) }
             ),
             Scenario(
+                name: "migrate-sorting",
+                program: "PowerProbe",
+                arguments: { ["migrate-sorting", $0.path] },
+                versionCount: 2,
+                prepare: { place in
+                    try prepareApplied(place, .delete, upTo: "0004")
+                    // More than SQLite's cache holds.
+                    try place.write(
+                        "migrations/0005_sorted.sql",
+                        """
+                        -- migrate:up
+                        CREATE TABLE sorted AS
+                        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+                        SELECT i % 7 AS number FROM n
+                        GROUP BY printf('%08d', i * 7919 % 3000) || hex(zeroblob(400)) LIMIT 40;
+                        """
+                    )
+                },
+                repeats: false
+            ),
+            Scenario(
                 name: "migrate-restart",
                 program: "PowerProbe",
                 arguments: { ["migrate-restart", $0.path] },

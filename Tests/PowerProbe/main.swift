@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKitGRDB
+import MigrationKitPages
 import MigrationKitSQL
 import MigrationKitSQLCipher
 import PowerCuts
@@ -14,13 +15,13 @@ import PowerCuts
 // PowerProbe state FOLDER NAME CUT OUTPUT
 // PowerProbe operations FOLDER NAME
 // PowerProbe list [ignore]
-// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|rotate|rotate-discard|rotate-settle PLACE
+// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|migrate-sorting|rotate|rotate-discard|rotate-settle PLACE
 
 let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
-    case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart", "rotate",
-        "rotate-discard", "rotate-settle":
+    case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart",
+        "migrate-sorting", "rotate", "rotate-discard", "rotate-settle":
         try act(words[0], Place(words[1]))
     case "record", "cut", "fail", "ignore", "state", "operations", "list":
         try PowerCommand(words).run()
@@ -43,7 +44,7 @@ func act(_ name: String, _ place: Place) throws {
         account: Place.account
     )
     switch name {
-    case "migrate-open", "migrate-restart":
+    case "migrate-open", "migrate-restart", "migrate-sorting":
         let runner = try GRDBMigrationRunner(
             steps: MigrationFolder(path: place.migrations).steps
         )
@@ -51,6 +52,11 @@ func act(_ name: String, _ place: Place) throws {
             place.database,
             key: place.key()
         )
+        if name == "migrate-sorting" {
+            // As if other connections had taken all memory for temporary files: what SQLite sorts
+            // goes to the disk.
+            TemporaryStorage.room.take(TemporaryStorage.memoryLimit, limited: false)
+        }
         if name == "migrate-restart" {
             // After the second step the log is moved into the file, and the third begins it anew.
             try database.writeWithoutTransaction {

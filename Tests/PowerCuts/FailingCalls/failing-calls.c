@@ -64,8 +64,13 @@ __attribute__((constructor)) static void prepare(void) {
 
 // MARK: - Names
 
-// Random digits of drafts become "*": the next run has others.
+// Random digits of drafts become "*", and the number of a file without a name, too: the next run has
+// others.
 static void normalize(char *name) {
+    if (name[0] == '#') {
+        strcpy(name, "#*");
+        return;
+    }
     static const char *const infixes[] = {"-converting-", "-writing-"};
     for (size_t index = 0; index < 2; index++) {
         char *found = strstr(name, infixes[index]);
