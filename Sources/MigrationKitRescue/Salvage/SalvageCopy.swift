@@ -13,6 +13,7 @@ struct SalvageCopy {
 
     /// In KiB: how much memory the new file's pages may use before they are written.
     private static let cacheSize = 32 * 1024
+    private static let indexCacheSize = 4 * 1024
 
     /// Fills the file, which is empty.
     ///
@@ -71,8 +72,14 @@ struct SalvageCopy {
                         """
                 )
                 // From now on, undoing may need much space: use a journal file, which is encrypted
-                // like everything else.
-                try db.execute(sql: "PRAGMA main.journal_mode = TRUNCATE")
+                // like everything else. When an index is built, SQLite sorts as many bytes at once as
+                // the cache has, besides the cache.
+                try db.execute(
+                    sql: """
+                        PRAGMA main.journal_mode = TRUNCATE;
+                        PRAGMA main.cache_size = -\(Self.indexCacheSize)
+                        """
+                )
                 try finish(db, value)
                 return value
             } catch {
