@@ -169,8 +169,10 @@ package struct Rewrite {
         switch error {
         case let error as NewFileError:
             error.explained
+        case PageRewritingError.file(ENOSPC), PageRewritingError.file(EDQUOT):
+            EncryptedDatabaseError.diskFull(path: place.path)
         case PageRewritingError.file(let code):
-            NewFileError(place.path, code).explained
+            EncryptedDatabaseError.inputOutput(path: place.path, detail: systemReason(code))
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
         case let error as DatabaseError:
