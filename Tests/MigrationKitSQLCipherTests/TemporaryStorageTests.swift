@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: 0..<12)
     func aFileIsLikeAnArrayOfBytes(round: Int) throws {
         let seed = UInt64.random(in: .min ... .max)
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let room = [0, 300 << 10, 1 << 20, 64 << 20][round % 4]
         let place = round % 5 == 4 ? nil : folder.database
         let file = TemporaryFile(room: MemoryRoom(room)) { place }
@@ -287,17 +287,5 @@ import Testing
         try queue.close()
         let again = try DatabaseQueue(path: folder.path("own.db"))
         #expect(try again.read { try Int.fetchOne($0, sql: "SELECT a FROM t") } == 1)
-    }
-}
-
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

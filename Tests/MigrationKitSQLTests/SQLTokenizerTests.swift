@@ -16,7 +16,7 @@ import MigrationKit
 
     /// Text of pieces that mean something to a tokenizer, the same in every run.
     private func randomTexts(_ count: Int) -> [String] {
-        var generator = Generator(state: 0x5EED)
+        var generator = SeededGenerator(seed: 0x5EED)
         return (0..<count).map { _ in
             (0..<Int.random(in: 1...14, using: &generator))
                 .map { _ in Self.fragments.randomElement(using: &generator) ?? "" }
@@ -101,17 +101,5 @@ extension String.UTF8View {
     fileprivate func token(_ range: Range<Int>) -> Substring {
         let start = index(startIndex, offsetBy: range.lowerBound)
         return Substring(self[start..<index(startIndex, offsetBy: range.upperBound)])
-    }
-}
-
-/// A generator with a seed, so that a failure comes back: xorshift64*.
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state ^= state >> 12
-        state ^= state << 25
-        state ^= state >> 27
-        return state &* 2_685_821_657_736_338_717
     }
 }

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The states of the disk that a power cut can leave, for one cut after the other.
 ///
 /// What is pending at a cut are the operations that no synchronization has covered. What is on the

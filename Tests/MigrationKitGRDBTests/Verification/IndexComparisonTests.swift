@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
+import TestSupport
 import Testing
 
 @testable import MigrationKitGRDB
@@ -92,7 +93,7 @@ import Testing
 
     @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"], 1...6)
     func soundDatabasesHaveNoFindings(encoding: String, seed: UInt64) throws {
-        var generator = SeededRandom(seed)
+        var generator = SeededGenerator(seed: seed)
         var configuration = Configuration()
         configuration.prepareDatabase { $0.add(collation: Self.odd) }
         let queue = try DatabaseQueue(configuration: configuration)
@@ -398,22 +399,5 @@ import Testing
         try queue.close()
         let check = try check(DatabaseQueue(path: folder.path))
         #expect(check.detail?.contains("no such collation sequence: odd") == true)
-    }
-}
-
-/// A generator with a seed, so that a failure comes back: SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

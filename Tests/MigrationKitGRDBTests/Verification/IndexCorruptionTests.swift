@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: seeds, [false, true])
     func whatSQLiteFindsIsFound(seed: UInt64, isEncrypted: Bool) throws {
         print("seed of random damage: \(seed)")
-        var generator = SeededRandom(seed)
+        var generator = SeededGenerator(seed: seed)
         let file = try PagedFile(isEncrypted: isEncrypted, &generator)
         var (known, onlyByIndexes, onlyOurs) = (0, 0, 0)
         for round in 0..<250 {
@@ -85,7 +85,7 @@ private final class PagedFile {
         CREATE UNIQUE INDEX w_k ON w (k COLLATE RTRIM, v);
         """
 
-    init(isEncrypted: Bool, _ generator: inout SeededRandom) throws {
+    init(isEncrypted: Bool, _ generator: inout SeededGenerator) throws {
         folder = try TemporaryFolder()
         let random = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
         key =
@@ -149,7 +149,7 @@ private final class PagedFile {
     }
 
     /// Writes a file with some damage, and returns what it is.
-    func damage(using generator: inout SeededRandom) throws -> String {
+    func damage(using generator: inout SeededGenerator) throws -> String {
         var pages = sound
         var text = ""
         repeat { text = change(&pages, &generator) } while pages == sound
@@ -176,7 +176,7 @@ private final class PagedFile {
     // MARK: - Damage
 
     /// <https://www.sqlite.org/fileformat.html#b_tree_pages>
-    private func change(_ pages: inout [[UInt8]], _ generator: inout SeededRandom) -> String {
+    private func change(_ pages: inout [[UInt8]], _ generator: inout SeededGenerator) -> String {
         let leaves = pages.indices.filter { pages[$0][0] == 0x0a }
         let trees = pages.indices.filter { [0x02, 0x0a].contains(pages[$0][0]) }
         let leaf = leaves.randomElement(using: &generator) ?? 0

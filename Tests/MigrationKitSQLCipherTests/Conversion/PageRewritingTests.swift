@@ -18,21 +18,8 @@ import Testing
 
     // MARK: - Random Databases
 
-    /// Numbers that are the same again for the same seed.
-    private struct Random: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var value = state
-            value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-            value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-            return value ^ value >> 31
-        }
-    }
-
     /// Rows that come and go, so that there are full, split, free and overflow pages.
-    private func statements(_ random: inout Random) -> String {
+    private func statements(_ random: inout SeededGenerator) -> String {
         var sql = "PRAGMA auto_vacuum = \(Int.random(in: 0...2, using: &random));\n"
         sql += "PRAGMA journal_mode = \(["DELETE", "WAL"].randomElement(using: &random) ?? "");\n"
         sql += "CREATE TABLE always (a); INSERT INTO always VALUES (1);\n"
@@ -90,7 +77,7 @@ import Testing
     @Test(arguments: 0..<24)
     func everyPageIsKept(number: Int) throws {
         let seed = Self.seed &+ UInt64(number)
-        var random = Random(state: seed)
+        var random = SeededGenerator(seed: seed)
         let settings = CipherSettingsTests.each[number % CipherSettingsTests.each.count]
         let (key, newKey) = (try TestKey.each()[number % 3], try TestKey.each()[number / 3 % 3])
         let pragmas = settings.pragmas
@@ -137,7 +124,7 @@ import Testing
     @Test(arguments: [512, 4096, 65536])
     func plaintextFileIsTheSameByteForByte(pageSize: Int) throws {
         let seed = Self.seed &+ UInt64(pageSize)
-        var random = Random(state: seed)
+        var random = SeededGenerator(seed: seed)
         _ = try SQLiteShell.run(path, "PRAGMA page_size = \(pageSize);\n" + statements(&random))
         let (copy, restored) = (folder.path("copy.db"), folder.path("restored.db"))
         try DatabaseBackup(path, to: copy, form: .plaintext()).run()

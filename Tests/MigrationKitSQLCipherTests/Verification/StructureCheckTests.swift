@@ -122,7 +122,7 @@ import Testing
     @Test(arguments: StructureSample.all)
     func whatQuickCheckFindsIsFound(_ sample: StructureSample) throws {
         let seed = UInt64.random(in: 1 ... .max)
-        var generator = Generator(seed)
+        var generator = SeededGenerator(seed: seed)
         try sample.make(folder.database, seed: seed)
         let keys = ContentKeys()
         let before = try sample.check(folder.database, keys)
@@ -292,7 +292,7 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
     }
 
     func make(_ path: String, seed: UInt64) throws {
-        var generator = Generator(seed)
+        var generator = SeededGenerator(seed: seed)
         try withDatabase(path) { db in
             if key == nil { try db.execute(sql: "PRAGMA page_size = \(pageSize)") }
             try db.execute(
@@ -346,7 +346,7 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
         }
     }
 
-    private func value(_ generator: inout Generator) -> DatabaseValue {
+    private func value(_ generator: inout SeededGenerator) -> DatabaseValue {
         switch Int.random(in: 0...5, using: &generator) {
         case 0: .null
         case 1: Int.random(in: -2...2, using: &generator).databaseValue
@@ -356,12 +356,12 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
         }
     }
 
-    private func text(_ most: Int, _ generator: inout Generator) -> String {
+    private func text(_ most: Int, _ generator: inout SeededGenerator) -> String {
         let count = Int.random(in: 0...most, using: &generator)
         return String((0..<count).map { _ in "abcdeäö€".randomElement(using: &generator) ?? "a" })
     }
 
-    private func blob(_ most: Int, _ generator: inout Generator) -> Data {
+    private func blob(_ most: Int, _ generator: inout SeededGenerator) -> Data {
         Data(
             (0..<Int.random(in: 0...most, using: &generator)).map { _ in
                 UInt8.random(in: .min ... .max, using: &generator)
@@ -468,7 +468,7 @@ private enum Damage: CaseIterable {
     case child, link, header, pageHeader
 
     /// - Returns: What was done, for the message.
-    func apply(to image: inout [UInt8], _ pageSize: Int, _ generator: inout Generator) -> String {
+    func apply(to image: inout [UInt8], _ pageSize: Int, _ generator: inout SeededGenerator) -> String {
         let pageCount = image.count / pageSize
         let page = Int.random(in: 0..<pageCount, using: &generator)
         let other = Int.random(in: 0..<pageCount, using: &generator)
@@ -522,20 +522,5 @@ private enum Damage: CaseIterable {
 extension StructureCheck.Report {
     fileprivate func content(_ name: String) -> TreeContent? {
         objects.first { $0.name == name }.flatMap { contents[$0.root] }
-    }
-}
-
-/// A generator with a seed, so that a failure comes back: SplitMix64.
-struct Generator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-        return value ^ value >> 31
     }
 }
