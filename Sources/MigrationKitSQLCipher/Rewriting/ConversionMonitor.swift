@@ -1,7 +1,8 @@
-import MigrationKitCommon
+import Dispatch
 import Foundation
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Follows one conversion: reports its progress, waits for other processes, and cancels it on
@@ -164,5 +165,68 @@ package final class ConversionMonitor: Sendable {
         } catch FileLock.Failure.refused(let code) {
             throw DatabaseConversionError.cannotLock(path: lock.path, code: code)
         }
+    }
+}
+
+// MARK: - Conversion Event
+
+/// The progress of a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore``.
+public enum ConversionEvent: Equatable, Sendable {
+    /// The conversion waits for other processes that have the database open or locked. The list is
+    /// empty if the system doesn't report them.
+    case waiting(for: [OpenProcess])
+
+    /// The progress of a phase, reported about ten times a second, and at its beginning and end.
+    ///
+    /// It counts bytes of the copy's and the source's files: while copying, those that are written;
+    /// later, those that are read. They are measured from outside, so they are approximate.
+    case progress(Phase, bytesDone: Int, bytesTotal: Int)
+
+    /// The phases, in order. Only a `DatabaseSalvage` has the first two, and it has no comparison.
+    public enum Phase: String, Sendable, CaseIterable {
+        /// The search for the salt of a damaged file. Its bytes are the 128 attempts.
+        case searchingSalt
+        /// Reads every page of a damaged file.
+        case reading
+        /// Copies every page, or every row, into the new file.
+        case copying
+        /// Reads the copy again: compares it with the source, page by page, table by table or, if
+        /// that leaves a doubt, row by row, and authenticates each page.
+        case comparing
+        /// Checks the copy through SQLite, as far as that is still needed.
+        case verifying
+    }
+}
+
+/// Ends a conversion, a backup or a restore from another thread.
+public typealias ConversionCancellation = Cancellation
+
+// MARK: - At Once
+
+/// Runs two functions at the same time, the second one on another thread, and waits for both.
+///
+/// - Returns: The results of both.
+package func atOnce<First, Second: Sendable>(
+    _ first: () throws -> First,
+    _ second: @escaping @Sendable () throws -> Second
+) -> (first: Result<First, any Error>, second: Result<Second, any Error>) {
+    let other = OtherWork<Second>()
+    let end = DispatchGroup()
+    // A separate thread: all threads of the global queues may be blocked, perhaps waiting for this.
+    DispatchQueue(label: "MigrationKit.atOnce").async(group: end) { other.run(second) }
+    let result = Result(catching: first)
+    end.wait()
+    return (result, other.result)
+}
+
+/// Work on another thread.
+private final class OtherWork<Value: Sendable>: Sendable {
+    private let outcome = Locked<Result<Value, any Error>>(.failure(CancellationError()))
+
+    var result: Result<Value, any Error> { outcome.withLock { $0 } }
+
+    func run(_ work: () throws -> Value) {
+        let result = Result(catching: work)
+        outcome.withLock { $0 = result }
     }
 }
