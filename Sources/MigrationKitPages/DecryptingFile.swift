@@ -14,6 +14,7 @@ package final class DecryptingFile: FileReader {
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
     private let authenticPages: AuthenticPages?
+    private let digest: PageDigest?
     private let isUnchanged: (() -> Bool)?
 
     /// Makes a connection read its file in this way. Call it before the connection's first read. It
@@ -38,6 +39,7 @@ package final class DecryptingFile: FileReader {
             cipher: try PageCipher(key: key, cipher: cipher),
             authentication: try PageAuthentication(key: key, salt: salt, cipher: cipher),
             authenticPages: authenticPages,
+            digest: try authenticPages.map { try PageDigest(key: $0.key) },
             isUnchanged: isUnchanged
         )
         // When SQLite opened the file, it took encrypted bytes for the page size.
@@ -55,6 +57,7 @@ package final class DecryptingFile: FileReader {
         cipher: PageCipher,
         authentication: PageAuthentication?,
         authenticPages: AuthenticPages?,
+        digest: PageDigest?,
         isUnchanged: (() -> Bool)?
     ) {
         self.isUnchanged = isUnchanged
@@ -62,6 +65,7 @@ package final class DecryptingFile: FileReader {
         self.cipher = cipher
         self.authentication = authentication
         self.authenticPages = authenticPages
+        self.digest = digest
     }
 
     /// Usually a page or its beginning. Until SQLite knows the page size, anything.
@@ -97,8 +101,9 @@ package final class DecryptingFile: FileReader {
         // Nothing is there, which SQLite takes for zeros. An incomplete page proves nothing.
         if code == CipherCode.shortRead { return page.contains { $0 != 0 } ? SQLITE_CORRUPT : code }
         guard code == SQLITE_OK else { return code }
-        if let authentication, let authenticPages {
-            let isAuthentic = authenticPages.contain(UnsafeRawBufferPointer(page), number: number) {
+        if let authentication, let authenticPages, let digest {
+            let bytes = UnsafeRawBufferPointer(page)
+            let isAuthentic = authenticPages.contain(bytes, number: number, digest) {
                 authentication.isAuthentic($0, number: number)
             }
             guard isAuthentic else { return SQLITE_CORRUPT }

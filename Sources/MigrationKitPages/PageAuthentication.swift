@@ -101,7 +101,9 @@ package final class PageAuthentication {
         return [UInt8](unsafeUninitializedCapacity: cipher.hmacAlgorithm.count) { code, count in
             let isComputed =
                 withUnsafeBytes(of: UInt32(number).littleEndian) { number in
-                    // Without a key, it keeps the one that it has.
+                    // Without a key, it keeps the one that it has. A copy of the context would make
+                    // several threads wait for each other: its algorithm is counted.
+                    // <https://docs.openssl.org/3.0/man7/life_cycle-mac/>
                     EVP_MAC_init(context, nil, 0, nil) == 1
                         && EVP_MAC_update(context, bytes.map { $0 + start }, codeStart - start) == 1
                         && EVP_MAC_update(
@@ -117,18 +119,14 @@ package final class PageAuthentication {
 }
 
 /// The pages that were authenticated with one key. A page that is read again unchanged isn't
-/// authenticated again: computing an HMAC takes much longer than this check.
+/// authenticated again: computing an HMAC takes ten times as long as this check.
 ///
-/// Keeps an 8-byte hash of each page in memory, with keys of its own.
+/// Keeps 8 bytes of the digest of each page in memory, with a key of its own.
 package final class AuthenticPages: Sendable {
-    private struct State {
-        /// By page number. In a file of 32 GiB or more, not all pages are kept.
-        var hashes: [UInt64] = []
-        var keys: [UInt64] = []
-    }
-
-    private let state = Locked(State())
+    /// By page number; 0 for an unknown page. In a file of 32 GiB or more, not all pages are kept.
+    private let digests = Locked<[UInt64]>([])
     private static let mostPages = 8 << 20
+    let key = PageDigest.randomKey()
 
     package init() {}
 
@@ -137,50 +135,28 @@ package final class AuthenticPages: Sendable {
     /// - Parameters:
     ///   - page: The page's bytes as they are in the file.
     ///   - number: Its number, from 1.
+    ///   - digest: Made with ``key``, and used by one thread at a time.
     ///   - authenticate: Authenticates a page that isn't known.
     func contain(
         _ page: UnsafeRawBufferPointer,
         number: Int,
+        _ digest: PageDigest,
         _ authenticate: (UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
-        guard number <= Self.mostPages else { return authenticate(page) }
-        let (keys, known) = state.withLock { state in
-            if state.keys.count < page.count / 8 {
-                state.keys = (0..<page.count / 8).map { _ in .random(in: .min ... .max) }
-                state.hashes = []
-            }
-            return (state.keys, number < state.hashes.count ? state.hashes[number] : 0)
-        }
+        guard number <= Self.mostPages, let value = try? digest.of(page, page.count, number: number)
+        else { return authenticate(page) }
         // Never equal to the value for an unknown page.
-        let hash = Self.hash(page, keys) | 1
-        guard hash != known else { return true }
+        let kept = value.x | 1
+        let isKnown = digests.withLock { number < $0.count && $0[number] == kept }
+        guard !isKnown else { return true }
         guard authenticate(page) else { return false }
-        state.withLock { state in
-            if number >= state.hashes.count {
-                let count = max(number + 1, min(state.hashes.count * 2, Self.mostPages + 1))
-                state.hashes += repeatElement(0, count: count - state.hashes.count)
+        digests.withLock { digests in
+            if number >= digests.count {
+                let count = max(number + 1, min(digests.count * 2, Self.mostPages + 1))
+                digests += repeatElement(0, count: count - digests.count)
             }
-            state.hashes[number] = hash
+            digests[number] = kept
         }
         return true
-    }
-
-    /// The universal hash NH of UMAC with words of 64 bits. Two pages that differ have the same hash
-    /// with a probability of about 2^-60, whatever they are, since the keys are random.
-    /// <https://www.rfc-editor.org/rfc/rfc4418#section-5.2.2>
-    private static func hash(_ page: UnsafeRawBufferPointer, _ keys: [UInt64]) -> UInt64 {
-        var low: UInt64 = 0
-        var high: UInt64 = 0
-        keys.withUnsafeBufferPointer { keys in
-            for index in stride(from: 0, to: page.count / 16 * 2, by: 2) {
-                let one = page.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
-                let two = page.loadUnaligned(fromByteOffset: index * 8 + 8, as: UInt64.self)
-                let product = (one &+ keys[index]).multipliedFullWidth(by: two &+ keys[index + 1])
-                let (sum, overflows) = low.addingReportingOverflow(product.low)
-                low = sum
-                high = high &+ product.high &+ (overflows ? 1 : 0)
-            }
-        }
-        return (low &* (keys[0] | 1)) ^ (high &* (keys[1] | 1))
     }
 }

@@ -1,4 +1,3 @@
-import CLibCrypto
 import CSQLCipher
 import Foundation
 import KeyStore
@@ -40,10 +39,8 @@ package final class PageRewriting: Sendable {
     private let encryption: Encryption?
     private let substitutes: Substitutes
     private let digests: PageDigests
-    fileprivate let digestKey: [UInt8]
+    private let digestKey: [UInt8]
     private let damaged = Locked<[Int]>([])
-    /// The pages of the new file that were found to be right.
-    private let right: Locked<[Bool]>
 
     /// - Parameters:
     ///   - path: The new file, which is empty.
@@ -64,8 +61,7 @@ package final class PageRewriting: Sendable {
         self.encryption = encryption
         self.substitutes = substitutes
         digests = PageDigests(count: count)
-        digestKey = try PageDigest.randomKey()
-        right = Locked(Array(repeating: false, count: count + 1))
+        digestKey = PageDigest.randomKey()
     }
 
     package var byteCount: Int { count * pageSize }
@@ -123,7 +119,10 @@ package final class PageRewriting: Sendable {
                 damaged.withLock { $0.append(number) }
                 continue
             }
-            try digests.set(thread.digest.of(page, contentCount, number: number), of: number)
+            try digests.set(
+                thread.digest.of(UnsafeRawBufferPointer(page), contentCount, number: number),
+                of: number
+            )
             if number == 1, let encryption { page.copyBytes(from: encryption.salt) }
             guard thread.encryption.transform(page, number: number) else {
                 throw CocoaError(.featureUnsupported)
@@ -170,7 +169,7 @@ package final class PageRewriting: Sendable {
     // MARK: - Comparing
 
     /// Reads the new file: whether each page is authentic, and has the content that was read from the
-    /// database. Those that were read by way of ``compared(_:)`` aren't read again.
+    /// database.
     ///
     /// - Parameter watch: Called regularly with the number of bytes that are done. It may throw.
     /// - Throws: ``PageRewritingError``; what `watch` throws.
@@ -182,51 +181,25 @@ package final class PageRewriting: Sendable {
             let digest = try PageDigest(key: self.digestKey)
             let buffer = self.makeChunk()
             return { chunk in
-                let numbers = self.right.withLock { right in
-                    chunk.filter { !right[$0] && $0 != self.lockPage }
-                }
-                guard !numbers.isEmpty else { return }
                 let bytes = buffer.bytes(chunk.count)
                 try file.read(bytes, at: (chunk.lowerBound - 1) * self.pageSize)
-                for number in numbers {
+                for number in chunk where number != self.lockPage {
                     let page = buffer.page(number - chunk.lowerBound)
                     guard decryption.transform(page, number: number) else {
                         throw PageRewritingError.notAuthentic(page: number)
                     }
                     guard
                         try self.digests.isEqual(
-                            digest.of(page, self.contentCount, number: number),
+                            digest.of(
+                                UnsafeRawBufferPointer(page),
+                                self.contentCount,
+                                number: number
+                            ),
                             of: number
                         )
                     else { throw PageRewritingError.differs(page: number) }
                 }
             }
-        }
-    }
-
-    /// The new file for those who have another reason to read it. A page that they read is compared at
-    /// the same time, so that each is decrypted once.
-    ///
-    /// - Parameter pages: The new file.
-    package func compared(_ pages: any PagedFile) -> any PagedFile {
-        ComparedPages(pages: pages, rewriting: self)
-    }
-
-    /// - Returns: Whether a page has the content that was read from the database.
-    fileprivate func isRight(
-        _ page: UnsafeMutableRawBufferPointer,
-        _ number: Int,
-        _ digest: PageDigest
-    ) -> Bool {
-        guard page.count == pageSize, (1...count).contains(number), number != lockPage,
-            let value = try? digest.of(page, contentCount, number: number)
-        else { return false }
-        return digests.isEqual(value, of: number)
-    }
-
-    fileprivate func note(right numbers: [Int]) {
-        right.withLock { right in
-            for number in numbers { right[number] = true }
         }
     }
 
@@ -271,45 +244,6 @@ package enum PageRewritingError: Error, Equatable {
     case notAuthentic(page: Int)
     /// A page of the new file is authentic and has another content.
     case differs(page: Int)
-}
-
-// MARK: - Reading for Others
-
-/// The pages of the new file, each compared when it is read.
-private struct ComparedPages: PagedFile {
-    let pages: any PagedFile
-    let rewriting: PageRewriting
-
-    var byteCount: Int { pages.byteCount }
-
-    func reader() throws -> any PageReading {
-        ComparingReader(try pages.reader(), try PageDigest(key: rewriting.digestKey), rewriting)
-    }
-}
-
-private final class ComparingReader: PageReading {
-    private let reader: any PageReading
-    private let digest: PageDigest
-    private let rewriting: PageRewriting
-    /// Pages that were right and aren't noted yet.
-    private var right: [Int] = []
-
-    init(_ reader: any PageReading, _ digest: PageDigest, _ rewriting: PageRewriting) {
-        (self.reader, self.digest, self.rewriting) = (reader, digest, rewriting)
-    }
-
-    deinit { rewriting.note(right: right) }
-
-    var pageSize: Int { reader.pageSize }
-
-    func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws(CipherCode) {
-        try reader.read(number, into: page)
-        guard rewriting.isRight(page, number, digest) else { throw .corrupt }
-        right.append(number)
-        guard right.count == 1000 else { return }
-        rewriting.note(right: right)
-        right = []
-    }
 }
 
 // MARK: - The Pages of One Thread
@@ -388,76 +322,7 @@ private final class PageDigests: @unchecked Sendable {
     func isEqual(_ value: PageDigest.Value, of number: Int) -> Bool { memory[number] == value }
 }
 
-/// Computes a GMAC of pages: that of AES-128-GCM without anything to encrypt.
-///
-/// Who doesn't know the key, which never leaves the process, can't make another page of the same
-/// digest. It takes a quarter of the time of SHA-256.
-/// <https://docs.openssl.org/3.0/man3/EVP_EncryptInit/#aead-interface>
-private final class PageDigest {
-    typealias Value = SIMD2<UInt64>
-
-    private let context: OpaquePointer
-
-    /// - Parameter key: 16 bytes.
-    init(key: [UInt8]) throws {
-        guard let context = EVP_CIPHER_CTX_new() else { throw CocoaError(.featureUnsupported) }
-        self.context = context
-        guard EVP_EncryptInit_ex2(context, EVP_aes_128_gcm(), key, nil, nil) == 1 else {
-            throw CocoaError(.featureUnsupported)
-        }
-    }
-
-    deinit { EVP_CIPHER_CTX_free(context) }
-
-    static func randomKey() throws -> [UInt8] {
-        var key = [UInt8](repeating: 0, count: 16)
-        guard RAND_bytes(&key, Int32(key.count)) == 1 else {
-            throw CocoaError(.featureUnsupported)
-        }
-        return key
-    }
-
-    /// - Parameter number: The page's number, which is the initialization vector. So none is used for
-    ///   two pages.
-    func of(_ page: UnsafeMutableRawBufferPointer, _ count: Int, number: Int) throws -> Value {
-        var (digest, rest, length) = (Value(), Value(), Int32(0))
-        let isComputed = withUnsafeBytes(of: (UInt64(number).littleEndian, UInt32(0))) { vector in
-            withUnsafeMutableBytes(of: &digest) { digest in
-                withUnsafeMutableBytes(of: &rest) { rest in
-                    EVP_EncryptInit_ex2(context, nil, nil, vector.bytes, nil) == 1
-                        && EVP_EncryptUpdate(
-                            context,
-                            nil,
-                            &length,
-                            UnsafeRawBufferPointer(page).bytes,
-                            Int32(count)
-                        ) == 1
-                        && EVP_EncryptFinal_ex(context, rest.bytes, &length) == 1
-                        && EVP_CIPHER_CTX_ctrl(
-                            context,
-                            EVP_CTRL_AEAD_GET_TAG,
-                            Int32(digest.count),
-                            digest.baseAddress
-                        ) == 1
-                }
-            }
-        }
-        guard isComputed else { throw CocoaError(.featureUnsupported) }
-        return digest
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    fileprivate var bytes: UnsafePointer<UInt8>? {
-        baseAddress?.assumingMemoryBound(to: UInt8.self)
-    }
-}
-
 extension UnsafeMutableRawBufferPointer {
-    fileprivate var bytes: UnsafeMutablePointer<UInt8>? {
-        baseAddress?.assumingMemoryBound(to: UInt8.self)
-    }
-
     /// Writes bytes, and zeros after them.
     fileprivate func fill(_ bytes: [UInt8]) {
         initializeMemory(as: UInt8.self, repeating: 0)

@@ -175,12 +175,13 @@ import Testing
         #expect(count == "3")
     }
 
-    @Test func aPageIsAuthenticatedOnceAsLongAsItIsTheSame() {
+    @Test func aPageIsAuthenticatedOnceAsLongAsItIsTheSame() throws {
         let pages = AuthenticPages()
+        let digest = try PageDigest(key: pages.key)
         var count = 0
         func contain(_ bytes: [UInt8], _ number: Int, _ isAuthentic: Bool = true) -> Bool {
             bytes.withUnsafeBytes { page in
-                pages.contain(page, number: number) { _ in
+                pages.contain(page, number: number, digest) { _ in
                     count += 1
                     return isAuthentic
                 }

@@ -218,7 +218,14 @@ import Testing
         return (hashes, spilled)
     }
 
+    /// In a process of its own: a file goes beside the database that was opened last.
     @Test func everyStatementAnswersAsInMemory() throws {
+        let result = try TestInOwnProcess.run("childComparesTheAnswers", arguments: ["compare"])
+        #expect(result.hasPassed("childComparesTheAnswers"), "\(result)")
+    }
+
+    @Test(.enabled(if: TestInOwnProcess.arguments != nil))
+    func childComparesTheAnswers() throws {
         let inMemory = try answers("memory.db", prepare: "PRAGMA temp_store = MEMORY")
         #expect(!inMemory.spilled)
         #expect(try answers("room.db", prepare: "").hashes == inMemory.hashes)

@@ -219,39 +219,6 @@ import Testing
         try rewritten.rewriting.compare { _ in }
     }
 
-    /// What others have read isn't read again, and what they haven't read is.
-    @Test func eachPageIsComparedByWhoeverReadsIt() throws {
-        let rewritten = try rewrite(.current)
-        let half = rewritten.count / 2
-        func damage(_ page: Int) throws {
-            let file = try #require(FileHandle(forUpdatingAtPath: rewritten.path))
-            try file.seek(toOffset: UInt64((page - 1) * 4096 + 500))
-            try file.write(contentsOf: [1, 2, 3, 4, 5, 6, 7, 8])
-            try file.close()
-        }
-        func read(_ numbers: ClosedRange<Int>) throws {
-            try CipherConnection(immutable: rewritten.path).withHandle { handle in
-                let pages = StoredPages(
-                    encrypted: try SharedBytes(of: handle),
-                    key: rewritten.encryption.key,
-                    cipher: .current
-                )
-                let reader = try rewritten.rewriting.compared(pages).reader()
-                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
-                defer { buffer.deallocate() }
-                for number in numbers { try reader.read(number, into: buffer) }
-            }
-        }
-        try read(1...half)
-        try damage(half - 10)
-        try rewritten.rewriting.compare { _ in }
-        try damage(half + 10)
-        #expect(throws: CipherCode.corrupt) { try read((half + 10)...(half + 10)) }
-        #expect(throws: PageRewritingError.notAuthentic(page: half + 10)) {
-            try rewritten.rewriting.compare { _ in }
-        }
-    }
-
     /// It is as authentic as the right one.
     @Test(arguments: [CipherSettings.current, CipherSettingsTests.each[3]])
     func otherContentIsFound(_ settings: CipherSettings) throws {

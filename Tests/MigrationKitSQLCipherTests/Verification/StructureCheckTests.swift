@@ -468,7 +468,11 @@ private enum Damage: CaseIterable {
     case child, link, header, pageHeader
 
     /// - Returns: What was done, for the message.
-    func apply(to image: inout [UInt8], _ pageSize: Int, _ generator: inout SeededGenerator) -> String {
+    func apply(
+        to image: inout [UInt8],
+        _ pageSize: Int,
+        _ generator: inout SeededGenerator
+    ) -> String {
         let pageCount = image.count / pageSize
         let page = Int.random(in: 0..<pageCount, using: &generator)
         let other = Int.random(in: 0..<pageCount, using: &generator)
