@@ -28,6 +28,28 @@ package func writeAll(_ bytes: some ContiguousBytes, to descriptor: Int32) -> In
     }
 }
 
+/// Calls a function of the system, such as `pread`, until it has moved all bytes or finds no more.
+///
+/// - Parameters:
+///   - count: How many bytes there are.
+///   - move: Calls the function with how many bytes are done and how many are left, and returns what
+///     it returns.
+/// - Returns: How many bytes were moved.
+package func moveAll(
+    _ count: Int,
+    _ move: (_ done: Int, _ rest: Int) -> Int
+) throws(POSIXError) -> Int {
+    var done = 0
+    while done < count {
+        let more = move(done, count - done)
+        if more < 0, errno == EINTR { continue }
+        guard more >= 0 else { throw .last }
+        guard more > 0 else { break }
+        done += more
+    }
+    return done
+}
+
 /// Where a symbolic link points.
 ///
 /// - Returns: `nil` if that can't be read, with the reason in errno.

@@ -7,6 +7,10 @@ package struct DatabaseHeader {
     package static let count = 100
     package static let magic = Array("SQLite format 3\0".utf8)
 
+    /// The page with SQLite's lock bytes. Nothing is ever stored in it, and it has no HMAC.
+    /// <https://www.sqlite.org/fileformat.html#the_lock_byte_page>
+    package static func lockPage(pageSize: Int) -> Int { 0x4000_0000 / pageSize + 1 }
+
     private let bytes: [UInt8]
 
     /// - Returns: `nil` if the bytes can't be those of a database.

@@ -9,10 +9,7 @@ package final class DatabasePages: Sendable {
     package let pageSize: Int
     package let count: Int
 
-    /// SQLite's methods note errors in the file, so one thread calls them at a time. They only copy
-    /// from the system's cache, which takes a hundredth of what is done with the pages.
-    private let file: Locked<MainFile>
-    private let byteCount: Int
+    private let file: SharedBytes
     private let log: LogPages?
 
     /// - Parameters:
@@ -25,9 +22,7 @@ package final class DatabasePages: Sendable {
         count: Int,
         log: LogPages? = nil
     ) throws(CipherCode) {
-        let file = try MainFile(of: connection)
-        byteCount = try file.size()
-        self.file = Locked(file)
+        file = try SharedBytes(of: connection)
         self.pageSize = pageSize
         self.count = count
         self.log = log
@@ -35,12 +30,7 @@ package final class DatabasePages: Sendable {
 
     /// The first bytes of the file, which aren't encrypted.
     package func salt() throws(CipherCode) -> [UInt8] {
-        let result = file.withLock { file in
-            Result { () throws(CipherCode) in
-                try file.bytes(at: 0, count: CipherSettings.saltCount)
-            }
-        }
-        return try result.get()
+        try file.bytes(count: CipherSettings.saltCount)
     }
 
     /// Fills a buffer with consecutive pages. Where the file ends too early, there are zeros.
@@ -59,13 +49,13 @@ package final class DatabasePages: Sendable {
 
     private func readFile(_ number: Int, into buffer: UnsafeMutableRawBufferPointer) throws {
         let offset = (number - 1) * pageSize
-        let code = file.withLock { $0.readPart(into: buffer, at: offset) }
+        let code = file.readPart(into: buffer, at: offset)
         guard code == .ok || code.rawValue == CipherCode.shortRead else { throw code }
     }
 
     /// Whether the file ends before the end of a page.
     func isCutShort(_ number: Int) -> Bool {
-        number * pageSize > byteCount && log?.contains(number) != true
+        number * pageSize > file.count && log?.contains(number) != true
     }
 }
 
@@ -77,8 +67,6 @@ package struct LogPages: Sendable {
     private let salts: ArraySlice<UInt8>
     /// Each page with its last frame, counted from 0.
     private let frames: [Int: Int]
-
-    private static let frameHeaderCount = 24
 
     /// The pages of a log that nobody writes.
     ///
@@ -110,8 +98,8 @@ package struct LogPages: Sendable {
         for index in 0..<instant.frameCount {
             let offset =
                 WriteAheadLog.headerCount
-                + index * (Self.frameHeaderCount + instant.pageSize)
-            guard let header = try file.read(at: offset, count: Self.frameHeaderCount),
+                + index * (WriteAheadLog.frameHeaderCount + instant.pageSize)
+            guard let header = try file.read(at: offset, count: WriteAheadLog.frameHeaderCount),
                 header[8..<16] == instant.salts
                 // It was begun anew: see `read(_:into:)`.
             else { return nil }
@@ -142,9 +130,13 @@ package struct LogPages: Sendable {
         into page: UnsafeMutableRawBufferPointer
     ) throws(EncryptedDatabaseError) -> Bool {
         guard let index = frames[number] else { return false }
-        let offset = WriteAheadLog.headerCount + index * (Self.frameHeaderCount + pageSize)
-        guard let content = try file.read(at: offset + Self.frameHeaderCount, count: pageSize),
-            let header = try file.read(at: offset, count: Self.frameHeaderCount),
+        let offset = WriteAheadLog.headerCount + index * (WriteAheadLog.frameHeaderCount + pageSize)
+        guard
+            let content = try file.read(
+                at: offset + WriteAheadLog.frameHeaderCount,
+                count: pageSize
+            ),
+            let header = try file.read(at: offset, count: WriteAheadLog.frameHeaderCount),
             header[8..<16] == salts, Int(header.word(0)) == number
         else { return false }
         page.copyBytes(from: content)

@@ -210,19 +210,11 @@ final class EncryptedSectors {
     private func load(_ sectors: Range<Int>, into buffer: UnsafeMutableRawBufferPointer) -> Int32 {
         let size = sectors.count * Self.sectorSize
         let wanted = max(0, min(sectors.upperBound, end) - sectors.lowerBound) * Self.sectorSize
-        var count = 0
-        while count < wanted {
-            let offset = off_t(sectors.lowerBound * Self.sectorSize + count)
-            let result = pread(
-                descriptor,
-                buffer.baseAddress.map { $0 + count },
-                wanted - count,
-                offset
-            )
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else { return CipherCode.failedRead }
-            count += result
+        let start = sectors.lowerBound * Self.sectorSize
+        let count = try? moveAll(wanted) { done, rest in
+            pread(descriptor, buffer.baseAddress.map { $0 + done }, rest, off_t(start + done))
         }
+        guard count == wanted else { return CipherCode.failedRead }
         UnsafeMutableRawBufferPointer(rebasing: buffer[wanted..<size])
             .initializeMemory(as: UInt8.self, repeating: 0)
         for (index, number) in sectors.enumerated() where number < end {
@@ -247,20 +239,14 @@ final class EncryptedSectors {
             guard transform(sector, number: number, with: encrypting) else { return SQLITE_ERROR }
         }
         let size = sectors.count * Self.sectorSize
-        var count = 0
-        while count < size {
-            let offset = off_t(sectors.lowerBound * Self.sectorSize + count)
-            let result = pwrite(
-                descriptor,
-                buffer.baseAddress.map { $0 + count },
-                size - count,
-                offset
-            )
-            if result < 0, errno == EINTR { continue }
-            guard result > 0 else {
-                return [ENOSPC, EDQUOT].contains(errno) ? SQLITE_FULL : CipherCode.failedWrite
+        let start = sectors.lowerBound * Self.sectorSize
+        do {
+            let count = try moveAll(size) { done, rest in
+                pwrite(descriptor, buffer.baseAddress.map { $0 + done }, rest, off_t(start + done))
             }
-            count += result
+            guard count == size else { return CipherCode.failedWrite }
+        } catch {
+            return [.ENOSPC, .EDQUOT].contains(error.code) ? SQLITE_FULL : CipherCode.failedWrite
         }
         end = max(end, sectors.upperBound)
         return SQLITE_OK
@@ -284,7 +270,8 @@ final class EncryptedSectors {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    fileprivate var isZero: Bool {
+    /// Whether all bytes are zero.
+    var isZero: Bool {
         guard let baseAddress, self[0] == 0 else { return isEmpty }
         return memcmp(baseAddress, baseAddress + 1, count - 1) == 0
     }

@@ -66,9 +66,7 @@ package final class PageRewriting: Sendable {
 
     package var byteCount: Int { count * pageSize }
 
-    /// The page that contains SQLite's lock bytes. Nothing is ever stored in it, and it has no HMAC.
-    /// <https://www.sqlite.org/fileformat.html#the_lock_byte_page>
-    private var lockPage: Int { (1 << 30) / pageSize + 1 }
+    private var lockPage: Int { DatabaseHeader.lockPage(pageSize: pageSize) }
 
     // MARK: - Copying
 
@@ -328,8 +326,6 @@ extension UnsafeMutableRawBufferPointer {
         initializeMemory(as: UInt8.self, repeating: 0)
         copyBytes(from: bytes.prefix(count))
     }
-
-    fileprivate var isZero: Bool { allSatisfy { $0 == 0 } }
 }
 
 extension Range<Int> {
@@ -383,19 +379,17 @@ private final class PageFile: Sendable {
         }
     }
 
-    /// Calls a function of the system until it has moved all bytes.
     private func all(
         _ count: Int,
-        _ move: (_ done: Int, _ count: Int) -> Int
+        _ move: (_ done: Int, _ rest: Int) -> Int
     ) throws(PageRewritingError) {
-        var done = 0
-        while done < count {
-            let more = move(done, count - done)
-            if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw .file(errno) }
-            // The file ends, though it was long enough a moment ago.
-            guard more > 0 else { throw .wrongSize }
-            done += more
+        let moved: Int
+        do throws(POSIXError) {
+            moved = try moveAll(count, move)
+        } catch {
+            throw .file(error.code.rawValue)
         }
+        // The file ends, though it was long enough a moment ago.
+        guard moved == count else { throw .wrongSize }
     }
 }

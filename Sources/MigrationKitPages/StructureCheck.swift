@@ -62,7 +62,7 @@ package struct StructureCheck: Sendable {
     /// - Throws: What `reach` throws, or what opening a reader throws. A page that can't be read is a
     ///   finding.
     package func run(
-        _ file: any PagedFile,
+        _ file: DecryptedPages,
         reach: (Int) throws -> Void = { _ in }
     ) throws -> Report {
         var report = Report()
@@ -231,7 +231,7 @@ struct DatabaseLayout: Sendable {
     /// The b-tree of the schema.
     var schema: StoredTree { StoredTree(root: 1, isTable: true) }
 
-    init?(_ reader: any PageReading, byteCount: Int, _ findings: inout [String]) {
+    init?(_ reader: PageReader, byteCount: Int, _ findings: inout [String]) {
         let page = UnsafeMutableRawBufferPointer.allocate(
             byteCount: reader.pageSize,
             alignment: 16
@@ -252,7 +252,7 @@ struct DatabaseLayout: Sendable {
         }
         pageSize = reader.pageSize
         usableSize = pageSize - Int(header[20])
-        lockPage = 0x4000_0000 / pageSize + 1
+        lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         let fileCount = byteCount / pageSize
         pageCount = values.pageCount ?? fileCount
         guard usableSize >= 480, pageCount == fileCount, byteCount % pageSize == 0 else {
@@ -292,7 +292,7 @@ struct PointerMaps: Sendable {
     private var bytes: [UInt8] = []
 
     init(
-        _ reader: any PageReading,
+        _ reader: PageReader,
         usableSize: Int,
         _ pageCount: Int,
         lockPage: Int

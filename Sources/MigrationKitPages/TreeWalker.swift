@@ -21,7 +21,7 @@ final class TreeWalker: @unchecked Sendable {
     private(set) var findings: [String] = []
     private(set) var results: [(index: Int, content: TreeContent)] = []
 
-    private let reader: any PageReading
+    private let reader: PageReader
     private let layout: DatabaseLayout
     private let keys: ContentKeys
     private let shared: WalkState
@@ -40,7 +40,7 @@ final class TreeWalker: @unchecked Sendable {
     private static let mostFindings = 20
 
     init(
-        _ reader: any PageReading,
+        _ reader: PageReader,
         _ layout: DatabaseLayout,
         _ keys: ContentKeys,
         _ shared: WalkState

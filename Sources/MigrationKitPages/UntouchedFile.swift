@@ -50,17 +50,17 @@ package final class UntouchedFile: Sendable {
         guard offset >= 0, count >= 0, offset + count <= size else { return nil }
         var (done, code) = (0, Int32(0))
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            while done < count {
-                let more = pread(
-                    descriptor,
-                    buffer.baseAddress.map { $0 + done },
-                    count - done,
-                    off_t(offset + done)
-                )
-                if more < 0, errno == EINTR { continue }
-                if more < 0 { code = errno }
-                guard more > 0 else { break }
-                done += more
+            do throws(POSIXError) {
+                done = try moveAll(count) { done, rest in
+                    pread(
+                        descriptor,
+                        buffer.baseAddress.map { $0 + done },
+                        rest,
+                        off_t(offset + done)
+                    )
+                }
+            } catch {
+                code = error.code.rawValue
             }
             initialized = done
         }

@@ -3,7 +3,7 @@ import Foundation
 import MigrationKitCommon
 import Synchronization
 
-/// Threads that share the parts of a work, whoever is free taking the next one.
+/// Threads that share work: each takes the next part when it has finished one.
 package final class WorkerThreads: Sendable {
     private let partCount: Int
     private let next = Atomic(0)

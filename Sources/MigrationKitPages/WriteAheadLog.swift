@@ -26,7 +26,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     package private(set) var committedPages: [Int: Int] = [:]
 
     package static let headerCount = 32
-    private static let frameHeaderCount = 24
+    static let frameHeaderCount = 24
 
     /// Reads a log once. The log file has no locks, so it may be opened directly.
     ///

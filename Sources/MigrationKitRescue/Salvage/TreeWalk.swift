@@ -31,15 +31,13 @@ final class TreeWalk {
     /// Marks the pointer maps, whose first byte may look like a b-tree page's.
     /// <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>
     func markPointerMaps() {
-        let lockPage = Self.lockPage(pages.form.pageSize)
+        let lockPage = DatabaseHeader.lockPage(pageSize: pages.form.pageSize)
         for place in stride(from: 2, through: pages.pageCount, by: pages.form.usableSize / 5 + 1) {
             // The page with the lock bytes isn't used. A map that belongs there comes after it.
             let number = place == lockPage ? place + 1 : place
             if number <= pages.pageCount { owners[number] = Owner.pointerMap }
         }
     }
-
-    static func lockPage(_ pageSize: Int) -> Int { 0x4000_0000 / pageSize + 1 }
 
     /// Marks the free pages. <https://www.sqlite.org/fileformat.html#the_freelist>
     func markFreePages() {
@@ -207,7 +205,7 @@ final class TreeWalk {
     func orphans() -> [Int] {
         var candidates: [Int] = []
         var below: Set<Int> = []
-        let lockPage = Self.lockPage(pages.form.pageSize)
+        let lockPage = DatabaseHeader.lockPage(pageSize: pages.form.pageSize)
         for number in 2..<max(2, pages.pageCount + 1) {
             guard owners[number] == Owner.nobody, number != lockPage,
                 pages.states[number] == .intact, let kind = pages.kind(number)
@@ -264,7 +262,7 @@ final class TreeWalk {
         guard page > 2, page <= pages.pageCount, owners[2] == Owner.pointerMap else { return nil }
         let perMap = pages.form.usableSize / 5 + 1
         var map = (page - 2) / perMap * perMap + 2
-        if map == Self.lockPage(pages.form.pageSize) { map += 1 }
+        if map == DatabaseHeader.lockPage(pageSize: pages.form.pageSize) { map += 1 }
         guard page > map, owners[map] == Owner.pointerMap, pages.states[map] == .intact,
             let content = pages.content(map)
         else { return nil }

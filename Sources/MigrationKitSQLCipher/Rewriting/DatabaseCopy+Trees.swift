@@ -123,18 +123,18 @@ extension StructureCheck {
     ) throws -> Report? {
         guard let setup = try ConnectionSetup.of(queue) else { return nil }
         return try queue.inDatabase { db in
-            let pages: StoredPages
+            let pages: DecryptedPages
             do throws(CipherCode) {
                 let bytes = try SharedBytes(of: db.sqliteConnection)
                 if let key = setup.key {
-                    pages = StoredPages(
+                    pages = DecryptedPages(
                         encrypted: bytes,
                         key: key,
                         cipher: setup.options.cipher,
                         provesPages: provesPages
                     )
                 } else {
-                    pages = try StoredPages(plaintext: bytes)
+                    pages = try DecryptedPages(plaintext: bytes)
                 }
             } catch {
                 return nil

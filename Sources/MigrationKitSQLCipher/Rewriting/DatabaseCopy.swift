@@ -152,8 +152,10 @@ struct DatabaseCopy {
         let copy = try open()
         let size = FileManager.default.size(of: path)
         let trees = try compareTrees(copy, with: source.queue, byteCount: source.byteCount)
-        var content = trees?.content
-        if trees?.tables.isEmpty != true {
+        let content: CopiedContent
+        if let trees, trees.tables.isEmpty {
+            content = trees.content
+        } else {
             let reader = try source.reader()
             let found = try compare(
                 copy,
@@ -163,7 +165,7 @@ struct DatabaseCopy {
                 tables: trees?.tables
             )
             if reader !== source.queue { try reader.close() }
-            content = content ?? CopiedContent(found)
+            content = trees?.content ?? CopiedContent(found)
         }
         monitor.begin(.verifying, total: size)
         if let trees {
@@ -185,7 +187,7 @@ struct DatabaseCopy {
             try db.execute(sql: "PRAGMA main.journal_mode = \(mode)")
         }
         try copy.close()
-        return content ?? CopiedContent(tableCount: 0, rowCount: 0)
+        return content
     }
 
     /// Opens the file with the key as it was given, which proves that this key opens it.

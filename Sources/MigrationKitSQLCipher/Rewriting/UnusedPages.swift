@@ -78,7 +78,7 @@ final class UnusedPages {
     private func isPointerMap(_ number: Int) -> Bool {
         // SQLite doesn't use the page with its lock bytes. A pointer map that belongs there comes
         // after it.
-        let lockPage = (1 << 30) / pageSize + 1
+        let lockPage = DatabaseHeader.lockPage(pageSize: pageSize)
         let place = number == lockPage + 1 ? lockPage : number
         return place > 1 && (place - 2) % ((pageSize - reservedCount) / 5 + 1) == 0
     }

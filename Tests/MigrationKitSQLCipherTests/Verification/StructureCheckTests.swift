@@ -379,11 +379,11 @@ struct StructureSample: CustomTestStringConvertible, Sendable {
         let connection = try CipherConnection(immutable: path)
         return try connection.withHandle { handle in
             let bytes = try SharedBytes(of: handle)
-            let pages: StoredPages
+            let pages: DecryptedPages
             if let key, let cipher {
-                pages = StoredPages(encrypted: bytes, key: key.key, cipher: cipher)
+                pages = DecryptedPages(encrypted: bytes, key: key.key, cipher: cipher)
             } else {
-                pages = try StoredPages(plaintext: bytes)
+                pages = try DecryptedPages(plaintext: bytes)
             }
             return try StructureCheck(keys: keys).run(pages, reach: reach)
         }

@@ -2,33 +2,10 @@ import CSQLCipher
 import KeyStore
 import MigrationKitCommon
 
-/// Reads the pages of a database, decrypted. One thread at a time uses it.
-package protocol PageReading: AnyObject {
-    /// In bytes.
-    var pageSize: Int { get }
-
-    /// Fills a buffer with a page. The first page begins as in plaintext. The bytes at the end that
-    /// SQLite doesn't use are undefined.
-    ///
-    /// - Parameters:
-    ///   - number: The page's number, from 1. A page is usually read once, but may be read again.
-    ///   - page: Of ``pageSize`` bytes.
-    /// - Throws: A ``CipherCode``: the disk's, or `SQLITE_CORRUPT` for a page that is incomplete or
-    ///   isn't authentic.
-    func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws(CipherCode)
-}
-
-/// A file whose pages several threads read, each through a reader of its own.
-package protocol PagedFile: Sendable {
-    /// The size of the file in bytes.
-    var byteCount: Int { get }
-
-    func reader() throws -> any PageReading
-}
-
 /// The bytes of a file, for several threads.
 package final class SharedBytes: Sendable {
-    // A lock guards SQLite's method, which may store an error in the file.
+    /// SQLite's methods note errors in the file, so one thread calls them at a time. They only copy
+    /// from the system's cache, which takes a hundredth of what is done with the pages.
     private let file: Locked<MainFile>
     package let count: Int
 
@@ -41,21 +18,24 @@ package final class SharedBytes: Sendable {
         self.file = Locked(file)
     }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(CipherCode) {
-        let failure = file.withLock { file -> CipherCode? in
-            do throws(CipherCode) {
-                try file.read(into: buffer, at: offset)
-                return nil
-            } catch {
-                return error
-            }
+    /// Fills a buffer. Where the file ends too early, there are zeros.
+    ///
+    /// - Returns: `CipherCode.shortRead` if the file ends before.
+    func readPart(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> CipherCode {
+        file.withLock { $0.readPart(into: buffer, at: offset) }
+    }
+
+    /// The first bytes of the file.
+    func bytes(count: Int) throws(CipherCode) -> [UInt8] {
+        let result = file.withLock { file in
+            Result { () throws(CipherCode) in try file.bytes(at: 0, count: count) }
         }
-        if let failure { throw failure }
+        return try result.get()
     }
 }
 
-/// A file on the disk as a database, in plaintext or encrypted.
-package struct StoredPages: PagedFile {
+/// The pages of a database file, in plaintext or encrypted, for several threads: each has a reader.
+package struct DecryptedPages: Sendable {
     private let bytes: SharedBytes
     private let pageSize: Int
     private let key: DatabaseKey?
@@ -67,10 +47,9 @@ package struct StoredPages: PagedFile {
     /// - Throws: A ``CipherCode`` if the file has no valid header.
     package init(plaintext bytes: SharedBytes) throws(CipherCode) {
         self.bytes = bytes
-        var header = [UInt8](repeating: 0, count: DatabaseHeader.count)
-        guard bytes.count >= header.count else { throw .notADatabase }
-        try bytes.read(into: &header)
-        guard let size = DatabaseHeader(header)?.pageSize else { throw .notADatabase }
+        guard bytes.count >= DatabaseHeader.count,
+            let size = DatabaseHeader(try bytes.bytes(count: DatabaseHeader.count))?.pageSize
+        else { throw .notADatabase }
         pageSize = size
         key = nil
         cipher = .current
@@ -95,13 +74,13 @@ package struct StoredPages: PagedFile {
         self.provesPages = provesPages
     }
 
-    package var byteCount: Int { bytes.count }
+    /// The size of the file in bytes.
+    var byteCount: Int { bytes.count }
 
-    package func reader() throws -> any PageReading {
-        guard let key else { return StoredPageReader(bytes, pageSize, nil, nil) }
-        var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
-        try bytes.read(into: &salt)
-        return StoredPageReader(
+    func reader() throws -> PageReader {
+        guard let key else { return PageReader(bytes, pageSize, nil, nil) }
+        let salt = try bytes.bytes(count: CipherSettings.saltCount)
+        return PageReader(
             bytes,
             pageSize,
             try PageCipher(key: key, cipher: cipher),
@@ -110,17 +89,11 @@ package struct StoredPages: PagedFile {
     }
 }
 
-extension SharedBytes {
-    fileprivate func read(into bytes: inout [UInt8]) throws(CipherCode) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
-        defer { buffer.deallocate() }
-        try read(into: buffer, at: 0)
-        bytes = Array(buffer)
-    }
-}
-
-/// Reads ahead as long as pages are asked for in about their order.
-private final class StoredPageReader: PageReading {
+/// Reads the pages of a database, decrypted. One thread at a time uses it.
+///
+/// It reads ahead as long as pages are asked for in about their order.
+final class PageReader {
+    /// In bytes.
     let pageSize: Int
     private let bytes: SharedBytes
     private let cipher: PageCipher?
@@ -134,7 +107,7 @@ private final class StoredPageReader: PageReading {
 
     private static let windowSize = 128 * 1024
 
-    init(
+    fileprivate init(
         _ bytes: SharedBytes,
         _ pageSize: Int,
         _ cipher: PageCipher?,
@@ -150,6 +123,14 @@ private final class StoredPageReader: PageReading {
 
     deinit { window.deallocate() }
 
+    /// Fills a buffer with a page. The first page begins as in plaintext. The bytes at the end that
+    /// SQLite doesn't use are undefined.
+    ///
+    /// - Parameters:
+    ///   - number: The page's number, from 1. A page is usually read once, but may be read again.
+    ///   - page: Of ``pageSize`` bytes.
+    /// - Throws: A ``CipherCode``: the disk's, or `SQLITE_CORRUPT` for a page that is incomplete or
+    ///   isn't authentic.
     func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws(CipherCode) {
         let offset = (number - 1) * pageSize
         if offset < start || offset + pageSize > end { try fill(from: offset) }
@@ -172,10 +153,9 @@ private final class StoredPageReader: PageReading {
         step = follows ? min(2 * step, window.count) : pageSize
         let count = min(step, bytes.count - offset)
         (start, end) = (0, 0)
-        try bytes.read(
-            into: UnsafeMutableRawBufferPointer(rebasing: window[..<count]),
-            at: offset
-        )
+        let part = UnsafeMutableRawBufferPointer(rebasing: window[..<count])
+        let code = bytes.readPart(into: part, at: offset)
+        guard code == .ok else { throw code }
         (start, end) = (offset, offset + count)
     }
 }
