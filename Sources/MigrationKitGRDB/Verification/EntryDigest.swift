@@ -104,9 +104,6 @@ final class EntryStream {
     /// Whether entries that must be unique have equal keys.
     private(set) var hasDuplicates = false
 
-    /// Some of the entries: the first, and ever fewer of those that follow.
-    private(set) var samples: [Entry] = []
-
     private let order: EntryOrder?
     private var last = Entry()
     private var current = Entry()
@@ -118,9 +115,9 @@ final class EntryStream {
     }
 
     /// The values of an entry, copied.
-    struct Entry {
-        fileprivate var values: [EntryValue] = []
-        fileprivate var bytes: [UInt8] = []
+    private struct Entry {
+        var values: [EntryValue] = []
+        var bytes: [UInt8] = []
     }
 
     /// - Parameter values: The fields of the entry.
@@ -154,7 +151,6 @@ final class EntryStream {
             }
         }
         digest.add(hash)
-        if digest.count < 16 || digest.count.nonzeroBitCount == 1 { samples.append(current) }
         swap(&last, &current)
     }
 }
@@ -238,66 +234,6 @@ private struct EntryValue {
     }
 }
 
-/// Passes values back to SQLite as they came from it.
-final class EntryBinding {
-    private let encoding: UInt8
-    /// SQLite takes a missing pointer for NULL.
-    private let empty = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-
-    init(_ db: Database) throws {
-        encoding =
-            switch try String.fetchOne(db, sql: "PRAGMA main.encoding") {
-            case "UTF-16le": UInt8(SQLITE_UTF16LE)
-            case "UTF-16be": UInt8(SQLITE_UTF16BE)
-            default: UInt8(SQLITE_UTF8)
-            }
-        empty.initialize(to: 0)
-    }
-
-    deinit {
-        empty.deallocate()
-    }
-
-    /// Whether a query with these arguments has a row.
-    func finds(_ entry: EntryStream.Entry, with query: OpaquePointer?) -> Bool {
-        defer { sqlite3_reset(query) }
-        return entry.bytes.withUnsafeBytes { bytes in
-            for (index, value) in entry.values.enumerated() {
-                bind(value, in: bytes, to: query, Int32(index + 1))
-            }
-            return sqlite3_step(query) == SQLITE_ROW
-        }
-    }
-
-    private func bind(
-        _ value: EntryValue,
-        in bytes: UnsafeRawBufferPointer,
-        to statement: OpaquePointer?,
-        _ index: Int32
-    ) {
-        switch value.kind {
-        case .null: sqlite3_bind_null(statement, index)
-        case .integer: sqlite3_bind_int64(statement, index, value.integer)
-        case .real: sqlite3_bind_double(statement, index, value.real)
-        case .text: bindText(value.bytes(in: bytes), to: statement, index)
-        case .blob:
-            let bytes = value.bytes(in: bytes)
-            let start = bytes.baseAddress ?? UnsafeRawPointer(empty)
-            sqlite3_bind_blob64(statement, index, start, UInt64(bytes.count), nil)
-        }
-    }
-
-    /// The bytes must stay where they are as long as the statement runs.
-    fileprivate func bindText(
-        _ bytes: UnsafeRawBufferPointer,
-        to statement: OpaquePointer?,
-        _ index: Int32
-    ) {
-        let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(empty)
-        sqlite3_bind_text64(statement, index, start, UInt64(bytes.count), nil, encoding)
-    }
-}
-
 /// How an index sorts its entries. <https://www.sqlite.org/datatype3.html#sort_order>
 final class EntryOrder {
     struct Field: Sendable {
@@ -311,7 +247,9 @@ final class EntryOrder {
 
     /// For each field, a statement that compares text; `nil` for `BINARY`.
     private let comparisons: [OpaquePointer?]
-    private let binding: EntryBinding
+    private let encoding: UInt8
+    /// SQLite takes a missing pointer for NULL.
+    private let empty = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
 
     /// - Parameters:
     ///   - fields: All fields, with the key first.
@@ -322,7 +260,13 @@ final class EntryOrder {
         self.fields = fields
         self.keyCount = keyCount
         self.isUnique = isUnique
-        binding = try EntryBinding(db)
+        encoding =
+            switch try String.fetchOne(db, sql: "PRAGMA main.encoding") {
+            case "UTF-16le": UInt8(SQLITE_UTF16LE)
+            case "UTF-16be": UInt8(SQLITE_UTF16BE)
+            default: UInt8(SQLITE_UTF8)
+            }
+        empty.initialize(to: 0)
         var comparisons: [OpaquePointer?] = []
         var failure: DatabaseError?
         for field in fields {
@@ -348,6 +292,7 @@ final class EntryOrder {
 
     deinit {
         for comparison in comparisons { sqlite3_finalize(comparison) }
+        empty.deallocate()
     }
 
     /// - Returns: Whether the field of the last entry comes before (negative), with, or after
@@ -393,11 +338,22 @@ final class EntryOrder {
     ) -> Int {
         let sign = Self.sign(one, other)
         guard let comparison, sign != 0 else { return sign }
-        binding.bindText(one, to: comparison, 1)
-        binding.bindText(other, to: comparison, 2)
+        bind(one, to: comparison, 1)
+        bind(other, to: comparison, 2)
         defer { sqlite3_reset(comparison) }
         return sqlite3_step(comparison) == SQLITE_ROW
             ? Int(sqlite3_column_int(comparison, 0)) : sign
+    }
+
+    /// Passes text back as it came from SQLite. It must stay where it is as long as the statement
+    /// runs.
+    private func bind(
+        _ text: UnsafeRawBufferPointer,
+        to statement: OpaquePointer?,
+        _ index: Int32
+    ) {
+        let start = text.baseAddress?.assumingMemoryBound(to: CChar.self) ?? UnsafePointer(empty)
+        sqlite3_bind_text64(statement, index, start, UInt64(text.count), nil, encoding)
     }
 
     @inline(__always)

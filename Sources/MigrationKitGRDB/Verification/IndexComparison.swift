@@ -182,6 +182,7 @@ struct IndexedTable: Sendable {
         let name: String
         fileprivate let rootPage: Int
         fileprivate let isUnique: Bool
+        fileprivate let isPrimaryKey: Bool
         fileprivate let fields: [Field]
         /// SQL after the `FROM` clause's table, for a partial index.
         fileprivate let condition: String?
@@ -252,6 +253,7 @@ struct IndexedTable: Sendable {
                     name: index,
                     rootPage: object.rootPage,
                     isUnique: row[1],
+                    isPrimaryKey: origin == "pk",
                     fields: fields,
                     condition: text?.condition
                 )
@@ -342,65 +344,77 @@ struct IndexedTable: Sendable {
     }
 
     /// The index from its beginning to its end, without the table.
+    ///
+    /// Each entry is also looked up by all of its values. A scan takes the last bytes of an entry for
+    /// its rowid, whatever the entry's header says of them, and doesn't see fields that the index
+    /// shouldn't have. A look-up compares each field as the header has it. It also proves that the
+    /// entries are sorted: a binary search finds each of several different entries only then.
     fileprivate func scan(_ index: Index, in db: Database) throws -> IndexComparison.Finding {
-        let order = try order(index.fields, isUnique: index.isUnique, db)
-        let stream = EntryStream(order: order)
-        // A partial index is used only if the query has its condition. SQLite knows that every
-        // entry meets it, and doesn't look.
-        let query = """
-            SELECT \(call(0, index.fields, nil)) FROM \(source)
-            INDEXED BY \(GRDBMigrationSQLHelpers.quoted(index.name))
-            \(index.condition.map { "WHERE \($0)" } ?? "")
-            """
+        // Without rowids, a scan reads each field as a look-up does.
+        let looksUp = rowID != nil
+        let isOrderKnown = looksUp && !index.isUnique
+        let stream = EntryStream(
+            order: isOrderKnown ? nil : try order(index.fields, isUnique: index.isUnique, db)
+        )
+        let query = query(index, looksUp: looksUp)
         return try db.withEntryStreams([stream]) {
             let bytecode = try Bytecode(query, db)
             guard
                 bytecode.reads(
                     onlyIndex: index.rootPage,
                     fields: index.fields.count,
-                    hasRowID: rowID != nil
+                    hasRowID: rowID != nil,
+                    looksUp: looksUp
                 )
             else { return IndexComparison.Finding(isUndecided: true) }
-            _ = try Row.fetchOne(db, sql: query)
+            let foundCount: Int? = try Row.fetchOne(db, sql: query)?[1]
             return IndexComparison.Finding(
                 digests: [stream.digest],
                 isOrdered: stream.isOrdered,
                 hasDuplicates: stream.hasDuplicates,
-                isUndecided: try !finds(stream.samples, in: index, db)
+                isUndecided: looksUp && foundCount != stream.digest.count
             )
         }
     }
 
-    /// Whether SQLite finds some entries by their values.
-    ///
-    /// A scan takes the last field of an entry for its rowid. If the index was made with more
-    /// fields than its SQL has now, the scan finds the right values, but a look-up compares the
-    /// rowid with another field.
-    private func finds(
-        _ samples: [EntryStream.Entry],
-        in index: Index,
-        _ db: Database
-    ) throws -> Bool {
-        guard let rowID else { return true }
-        var conditions = index.fields.enumerated().map { place, field in
-            let collation = GRDBMigrationSQLHelpers.quoted(field.order.collation)
-            return "\(field.value) COLLATE \(collation) IS ?\(place + 1)"
+    /// A query that reads an index and counts the entries that are found by their values.
+    private func query(_ index: Index, looksUp: Bool) -> String {
+        let access = "\(source) INDEXED BY \(GRDBMigrationSQLHelpers.quoted(index.name))"
+        let values = index.fields.map(\.value) + (rowID.map { [$0] } ?? [])
+        let names = values.indices.map { "entry.value\($0)" }
+        let scanned = zip(values, values.indices).map { "\($0) AS value\($1)" }
+        // A partial index is used only if the query has its condition. SQLite knows that every
+        // entry meets it, and doesn't look.
+        let condition = index.condition.map { "WHERE \($0)\n" } ?? ""
+        let collated = zip(names, index.fields).map { name, field in
+            "\(name) COLLATE \(GRDBMigrationSQLHelpers.quoted(field.order.collation))"
         }
-        conditions.append("\(rowID) = ?\(conditions.count + 1)")
-        if let condition = index.condition { conditions.append("(\(condition)\n)") }
-        let query = """
-            SELECT 1 FROM \(source) INDEXED BY \(GRDBMigrationSQLHelpers.quoted(index.name))
-            WHERE \(conditions.joined(separator: " AND "))
+        let lookUp: String
+        if !looksUp {
+            lookUp = "TRUE"
+        } else if index.isPrimaryKey {
+            // A condition on the rowid wouldn't be part of the look-up, as the key is enough. For
+            // `IN`, SQLite looks up the whole entry.
+            lookUp = """
+                (\((collated + names.suffix(1)).joined(separator: ", ")))
+                IN (SELECT \(values.joined(separator: ", ")) FROM \(access))
+                """
+        } else {
+            let conditions =
+                zip(zip(values, names), index.fields).map { pair, field in
+                    let collation = GRDBMigrationSQLHelpers.quoted(field.order.collation)
+                    return "\(pair.0) COLLATE \(collation) IS \(pair.1)"
+                } + zip(values, names).suffix(1).map { "\($0) = \($1)" }
+                + (index.condition.map { ["(\($0)\n)"] } ?? [])
+            lookUp = """
+                EXISTS (SELECT 1 FROM \(access) WHERE \(conditions.joined(separator: " AND ")))
+                """
+        }
+        return """
+            SELECT \(Database.entryFunction)(0, \(names.joined(separator: ", "))),
+            count(*) FILTER (WHERE \(lookUp))
+            FROM (SELECT \(scanned.joined(separator: ", ")) FROM \(access) \(condition)) AS entry
             """
-        let count = index.fields.count + 1
-        // For a PRIMARY KEY, SQLite never looks up the rowid as well, so that there it doesn't matter.
-        guard try Bytecode(query, argumentCount: count, db).seeks(index.rootPage, fields: count)
-        else { return true }
-        let binding = try EntryBinding(db)
-        let statement = try db.makeStatement(sql: query)
-        return withExtendedLifetime(statement) {
-            samples.allSatisfy { binding.finds($0, with: statement.sqliteStatement) }
-        }
     }
 
     private func call(_ stream: Int, _ index: Index) -> String {
@@ -440,20 +454,20 @@ private struct Bytecode {
         let p2: Int
         let p3: Int
         let p4: String?
+        let p5: Int
     }
 
     private let instructions: [Instruction]
 
-    /// - Parameter argumentCount: How many arguments the query takes.
-    init(_ query: String, argumentCount: Int = 0, _ db: Database) throws {
-        let nulls = StatementArguments(Array(repeating: DatabaseValue.null, count: argumentCount))
-        instructions = try Row.fetchAll(db, sql: "EXPLAIN \(query)", arguments: nulls).map {
+    init(_ query: String, _ db: Database) throws {
+        instructions = try Row.fetchAll(db, sql: "EXPLAIN \(query)").map {
             Instruction(
                 name: $0["opcode"],
                 p1: $0["p1"],
                 p2: $0["p2"],
                 p3: $0["p3"],
-                p4: String.fromDatabaseValue($0["p4"])
+                p4: String.fromDatabaseValue($0["p4"]),
+                p5: $0["p5"]
             )
         }
     }
@@ -471,35 +485,50 @@ private struct Bytecode {
     /// What a query may do besides reading an index. It may open the table, and note where in the
     /// table a row would be (`DeferredSeek`). That reads nothing.
     private static let harmless: Set = [
-        "Affinity", "AggFinal", "AggStep", "AggStep1", "ColumnsUsed", "Copy", "DeferredSeek",
-        "Explain", "Goto", "Halt", "IfNullRow", "Init", "Int64", "Integer", "Next", "Noop", "Null",
-        "Real", "RealAffinity", "ResultRow", "ReleaseReg", "Rewind", "SCopy", "String", "String8",
-        "Transaction",
-        // The bounds of a condition on the first field.
-        "IdxGE", "IdxGT", "IdxLE", "IdxLT", "SeekGE", "SeekGT", "SeekLE", "SeekLT", "IsNull",
+        "Affinity", "AggFinal", "AggStep", "AggStep1", "BeginSubrtn", "ClrSubtype", "ColumnsUsed",
+        "Copy", "DecrJumpZero", "Explain", "Goto", "Halt", "If", "IfNot", "IfNullRow", "Init",
+        "Int64", "Integer", "IsNull", "Noop", "Null", "Once", "OpenRead", "Real", "RealAffinity",
+        "ResultRow", "ReleaseReg", "Return", "SCopy", "String", "String8", "Transaction",
+    ]
+
+    /// What a query may do with cursors of an index.
+    private static let reading: Set = [
+        "Column", "DeferredSeek", "IdxRowid", "Next", "Rewind",
+        // The bounds of a condition on the first field, and look-ups.
+        "Found", "IdxGE", "IdxGT", "IdxLE", "IdxLT", "NotFound", "SeekGE", "SeekGT", "SeekLE",
+        "SeekLT",
     ]
 
     /// Whether the query reads each field of the index once and in order, and nothing from the
     /// table.
-    func reads(onlyIndex rootPage: Int, fields: Int, hasRowID: Bool) -> Bool {
+    ///
+    /// - Parameter looksUp: Whether it must also look up each entry by all of its fields.
+    func reads(onlyIndex rootPage: Int, fields: Int, hasRowID: Bool, looksUp: Bool) -> Bool {
         let cursors = all("OpenRead").filter { $0.p2 == rootPage && $0.p3 == 0 }.map(\.p1)
-        guard cursors.count == 1 else { return false }
-        let reading: Set = ["Column", "IdxRowid", "OpenRead"]
-        let columns = all("Column").sorted { $0.p3 < $1.p3 }
-        let rowIDs = all("IdxRowid")
-        return instructions.allSatisfy {
-            Self.harmless.contains($0.name) || reading.contains($0.name)
+        guard let scan = cursors.first, cursors.count == (looksUp ? 2 : 1),
+            instructions.allSatisfy({
+                Self.harmless.contains($0.name)
+                    || Self.reading.contains($0.name) && cursors.contains($0.p1)
+            }),
+            let call = all("AggStep").first(where: {
+                $0.p4?.hasPrefix(Database.entryFunction) ?? false
+            })
+        else { return false }
+        // The first argument is the number of the stream.
+        let arguments = call.p2 + 1..<call.p2 + call.p5
+        func passed(_ name: String, _ argument: (Instruction) -> Int) -> [Instruction] {
+            all(name).filter { arguments.contains(argument($0)) }
+                .sorted { argument($0) < argument($1) }
         }
-            && (columns + rowIDs + all("Next") + all("DeferredSeek")).allSatisfy {
-                $0.p1 == cursors[0]
-            }
+        let columns = passed("Column", \.p3)
+        let rowIDs = passed("IdxRowid", \.p2)
+        let isLookedUp = instructions.contains {
+            ["SeekGE", "Found", "NotFound"].contains($0.name) && $0.p1 == cursors.last
+                && $0.p4 == String(arguments.count)
+        }
+        return (columns + rowIDs).allSatisfy { $0.p1 == scan }
             && columns.map(\.p2) == Array(0..<fields)
             && rowIDs.count == (hasRowID ? 1 : 0)
-    }
-
-    /// Whether the query looks up an entry of the index by this number of fields.
-    func seeks(_ rootPage: Int, fields: Int) -> Bool {
-        let cursors = all("OpenRead").filter { $0.p2 == rootPage && $0.p3 == 0 }.map(\.p1)
-        return all("SeekGE").contains { cursors.contains($0.p1) && $0.p4 == String(fields) }
+            && isLookedUp == looksUp
     }
 }

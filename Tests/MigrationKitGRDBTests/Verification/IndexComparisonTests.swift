@@ -55,7 +55,7 @@ import Testing
         CREATE INDEX mix_odd ON mix (t COLLATE odd DESC, x COLLATE odd);
         CREATE INDEX mix_rowid ON mix (b, x);
 
-        CREATE TABLE "it's. ""a"" (note" ("select" TEXT UNIQUE, "a, b" INT, rowid TEXT, PRIMARY KEY ("a, b"));
+        CREATE TABLE "it's. ""a"" (note" ("select" TEXT UNIQUE, "a, b" INT NOT NULL, rowid TEXT, PRIMARY KEY ("a, b"));
         CREATE INDEX "x) WHERE (" ON "it's. ""a"" (note" ("a, b" DESC, "select") WHERE "a, b" <> 'where (';
 
         CREATE TABLE grown (a REAL, b TEXT DEFAULT 'x');
@@ -65,15 +65,20 @@ import Testing
         CREATE INDEX pair_c ON pair (c);
         CREATE UNIQUE INDEX pair_d ON pair (d DESC, c) WHERE c > 0;
         CREATE TABLE single (k TEXT PRIMARY KEY, v ANY) STRICT, WITHOUT ROWID;
+        CREATE TABLE keyed (
+            a TEXT NOT NULL COLLATE NOCASE, b REAL NOT NULL, c, PRIMARY KEY (b DESC, a)
+        );
+        CREATE TABLE keyed_odd (a TEXT PRIMARY KEY NOT NULL COLLATE odd);
         """
 
-    /// Indexes that have to be left to SQLite: a column twice, and an expression that SQLite
-    /// doesn't take from the index of such a table.
+    /// Indexes that have to be left to SQLite: a column twice, an expression that SQLite doesn't take
+    /// from the index of such a table, and a primary key that is NULL.
     private static let undecided = """
         CREATE TABLE twice (x, y);
         CREATE INDEX twice_x ON twice (x, x COLLATE NOCASE);
         CREATE TABLE computed (x PRIMARY KEY, y) WITHOUT ROWID;
         CREATE INDEX computed_y ON computed (y || x);
+        CREATE TABLE keyless (x TEXT PRIMARY KEY, y);
         CREATE TABLE taken (rowid, _rowid_, oid);
         CREATE INDEX taken_oid ON taken (oid);
         """
@@ -121,6 +126,10 @@ import Testing
                             INSERT OR IGNORE INTO single VALUES (hex(\(values(1))), \(values(1)));
                             INSERT OR IGNORE INTO twice VALUES (\(values(2)));
                             INSERT OR IGNORE INTO computed VALUES (\(values(2)));
+                            INSERT OR IGNORE INTO keyed VALUES (\(values(3)));
+                            INSERT OR IGNORE INTO keyed_odd VALUES (\(values(1)));
+                            INSERT OR IGNORE INTO keyless VALUES (\(values(1)), NULL);
+                            INSERT OR IGNORE INTO keyless VALUES (NULL, \(values(1)));
                             INSERT OR IGNORE INTO taken VALUES (\(values(3)));
                             """
                     )
@@ -159,7 +168,8 @@ import Testing
         let found = try queue.read { try suspects(in: $0) }
         #expect(found.flatMap(\.differences) == [])
         #expect(
-            found.filter(\.isUndecided).map(\.table).sorted() == ["computed", "taken", "twice"]
+            found.filter(\.isUndecided).map(\.table).sorted()
+                == ["computed", "keyless", "taken", "twice"]
         )
         #expect(try check(queue).ok)
     }
@@ -240,13 +250,13 @@ import Testing
             name: "descending",
             sql: "",
             texts: ("t_a ON t (a)", "t_a ON t (a DESC)"),
-            finding: "entries of the index 't_a' are out of order"
+            finding: nil
         ),
         Damage(
             name: "other collation",
             sql: "INSERT INTO t VALUES (30, 'NAME 5', 5), (31, 'zoe', 5), (32, 'Zoo', 5)",
             texts: ("t_a ON t (a)", "t_a ON t (a COLLATE NOCASE)"),
-            finding: "entries of the index 't_a' are out of order"
+            finding: nil
         ),
         Damage(
             name: "not unique",

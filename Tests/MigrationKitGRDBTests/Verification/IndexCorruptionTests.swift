@@ -45,6 +45,40 @@ import Testing
         print("\(known) known to SQLite, \(onlyByIndexes) in indexes, \(onlyOurs) only ours")
     }
 
+    /// A rowid whose length is wrong in its entry. It is the last value, and SQLite counts its bytes
+    /// from the end of the entry: with zeros before it, a longer rowid is the same number. But
+    /// nothing finds the row any more.
+    @Test(arguments: ["c REAL, UNIQUE (c)", "c REAL NOT NULL PRIMARY KEY"])
+    func rowIDOfAnotherLengthIsFound(columns: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("damaged.db")
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (\(columns));
+                    WITH RECURSIVE n (x) AS (SELECT 5 UNION ALL SELECT x + 1 FROM n LIMIT 20)
+                    INSERT INTO t (rowid, c) SELECT x, x + 0.5 FROM n;
+                    """
+            )
+        }
+        try queue.close()
+        // The size of the header, the types of a REAL and of an integer of one byte, 7.5 and 7.
+        let number = withUnsafeBytes(of: 7.5.bitPattern.bigEndian, Array.init)
+        var bytes = [UInt8](try folder.data("damaged.db"))
+        let entry = try #require(
+            bytes.indices.first { bytes[$0...].starts(with: [3, 7, 1] + number + [7]) }
+        )
+        bytes[entry + 2] = 3
+        try folder.write("damaged.db", bytes)
+
+        let damaged = try DatabaseQueue(path: path)
+        #expect(Self.isFoundBySQLite(damaged))
+        let found = try Self.found(by: damaged)
+        #expect(!found.structure)
+        #expect(found.indexes)
+    }
+
     private static func found(by queue: DatabaseQueue) throws -> (structure: Bool, indexes: Bool) {
         let checks: [VerificationCheck]
         do {
