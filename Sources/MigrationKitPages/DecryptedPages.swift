@@ -4,9 +4,7 @@ import MigrationKitCommon
 
 /// The bytes of a file, for several threads.
 package final class SharedBytes: Sendable {
-    /// SQLite's methods note errors in the file, so one thread calls them at a time. They only copy
-    /// from the system's cache, which takes a hundredth of what is done with the pages.
-    private let file: Locked<MainFile>
+    private let read: @Sendable (UnsafeMutableRawBufferPointer, _ offset: Int) -> CipherCode
     package let count: Int
 
     /// The bytes of an open connection's file.
@@ -15,22 +13,36 @@ package final class SharedBytes: Sendable {
     package init(of connection: OpaquePointer?) throws(CipherCode) {
         let file = try MainFile(of: connection)
         count = try file.size()
-        self.file = Locked(file)
+        // SQLite's methods note errors in the file, so one thread calls them at a time. They only
+        // copy from the system's cache, which takes a hundredth of what is done with the pages.
+        let locked = Locked(file)
+        read = { buffer, offset in locked.withLock { $0.readPart(into: buffer, at: offset) } }
+    }
+
+    /// - Parameters:
+    ///   - count: The size of the file.
+    ///   - read: Fills a buffer. Several threads call it at once.
+    init(
+        count: Int,
+        read: @escaping @Sendable (UnsafeMutableRawBufferPointer, _ offset: Int) -> CipherCode
+    ) {
+        self.count = count
+        self.read = read
     }
 
     /// Fills a buffer. Where the file ends too early, there are zeros.
     ///
     /// - Returns: `CipherCode.shortRead` if the file ends before.
     func readPart(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> CipherCode {
-        file.withLock { $0.readPart(into: buffer, at: offset) }
+        read(buffer, offset)
     }
 
-    /// The first bytes of the file.
+    /// The first bytes of the file. Where it ends too early, there are zeros.
     func bytes(count: Int) throws(CipherCode) -> [UInt8] {
-        let result = file.withLock { file in
-            Result { () throws(CipherCode) in try file.bytes(at: 0, count: count) }
-        }
-        return try result.get()
+        var bytes = [UInt8](repeating: 0, count: count)
+        let code = bytes.withUnsafeMutableBytes { read($0, 0) }
+        guard code == .ok || code.rawValue == CipherCode.shortRead else { throw code }
+        return bytes
     }
 }
 
@@ -41,6 +53,7 @@ package struct DecryptedPages: Sendable {
     private let key: DatabaseKey?
     private let cipher: CipherSettings
     private let provesPages: Bool
+    private let digests: PageDigests?
 
     /// A plaintext database.
     ///
@@ -54,6 +67,7 @@ package struct DecryptedPages: Sendable {
         key = nil
         cipher = .current
         provesPages = false
+        digests = nil
     }
 
     /// An encrypted database.
@@ -72,19 +86,39 @@ package struct DecryptedPages: Sendable {
         self.key = key
         self.cipher = cipher
         self.provesPages = provesPages
+        digests = nil
+    }
+
+    /// A database whose pages must have certain digests.
+    ///
+    /// - Parameter encryption: `nil` if the database is in plaintext.
+    init(
+        _ bytes: SharedBytes,
+        pageSize: Int,
+        _ encryption: PageRewriting.Encryption?,
+        _ digests: PageDigests
+    ) {
+        self.bytes = bytes
+        self.pageSize = pageSize
+        key = encryption?.key
+        cipher = encryption?.cipher ?? .current
+        provesPages = true
+        self.digests = digests
     }
 
     /// The size of the file in bytes.
     var byteCount: Int { bytes.count }
 
     func reader() throws -> PageReader {
-        guard let key else { return PageReader(bytes, pageSize, nil, nil) }
+        let check = try digests?.check()
+        guard let key else { return PageReader(bytes, pageSize, nil, nil, check) }
         let salt = try bytes.bytes(count: CipherSettings.saltCount)
         return PageReader(
             bytes,
             pageSize,
             try PageCipher(key: key, cipher: cipher),
-            try provesPages ? PageAuthentication(key: key, salt: salt, cipher: cipher) : nil
+            try provesPages ? PageAuthentication(key: key, salt: salt, cipher: cipher) : nil,
+            check
         )
     }
 }
@@ -98,6 +132,7 @@ final class PageReader {
     private let bytes: SharedBytes
     private let cipher: PageCipher?
     private let authentication: PageAuthentication?
+    private let check: PageDigests.Check?
     /// What was read last, as it is in the file.
     private let window: UnsafeMutableRawBufferPointer
     private var start = 0
@@ -111,12 +146,14 @@ final class PageReader {
         _ bytes: SharedBytes,
         _ pageSize: Int,
         _ cipher: PageCipher?,
-        _ authentication: PageAuthentication?
+        _ authentication: PageAuthentication?,
+        _ check: PageDigests.Check?
     ) {
         self.bytes = bytes
         self.pageSize = pageSize
         self.cipher = cipher
         self.authentication = authentication
+        self.check = check
         step = pageSize
         window = .allocate(byteCount: max(Self.windowSize, pageSize), alignment: 16)
     }
@@ -129,8 +166,8 @@ final class PageReader {
     /// - Parameters:
     ///   - number: The page's number, from 1. A page is usually read once, but may be read again.
     ///   - page: Of ``pageSize`` bytes.
-    /// - Throws: A ``CipherCode``: the disk's, or `SQLITE_CORRUPT` for a page that is incomplete or
-    ///   isn't authentic.
+    /// - Throws: A ``CipherCode``: the disk's, or `SQLITE_CORRUPT` for a page that is incomplete,
+    ///   isn't authentic, or hasn't the digest that it should have.
     func read(_ number: Int, into page: UnsafeMutableRawBufferPointer) throws(CipherCode) {
         let offset = (number - 1) * pageSize
         if offset < start || offset + pageSize > end { try fill(from: offset) }
@@ -145,6 +182,9 @@ final class PageReader {
             throw .corrupt
         }
         if let cipher, !cipher.decrypt(page, number: number) { throw .corrupt }
+        if let check, !check.isEqual(UnsafeRawBufferPointer(page), number: number) {
+            throw .corrupt
+        }
     }
 
     private func fill(from offset: Int) throws(CipherCode) {

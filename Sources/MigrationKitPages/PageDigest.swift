@@ -60,6 +60,42 @@ final class PageDigest {
     }
 }
 
+/// The digests of a file's pages, 16 bytes each.
+final class PageDigests: @unchecked Sendable {
+    // `@unchecked`: each page is one thread's, and threads that read begin after those that write.
+    private let memory: UnsafeMutablePointer<PageDigest.Value>
+    private let contentCount: Int
+    private let key = PageDigest.randomKey()
+
+    /// - Parameters:
+    ///   - count: How many pages there are.
+    ///   - contentCount: How many bytes of a page count. What follows is made anew for each file.
+    init(count: Int, contentCount: Int) {
+        memory = .allocate(capacity: count + 1)
+        memory.initialize(repeating: PageDigest.Value(), count: count + 1)
+        self.contentCount = contentCount
+    }
+
+    deinit { memory.deallocate() }
+
+    /// What one thread sets and compares digests with.
+    func check() throws -> Check { Check(digests: self, digest: try PageDigest(key: key)) }
+
+    struct Check {
+        fileprivate let digests: PageDigests
+        fileprivate let digest: PageDigest
+
+        func set(_ page: UnsafeRawBufferPointer, number: Int) throws {
+            digests.memory[number] = try digest.of(page, digests.contentCount, number: number)
+        }
+
+        func isEqual(_ page: UnsafeRawBufferPointer, number: Int) -> Bool {
+            let value = try? digest.of(page, digests.contentCount, number: number)
+            return digests.memory[number] == value
+        }
+    }
+}
+
 extension UnsafeRawBufferPointer {
     fileprivate var bytes: UnsafePointer<UInt8>? {
         baseAddress?.assumingMemoryBound(to: UInt8.self)

@@ -39,7 +39,6 @@ package final class PageRewriting: Sendable {
     private let encryption: Encryption?
     private let substitutes: Substitutes
     private let digests: PageDigests
-    private let digestKey: [UInt8]
     private let damaged = Locked<[Int]>([])
 
     /// - Parameters:
@@ -60,8 +59,10 @@ package final class PageRewriting: Sendable {
         self.path = path
         self.encryption = encryption
         self.substitutes = substitutes
-        digests = PageDigests(count: count)
-        digestKey = PageDigest.randomKey()
+        digests = PageDigests(
+            count: count,
+            contentCount: pageSize - (encryption?.cipher.reservedCount ?? 0)
+        )
     }
 
     package var byteCount: Int { count * pageSize }
@@ -89,7 +90,7 @@ package final class PageRewriting: Sendable {
             let thread = try CopyingThread(
                 decryption: PageTransformation(sourceEncryption, isEncrypting: false),
                 encryption: PageTransformation(encryption, isEncrypting: true),
-                digest: PageDigest(key: digestKey),
+                digests: digests.check(),
                 buffer: makeChunk()
             )
             return { try self.copy($0, of: source, to: file, thread) }
@@ -117,10 +118,7 @@ package final class PageRewriting: Sendable {
                 damaged.withLock { $0.append(number) }
                 continue
             }
-            try digests.set(
-                thread.digest.of(UnsafeRawBufferPointer(page), contentCount, number: number),
-                of: number
-            )
+            try thread.digests.set(UnsafeRawBufferPointer(page), number: number)
             if number == 1, let encryption { page.copyBytes(from: encryption.salt) }
             guard thread.encryption.transform(page, number: number) else {
                 throw CocoaError(.featureUnsupported)
@@ -159,24 +157,42 @@ package final class PageRewriting: Sendable {
         return true
     }
 
-    /// What of a page isn't made anew.
-    private var contentCount: Int {
-        pageSize - (encryption?.cipher.reservedCount ?? 0)
-    }
-
     // MARK: - Comparing
 
     /// Reads the new file: whether each page is authentic, and has the content that was read from the
-    /// database.
+    /// database. The structure is checked in the same pass.
     ///
     /// - Parameter watch: Called regularly with the number of bytes that are done. It may throw.
+    /// - Returns: What the new file consists of. If its structure is wrong, so is the database's.
     /// - Throws: ``PageRewritingError``; what `watch` throws.
-    package func compare(_ watch: (_ byteCount: Int) throws -> Void) throws {
+    package func compare(
+        _ watch: (_ byteCount: Int) throws -> Void
+    ) throws -> StructureCheck.Report {
         let file = try PageFile(path)
         guard try file.size() == byteCount else { throw PageRewritingError.wrongSize }
+        let bytes = SharedBytes(count: byteCount) { buffer, offset in
+            do {
+                try file.read(buffer, at: offset)
+                return .ok
+            } catch {
+                return .corrupt
+            }
+        }
+        let pages = DecryptedPages(bytes, pageSize: pageSize, encryption, digests)
+        let report = try StructureCheck(keys: ContentKeys()).run(pages, reach: watch)
+        // A structure without faults has led to every page. Otherwise, pages may not have been read,
+        // or a page isn't as it was written.
+        if !report.findings.isEmpty { try comparePages(file, watch) }
+        return report
+    }
+
+    private func comparePages(
+        _ file: PageFile,
+        _ watch: (_ byteCount: Int) throws -> Void
+    ) throws {
         try onThreads(watch) {
             let decryption = try PageTransformation(self.encryption, isEncrypting: false)
-            let digest = try PageDigest(key: self.digestKey)
+            let digests = try self.digests.check()
             let buffer = self.makeChunk()
             return { chunk in
                 let bytes = buffer.bytes(chunk.count)
@@ -186,16 +202,9 @@ package final class PageRewriting: Sendable {
                     guard decryption.transform(page, number: number) else {
                         throw PageRewritingError.notAuthentic(page: number)
                     }
-                    guard
-                        try self.digests.isEqual(
-                            digest.of(
-                                UnsafeRawBufferPointer(page),
-                                self.contentCount,
-                                number: number
-                            ),
-                            of: number
-                        )
-                    else { throw PageRewritingError.differs(page: number) }
+                    guard digests.isEqual(UnsafeRawBufferPointer(page), number: number) else {
+                        throw PageRewritingError.differs(page: number)
+                    }
                 }
             }
         }
@@ -250,7 +259,7 @@ package enum PageRewritingError: Error, Equatable {
 private struct CopyingThread {
     let decryption: PageTransformation
     let encryption: PageTransformation
-    let digest: PageDigest
+    let digests: PageDigests.Check
     let buffer: PageChunk
 }
 
@@ -301,23 +310,6 @@ private final class PageChunk {
     func page(_ index: Int) -> UnsafeMutableRawBufferPointer {
         UnsafeMutableRawBufferPointer(rebasing: memory[index * pageSize..<(index + 1) * pageSize])
     }
-}
-
-/// The digests of a file's pages, 16 bytes each.
-private final class PageDigests: @unchecked Sendable {
-    // `@unchecked`: each page is one thread's, and threads that read begin after those that write.
-    private let memory: UnsafeMutablePointer<PageDigest.Value>
-
-    init(count: Int) {
-        memory = .allocate(capacity: count + 1)
-        memory.initialize(repeating: PageDigest.Value(), count: count + 1)
-    }
-
-    deinit { memory.deallocate() }
-
-    func set(_ value: PageDigest.Value, of number: Int) { memory[number] = value }
-
-    func isEqual(_ value: PageDigest.Value, of number: Int) -> Bool { memory[number] == value }
 }
 
 extension UnsafeMutableRawBufferPointer {

@@ -37,6 +37,8 @@ package struct StructureCheck: Sendable {
         package fileprivate(set) var objects: [StoredObject] = []
         /// By root page.
         package fileprivate(set) var contents: [Int: TreeContent] = [:]
+        /// Of the tables with rowids, by root page.
+        package fileprivate(set) var columns: [Int: StoredColumns] = [:]
         /// What is wrong with the structure, in a few words for each finding.
         package fileprivate(set) var findings: [String] = []
 
@@ -110,19 +112,26 @@ package struct StructureCheck: Sendable {
         walker.findUnused(reached)
         report.findings += walkers.flatMap(\.findings)
 
-        var results = [TreeContent](repeating: TreeContent(), count: units.count)
-        for (index, content) in walkers.flatMap(\.results) { results[index] = content }
+        var results = [(TreeContent, StoredColumns)](
+            repeating: (TreeContent(), StoredColumns()),
+            count: units.count
+        )
+        for result in walkers.flatMap(\.results) {
+            results[result.index] = (result.content, result.columns)
+        }
         var index = 0
         for (tree, units) in zip(trees, plan) {
-            var content = TreeContent()
+            var (content, columns) = (TreeContent(), StoredColumns())
             for unit in units {
-                content.append(results[index], isOrdered: !tree.isTable, keys)
+                content.append(results[index].0, isOrdered: !tree.isTable, keys)
+                columns.formUnion(results[index].1)
                 if let next = unit.separator {
                     content.append(next, isOrdered: !tree.isTable, keys)
                 }
                 index += 1
             }
             report.contents[tree.root] = content
+            if tree.isTable { report.columns[tree.root] = columns }
         }
         report.checkCounts()
         return report

@@ -155,19 +155,24 @@ enum RecordHeader {
     ///   - bytes: The record's beginning with the whole header, and ``TreePageView/slack`` bytes
     ///     after it.
     ///   - count: The size of the record.
+    ///   - each: Called with the type of each value and its start in the record.
     @inline(__always)
-    static func isValid(_ bytes: UnsafeRawBufferPointer, count: Int) -> Bool {
+    static func isValid(
+        _ bytes: UnsafeRawBufferPointer,
+        count: Int,
+        each: (_ type: UInt64, _ start: Int) -> Void = { _, _ in }
+    ) -> Bool {
         var place = 0
         let end = bytes.varint(&place)
         guard end <= UInt64(min(count, most)), place <= end else { return false }
-        var rest = count - Int(end)
+        var start = Int(end)
         while place < Int(end) {
             let type = bytes.varint(&place)
-            guard let size = size(of: type) else { return false }
-            rest -= size
-            guard rest >= 0 else { return false }
+            guard let size = size(of: type), start + size <= count else { return false }
+            each(type, start)
+            start += size
         }
-        return place == Int(end) && rest == 0
+        return place == Int(end) && start == count
     }
 
     /// Where the values of a record are, whose header is valid.
@@ -195,5 +200,75 @@ enum RecordHeader {
         case 10, 11: nil
         default: type <= UInt64(UInt32.max) ? Int(type - 12) / 2 : nil
         }
+    }
+}
+
+/// The kinds of values that a column has, as its table's rows store them.
+package struct StoredKinds: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let null = StoredKinds(rawValue: 1)
+    package static let integer = StoredKinds(rawValue: 2)
+    package static let real = StoredKinds(rawValue: 4)
+    package static let text = StoredKinds(rawValue: 8)
+    package static let blob = StoredKinds(rawValue: 16)
+    package static let all: StoredKinds = [null, integer, real, text, blob]
+
+    /// - Parameter type: <https://www.sqlite.org/fileformat.html#record_format>
+    @inline(__always)
+    fileprivate init(type: UInt64) {
+        switch type {
+        case 0: self = .null
+        case 7: self = .real
+        case 1...9: self = .integer
+        default: self = type % 2 == 0 ? .blob : .text
+        }
+    }
+}
+
+/// What the rows of a table with rowids store in each column.
+package struct StoredColumns: Sendable {
+    package private(set) var kinds: [StoredKinds] = []
+    /// The fewest values that a row has: rows from before a column was added don't have it.
+    package private(set) var fewest = Int.max
+
+    /// Adds a row.
+    ///
+    /// - Parameters:
+    ///   - record: Its beginning with the whole header, and ``TreePageView/slack`` bytes after it.
+    ///   - count: The size of the record.
+    ///   - isWhole: Whether all of the record is there.
+    /// - Returns: Whether the header fits the record.
+    @inline(__always)
+    mutating func add(_ record: UnsafeRawBufferPointer, count: Int, isWhole: Bool) -> Bool {
+        var column = 0
+        let isValid = RecordHeader.isValid(record, count: count) { type, start in
+            var kind = StoredKinds(type: type)
+            // SQLite takes what isn't a number for NULL, and stores none.
+            if kind == .real, !isWhole || Self.isNotANumber(record, start) { kind.insert(.null) }
+            if column < kinds.count {
+                kinds[column].formUnion(kind)
+            } else {
+                kinds.append(kind)
+            }
+            column += 1
+        }
+        fewest = min(fewest, column)
+        return isValid
+    }
+
+    @inline(__always)
+    private static func isNotANumber(_ record: UnsafeRawBufferPointer, _ start: Int) -> Bool {
+        let bits = record.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+        return Double(bitPattern: UInt64(bigEndian: bits)).isNaN
+    }
+
+    mutating func formUnion(_ other: StoredColumns) {
+        for (column, kind) in other.kinds.enumerated() {
+            if column < kinds.count { kinds[column].formUnion(kind) } else { kinds.append(kind) }
+        }
+        fewest = min(fewest, other.fewest)
     }
 }

@@ -19,7 +19,7 @@ final class TreeWalker: @unchecked Sendable {
     // `@unchecked`: one thread at a time uses it.
 
     private(set) var findings: [String] = []
-    private(set) var results: [(index: Int, content: TreeContent)] = []
+    private(set) var results: [(index: Int, content: TreeContent, columns: StoredColumns)] = []
 
     private let reader: PageReader
     private let layout: DatabaseLayout
@@ -35,6 +35,8 @@ final class TreeWalker: @unchecked Sendable {
     private let overflow: WalkBuffer
     /// The first bytes of the item that was added last, if they were asked for.
     private var kept: [UInt8] = []
+    /// What the rows of the current part have.
+    private var columns = StoredColumns()
 
     private static let deepest = 20
     private static let mostFindings = 20
@@ -218,6 +220,7 @@ final class TreeWalker: @unchecked Sendable {
     /// Walks one part, and keeps the digest of its content.
     func walk(_ unit: WalkUnit, at index: Int) {
         var content = TreeContent()
+        columns = StoredColumns()
         if unit.isInner {
             eachChild(of: unit) { child, after, through, separator in
                 walkLeaf(child, unit, from: unit.page, after, through, &content)
@@ -226,7 +229,7 @@ final class TreeWalker: @unchecked Sendable {
         } else {
             walkLeaf(unit.page, unit, from: unit.parent, unit.after, unit.through, &content)
         }
-        results.append((index, content))
+        results.append((index, content, columns))
     }
 
     /// Checks an inner page, and calls `body` for each child, with the bounds of its rowids, and with
@@ -292,7 +295,7 @@ final class TreeWalker: @unchecked Sendable {
                 }
                 last = cell.rowid
             }
-            guard let item = item(cell, in: leaf, page) else { return }
+            guard let item = item(cell, in: leaf, page, isRow: unit.isTable) else { return }
             content.append(item, isOrdered: !unit.isTable, keys)
         }
         if let last, let through, last > through { note(page, "has rowids out of order") }
@@ -303,12 +306,15 @@ final class TreeWalker: @unchecked Sendable {
 
     /// The hash of a cell's record, with what is on overflow pages.
     ///
-    /// - Parameter keepsAll: Whether the record's bytes are kept.
+    /// - Parameters:
+    ///   - isRow: Whether it is a row with a rowid, and counts for ``columns``.
+    ///   - keepsAll: Whether the record's bytes are kept.
     /// - Returns: `nil` after a finding.
     private func item(
         _ cell: TreePageView.Cell,
         in buffer: WalkBuffer,
         _ page: Int,
+        isRow: Bool = false,
         keepsAll: Bool = false
     ) -> ItemHash.Value? {
         var hash = ItemHash(keys, rowid: cell.rowid)
@@ -317,7 +323,11 @@ final class TreeWalker: @unchecked Sendable {
         guard cell.overflow != 0 || cell.localCount < cell.payloadCount || keepsAll else {
             // The page has slack, so a damaged header may be read past the record's end.
             let record = UnsafeRawBufferPointer(rebasing: buffer.bytes[cell.start...])
-            guard RecordHeader.isValid(record, count: cell.payloadCount) else {
+            guard
+                isRow
+                    ? columns.add(record, count: cell.payloadCount, isWhole: true)
+                    : RecordHeader.isValid(record, count: cell.payloadCount)
+            else {
                 note(page, "has a record whose header is wrong")
                 return nil
             }
@@ -331,7 +341,12 @@ final class TreeWalker: @unchecked Sendable {
         guard walkOverflow(of: cell, page, keeping: keepsAll ? most : headerCount, &hash)
         else { return nil }
         kept.append(contentsOf: repeatElement(0, count: TreePageView.slack))
-        guard kept.withUnsafeBytes({ RecordHeader.isValid($0, count: cell.payloadCount) }) else {
+        let isValid = kept.withUnsafeBytes {
+            isRow
+                ? columns.add($0, count: cell.payloadCount, isWhole: false)
+                : RecordHeader.isValid($0, count: cell.payloadCount)
+        }
+        guard isValid else {
             note(page, "has a record whose header is wrong")
             return nil
         }

@@ -11,7 +11,12 @@ extension DatabaseCopy {
     /// Each page is authenticated and decrypted with the source's key, and encrypted with the file's.
     /// Then the file is read back: every page must be authentic, and have the content that was
     /// decrypted before. Both files must have pages of the same form.
-    func copyPages(of source: some PageSource) throws {
+    ///
+    /// - Parameter look: Looks through the copy, which opens with the key as it was given.
+    func copyPages<Value>(
+        of source: some PageSource,
+        _ look: (CopiedPages) throws -> Value
+    ) throws -> Value {
         let rewriting: PageRewriting
         do {
             rewriting = try fill(from: source, without: nil)
@@ -22,7 +27,16 @@ extension DatabaseCopy {
             guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
             rewriting = try fill(from: source, without: unused)
         }
-        try compare(rewriting, of: source.file.path)
+        // Deriving a key takes a while, and only one processor.
+        let outcomes = atOnce(
+            { try compare(rewriting, of: source.file.path) },
+            { try open(isExclusive: true) }
+        )
+        let report = try outcomes.first.get()
+        let connection = try outcomes.second.get()
+        let value = try look(CopiedPages(connection: connection, report: report))
+        try connection.close()
+        return value
     }
 
     private func fill(
@@ -68,11 +82,15 @@ extension DatabaseCopy {
         }
     }
 
-    private func compare(_ rewriting: PageRewriting, of path: String) throws {
+    private func compare(
+        _ rewriting: PageRewriting,
+        of path: String
+    ) throws -> StructureCheck.Report {
         monitor.begin(.comparing, total: rewriting.byteCount)
         try monitor.checkCancellation()
+        let report: StructureCheck.Report
         do {
-            try rewriting.compare { try monitor.reach($0) }
+            report = try rewriting.compare { try monitor.reach($0) }
         } catch PageRewritingError.wrongSize {
             throw DatabaseConversionError.copyIsDamaged(path: path, finding: "its size has changed")
         } catch PageRewritingError.notAuthentic(let page) {
@@ -87,61 +105,71 @@ extension DatabaseCopy {
             )
         }
         monitor.finish()
+        return report
     }
 
     // MARK: - Looking Through
 
-    /// Checks that the file opens with the given key, and that its structure is sound.
+    /// Checks that the structure of the file is sound.
+    ///
+    /// The pages have said most of it. SQLite checks the rows of tables that may break a rule, and the
+    /// foreign keys; and everything if the pages leave a doubt.
     ///
     /// - Parameter path: What the file is a copy of, for messages.
     /// - Returns: Where the content breaks its own rules.
     /// - Throws: ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
-    func checkPages(of path: String) throws -> [String] {
-        try reading { readers in
-            let size = FileManager.default.size(of: self.path)
-            monitor.begin(.verifying, total: size)
+    func check(_ pages: CopiedPages, of path: String) throws -> [String] {
+        let checks = try pages.connection.inDatabase { try pages.checks(in: $0) }
+        monitor.begin(.verifying, total: FileManager.default.size(of: self.path))
+        let notes = try reading(pages.connection) { readers in
             for reader in readers {
                 try reader.inDatabase {
                     try $0.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 }
             }
             let outcomes = atOnce(
-                { try findings(Self.checks[0], isStructure: true, in: readers[0], of: path) },
+                {
+                    try checks.flatMap {
+                        try findings($0, isStructure: true, in: readers[0], of: path)
+                    }
+                },
                 { try findings(Self.checks[1], isStructure: false, in: readers[1], of: path) }
             )
-            let notes = try outcomes.first.get() + outcomes.second.get()
-            monitor.finish()
-            return notes
+            return try outcomes.first.get() + outcomes.second.get()
         }
+        monitor.finish()
+        return notes
     }
 
-    /// Opens the file with the given key, and counts what is in it.
-    func countRows() throws -> CopiedContent {
-        try reading { readers in
-            monitor.begin(.verifying, total: FileManager.default.size(of: path))
-            let size = try readers[0].inDatabase { db in
-                try monitor.watching(db) { try CopiedContent(of: db) }
+    /// How much is in the file.
+    func content(_ pages: CopiedPages) throws -> CopiedContent {
+        monitor.begin(.verifying, total: FileManager.default.size(of: path))
+        try monitor.checkCancellation()
+        let content =
+            try pages.content
+            ?? reading(pages.connection) { readers in
+                try readers[0].inDatabase { db in
+                    try monitor.watching(db) { try CopiedContent(of: db) }
+                }
             }
-            monitor.finish()
-            return size
-        }
+        monitor.finish()
+        return content
     }
 
-    /// Opens the file with the key as it was given, which proves that this key opens it, and reads it
-    /// on two connections.
-    private func reading<Value>(_ body: ([DatabaseQueue]) throws -> Value) throws -> Value {
-        let copy = try open(isExclusive: true)
+    /// Reads the file on two connections.
+    private func reading<Value>(
+        _ copy: DatabaseQueue,
+        _ body: ([DatabaseQueue]) throws -> Value
+    ) throws -> Value {
         // Every page was authenticated when it was compared.
         let opensReader = try EncryptedDatabase.quietReaders(of: copy, areAuthentic: true)
         guard form.isEncrypted, let opensReader else {
             // With a write-ahead log, it is the only connection.
-            let value = try body([copy, copy])
-            try copy.close()
-            return value
+            return try body([copy, copy])
         }
         let readers = [try opensReader(path), try opensReader(path)]
         let value = try body(readers)
-        for reader in readers + [copy] { try reader.close() }
+        for reader in readers { try reader.close() }
         return value
     }
 
@@ -185,6 +213,104 @@ extension DatabaseCopy {
                 finding: error.message ?? "SQLite \(error.extendedResultCode.rawValue)"
             )
         }
+    }
+}
+
+/// What is known of a copy that has the pages of its source.
+struct CopiedPages {
+    let connection: DatabaseQueue
+    let report: StructureCheck.Report
+
+    /// How much the tables contain; `nil` if the structure leaves a doubt.
+    var content: CopiedContent? {
+        guard report.findings.isEmpty else { return nil }
+        let tables = report.objects.filter { $0.type == "table" && $0.root > 0 }
+        return CopiedContent(
+            tableCount: tables.count,
+            rowCount: tables.reduce(0) { $0 + (report.contents[$1.root]?.count ?? 0) }
+        )
+    }
+
+    /// What SQLite should check of the structure and the rows.
+    func checks(in db: Database) throws -> [String] {
+        guard report.findings.isEmpty else { return [DatabaseCopy.checks[0]] }
+        return try report.objects.filter { $0.type == "table" }
+            .filter { try !ColumnRules($0.name, db).areKept(by: report.columns[$0.root]) }
+            .map { "PRAGMA main.quick_check(\($0.name.quotedName))" }
+    }
+}
+
+/// What `quick_check` wants of the values in each column of a table.
+struct ColumnRules {
+    /// The kinds that each stored column may have; `nil` if SQLite must look at the rows.
+    private let columns: [StoredKinds]?
+
+    /// - Parameter table: The name of a table of the main database.
+    init(_ table: String, _ db: Database) throws {
+        // A column that is the rowid is stored as NULL. It is the primary key, and has no index.
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT column.type, column."notnull", column.hidden, list.strict,
+                    column.pk > 0 AND upper(column.type) = 'INTEGER' AND NOT EXISTS (
+                        SELECT 1 FROM pragma_index_list(list.name, 'main') WHERE origin = 'pk'
+                    )
+                FROM pragma_table_list AS list,
+                    pragma_table_xinfo(list.name, 'main') AS column
+                WHERE list.schema = 'main' AND list.name = ? AND list.type = 'table' AND NOT list.wr
+                ORDER BY column.cid
+                """,
+            arguments: [table]
+        )
+        var columns: [StoredKinds]? = rows.isEmpty ? nil : []
+        for row in rows {
+            let isRowID: Bool = row[4]
+            let kinds = isRowID ? .all : Self.kinds(row[0], isNotNull: row[1], isStrict: row[3])
+            // 2 means that the column is computed when it is read.
+            // <https://www.sqlite.org/pragma.html#pragma_table_xinfo>
+            if row[2] != 2 { columns?.append(kinds) } else if kinds != .all { columns = nil }
+        }
+        self.columns = columns
+    }
+
+    /// Whether the rows of a table keep the rules for certain.
+    ///
+    /// - Parameter stored: `nil` if the table has no rowids.
+    func areKept(by stored: StoredColumns?) -> Bool {
+        guard let columns, let stored else { return false }
+        return columns.enumerated().allSatisfy { column, allowed in
+            let found = column < stored.kinds.count ? stored.kinds[column] : []
+            return allowed == .all || allowed.isSuperset(of: found) && column < stored.fewest
+        }
+    }
+
+    /// <https://www.sqlite.org/stricttables.html>, and
+    /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
+    private static func kinds(_ type: String, isNotNull: Bool, isStrict: Bool) -> StoredKinds {
+        let type = type.uppercased()
+        func has(_ names: String...) -> Bool { names.contains { type.contains($0) } }
+        var kinds: StoredKinds
+        if isStrict {
+            kinds =
+                switch type {
+                case "INT", "INTEGER": .integer
+                case "REAL": [.integer, .real]
+                case "TEXT": .text
+                case "BLOB": .blob
+                default: .all
+                }
+            kinds.insert(.null)
+        } else if has("INT") {
+            kinds = [.null, .integer, .real, .blob]
+        } else if has("CHAR", "CLOB", "TEXT") {
+            kinds = [.null, .text, .blob]
+        } else if type.isEmpty || has("BLOB") {
+            kinds = .all
+        } else {
+            kinds = [.null, .integer, .real, .blob]
+        }
+        if isNotNull { kinds.remove(.null) }
+        return kinds
     }
 }
 

@@ -103,8 +103,7 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
     /// Copies the pages, if those of the copy have the same form, or else the rows.
     func fill(_ copy: DatabaseCopy) throws -> CopiedContent {
         if copy.form.hasPages(of: form) {
-            try copy.copyPages(of: self)
-            return try copy.countRows()
+            return try copy.copyPages(of: self) { try copy.content($0) }
         }
         try copy.fill(from: self)
         return try copy.check(against: self)

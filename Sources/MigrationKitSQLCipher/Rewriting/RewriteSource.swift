@@ -92,8 +92,9 @@ extension RewriteSource where Self: PageSource, Content == PageContent {
     var mode: mode_t { 0o600 }
 
     func fill(_ copy: DatabaseCopy) throws -> PageContent {
-        try copy.copyPages(of: self)
-        return PageContent(findings: try copy.checkPages(of: file.path))
+        try copy.copyPages(of: self) {
+            PageContent(findings: try copy.check($0, of: file.path))
+        }
     }
 
     func explained(_ error: any Error) -> any Error { explainedPages(error) }
