@@ -6,8 +6,9 @@ import MigrationKitCommon
 /// `integrity_check` looks up every row in every index. In an index on random values, that reads
 /// pages all over the file. Here, both are read once from beginning to end: the table, with the
 /// values that its indexes should have, and each index by itself. The digests of both must be equal,
-/// and the entries of an index must be sorted, and unique if it says so. The table's order matters
-/// only if it is WITHOUT ROWID; otherwise `quick_check` compares the rowids.
+/// and each entry of an index must be found by its values, which is quick, since the one before it
+/// is next to it. So each row is found. A UNIQUE index must have different keys. The table's order
+/// matters only if it is WITHOUT ROWID; otherwise `quick_check` compares the rowids.
 ///
 /// Together with `quick_check`, which checks the b-trees and the rows, this finds what
 /// `integrity_check` finds, but not which row it is.
