@@ -23,7 +23,7 @@ import Testing
 
     @Test func sixteenProcessesOnANewFileRunEachStepOnce() throws {
         var winners: [Int: Int] = [:]
-        for round in 0..<50 {
+        for round in 0..<20 {
             let outcome = try race(ours: 16, plain: 0, round: round)
             #expect(outcome.appliedByOurs == Self.stepCount)
             winners[outcome.activeOurs, default: 0] += 1
@@ -32,11 +32,11 @@ import Testing
     }
 
     @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFail() throws {
-        try raceAgainstPlainGRDB(rounds: 50, prepare: {})
+        try raceAgainstPlainGRDB(rounds: 20, prepare: {})
     }
 
     @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFailInWALMode() throws {
-        try raceAgainstPlainGRDB(rounds: 10) {
+        try raceAgainstPlainGRDB(rounds: 5) {
             _ = try tool.shell("PRAGMA journal_mode = WAL; CREATE TABLE old (id INTEGER);")
         }
     }

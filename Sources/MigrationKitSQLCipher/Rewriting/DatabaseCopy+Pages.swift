@@ -135,7 +135,8 @@ extension DatabaseCopy {
                 },
                 { try findings(Self.checks[1], isStructure: false, in: readers[1], of: path) }
             )
-            return try outcomes.first.get() + outcomes.second.get()
+            return try Array(outcomes.first.get().prefix(Self.mostFindings))
+                + outcomes.second.get()
         }
         monitor.finish()
         return notes

@@ -234,9 +234,12 @@ struct DatabaseCopy {
         }
     }
 
+    /// How many findings about the structure and the rows are enough.
+    static let mostFindings = 20
+
     /// The checks of the structure and of the foreign keys.
     static let checks = [
-        "PRAGMA main.quick_check(20)",
+        "PRAGMA main.quick_check(\(mostFindings))",
         """
         SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
         GROUP BY 2, 4

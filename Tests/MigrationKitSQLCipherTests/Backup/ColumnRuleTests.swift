@@ -81,7 +81,8 @@ import Testing
             to: folder.path("copy.db"),
             form: .plaintext()
         ).run()
-        #expect(report.findings.sorted() == known.sorted(), "seed \(seed)")
+        #expect(report.findings.count == min(known.count, 20), "seed \(seed)")
+        #expect(Set(report.findings).isSubset(of: known), "seed \(seed)")
     }
 
     /// A column has few different values, so that some tables keep their rules.
