@@ -112,8 +112,8 @@ extension CommandContext {
 
 /// The overall progress of a conversion, a backup, a restore or a salvage, and the remaining time.
 ///
-/// Only the phases that write or read a file once report their progress in bytes. Comparing reads
-/// rows but no indexes. Verifying reads pages several times, and at the end reports no progress.
+/// Only the phases that write or read a file once report their progress in bytes. Comparing may look
+/// at a part of the file again. Verifying reads what the pages left open, which may be nothing.
 /// The progress of these phases is estimated from the time of the earlier ones.
 struct RunEstimate {
     typealias Phase = ConversionEvent.Phase
@@ -136,8 +136,9 @@ struct RunEstimate {
         switch phase {
         case .searchingSalt: 0
         case .reading: 1
-        case .copying: 3
-        case .comparing, .verifying: 4
+        case .copying: 4
+        case .comparing: 2
+        case .verifying: 1
         }
     }
 
