@@ -98,23 +98,14 @@ package struct CipherConnection: ~Copyable {
         return row.code == .ok ? row.values.first.flatMap { Int($0) } : nil
     }
 
-    /// The pages that are damaged or too short. The key must be set.
+    /// The pages that are damaged or too short.
     ///
-    /// - Throws: The code of a read error.
-    package borrowing func damagedPages(limit: Int) throws(CipherCode) -> [Int] {
-        let rows = column("PRAGMA cipher_integrity_check", limit: limit)
-        // "error reading 4096 bytes from file page 7 at offset 24576"
-        if rows.code.isReadFailure || rows.values.contains(where: { $0.hasPrefix("error reading") })
-        {
-            throw rows.code.isReadFailure ? rows.code : CipherCode(CipherCode.failedRead)
-        }
-        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
-        return rows.values.compactMap { row in
-            let words = row.split(separator: " ")
-            return words.firstIndex(of: "page").flatMap { index in
-                index + 1 < words.endIndex ? Int(words[index + 1]) : nil
-            }
-        }
+    /// - Parameters:
+    ///   - key: A raw key.
+    ///   - cipher: How the file is encrypted.
+    /// - Throws: The ``CipherCode`` of a read error.
+    package borrowing func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
+        try DamagedPages(of: SharedBytes(of: connection), key: key, cipher: cipher).find()
     }
 
     /// Sets the connection's key and how the file is encrypted, before anything is read.

@@ -191,10 +191,9 @@ struct ReportWriter {
     private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
-            return try connection.damagedPages(limit: .max)
-        } catch {
-            throw FileInspection.cannotRead(file, error)
+            return try connection.damagedPages(key: key, cipher: cipher)
+        } catch let code as CipherCode {
+            throw FileInspection.cannotRead(file, code)
         }
     }
 

@@ -105,20 +105,23 @@ struct SalvageCopy {
         }
         var unsound: [SalvageReport.Unmade] = []
         monitor.begin(.verifying, total: FileManager.default.size(of: path))
-        let checks =
-            ["PRAGMA main.quick_check(20)"]
-            + (form.isEncrypted && form.cipher.hmacAlgorithm != .off
-                ? ["PRAGMA main.cipher_integrity_check"] : [])
-        for check in checks {
-            let findings = try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
-                return try monitor.watching(db) { try String.fetchAll(db, sql: check) }
+        let findings = try queue.inDatabase { db in
+            try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+            return try monitor.watching(db) {
+                try String.fetchAll(db, sql: "PRAGMA main.quick_check(20)")
             }
-            for finding in findings where finding != "ok" {
-                guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
-                else { throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding) }
-                unsound.append(.init(type: "table", name: name, reason: finding))
-            }
+        }
+        for finding in findings where finding != "ok" {
+            guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
+            else { throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding) }
+            unsound.append(.init(type: "table", name: name, reason: finding))
+        }
+        // Free pages, too, which SQLite doesn't read.
+        if let page = try damagedPage(of: queue) {
+            throw DatabaseConversionError.copyIsDamaged(
+                path: path,
+                finding: "page \(page) is not as it was written"
+            )
         }
         monitor.finish()
         let mode = isWAL ? "WAL" : "DELETE"
@@ -129,6 +132,17 @@ struct SalvageCopy {
         }
         try queue.close()
         return unsound
+    }
+
+    private func damagedPage(of queue: DatabaseQueue) throws -> Int? {
+        guard let key = try ConnectionSetup.of(queue)?.key else { return nil }
+        return try queue.inDatabase { db in
+            try DamagedPages(
+                of: SharedBytes(of: db.sqliteConnection),
+                key: key,
+                cipher: form.cipher
+            ).find { _ in try monitor.checkCancellation() }.first
+        }
     }
 
     private var openingOptions: EncryptedDatabase.Options {

@@ -124,7 +124,7 @@ package final class ConnectionSetup: Sendable {
     }
 
     /// The setup of a database's connections; `nil` if they weren't opened here.
-    static func of(_ reader: some DatabaseReader) throws -> ConnectionSetup? {
+    package static func of(_ reader: some DatabaseReader) throws -> ConnectionSetup? {
         try reader.unsafeRead { db in
             sqlite3_get_clientdata(db.sqliteConnection, name).map {
                 Unmanaged<ConnectionSetup>.fromOpaque($0).takeUnretainedValue()

@@ -226,10 +226,9 @@ package struct FileInspection {
     private func damagedPages(key: DatabaseKey, limit: Int = 100) throws -> [Int] {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            guard connection.setKey(key, cipher: cipher) == .ok else { return [] }
-            return try connection.damagedPages(limit: limit)
-        } catch {
-            throw Self.cannotRead(file, error)
+            return Array(try connection.damagedPages(key: key, cipher: cipher).prefix(limit))
+        } catch let code as CipherCode {
+            throw Self.cannotRead(file, code)
         }
     }
 
