@@ -27,4 +27,10 @@ static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+// Variadic as well. For tests only: moves the page with the lock bytes, for all files of this process.
+// <https://www.sqlite.org/fileformat.html#the_lock_byte_page>
+static inline void csqlcipher_set_lock_byte(unsigned int offset) {
+    sqlite3_test_control(SQLITE_TESTCTRL_PENDING_BYTE, offset);
+}
+
 #endif

@@ -23,6 +23,8 @@ final class SalvagePages {
     private let file: UntouchedFile
     private let beside: UntouchedFile?
     private let versions: PageVersions
+    /// The page with SQLite's lock bytes, which has no content, and so no damage.
+    private let lockPage: Int
     private(set) var states: [State]
     /// The kind of each page: a kind of ``TreePage``, or 0.
     private(set) var kinds: [UInt8]
@@ -36,6 +38,7 @@ final class SalvagePages {
         self.beside = beside
         self.versions = versions
         self.form = form
+        lockPage = DatabaseHeader.lockPage(pageSize: form.pageSize)
         let first = Self.read(1, file, beside, versions, form)
         header = first.flatMap { DatabaseHeader($0) == nil ? nil : Array($0.prefix(100)) }
         if let header, Int(header[20]) >= form.reservedCount, Int(header[20]) <= form.pageSize - 480
@@ -57,7 +60,9 @@ final class SalvagePages {
     func scan(_ visit: (_ number: Int, TreePage?) throws -> Void) rethrows {
         for number in 1...pageCount {
             var tree: TreePage?
-            if let content = Self.read(number, file, beside, versions, form) {
+            if number == lockPage {
+                states[number] = .intact
+            } else if let content = Self.read(number, file, beside, versions, form) {
                 states[number] = versions.older.contains(number) ? .older : .intact
                 tree = TreePage(content, number: number, usableSize: form.usableSize)
                 kinds[number] = tree?.kind.rawValue ?? 0
@@ -96,7 +101,7 @@ final class SalvagePages {
     ///
     /// A failing disk may read a page once and not again. From then on, the page counts as damaged.
     func content(_ number: Int) -> [UInt8]? {
-        guard (1...pageCount).contains(number),
+        guard (1...pageCount).contains(number), number != lockPage,
             states[number] == .intact || states[number] == .older
         else { return nil }
         let content = Self.read(number, file, beside, versions, form)
