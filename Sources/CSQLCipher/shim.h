@@ -4,6 +4,8 @@
 // The header that GRDB's own system module includes, so that both see the same declarations.
 #include <sqlite3.h>
 
+#include <malloc.h>
+
 // SQLCipher's <sqlite3.h> declares this under SQLITE_HAS_CODEC only, SQLite's not at all.
 // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlite3_key>
 extern int sqlite3_key(sqlite3 *db, const void *pKey, int nKey);
@@ -25,6 +27,14 @@ static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
 // <https://www.sqlite.org/c3ref/c_config_covering_index_scan.html#sqliteconfigmemstatus>
 static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+// Gives freed memory back to the system, such as that of a page cache, which the C library would keep.
+// <https://man7.org/linux/man-pages/man3/malloc_trim.3.html>
+static inline void csqlcipher_trim_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 // Variadic as well. For tests only: moves the page with the lock bytes, for all files of this process.

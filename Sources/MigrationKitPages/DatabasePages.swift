@@ -66,7 +66,7 @@ package struct LogPages: Sendable {
     private let pageSize: Int
     private let salts: ArraySlice<UInt8>
     /// Each page with its last frame, counted from 0.
-    private let frames: [Int: Int]
+    private let frames: PageNumbers
 
     /// The pages of a log that nobody writes.
     ///
@@ -94,7 +94,7 @@ package struct LogPages: Sendable {
         guard instant.frameCount > 0, let file = try UntouchedFile.find(path).get() else {
             return nil
         }
-        var frames: [Int: Int] = [:]
+        var frames = PageNumbers()
         for index in 0..<instant.frameCount {
             let offset =
                 WriteAheadLog.headerCount

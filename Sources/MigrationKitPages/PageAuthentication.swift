@@ -123,9 +123,8 @@ package final class PageAuthentication {
 ///
 /// Keeps 8 bytes of the digest of each page in memory, with a key of its own.
 package final class AuthenticPages: Sendable {
-    /// By page number; 0 for an unknown page. In a file of 32 GiB or more, not all pages are kept.
-    private let digests = Locked<[UInt64]>([])
-    private static let mostPages = 8 << 20
+    /// `nil` as long as there is no page, or if there is no memory.
+    private let digests = Locked<DigestTable?>(nil)
     let key = PageDigest.randomKey()
 
     package init() {}
@@ -143,20 +142,41 @@ package final class AuthenticPages: Sendable {
         _ digest: PageDigest,
         _ authenticate: (UnsafeRawBufferPointer) -> Bool
     ) -> Bool {
-        guard number <= Self.mostPages, let value = try? digest.of(page, page.count, number: number)
-        else { return authenticate(page) }
+        guard let value = try? digest.of(page, page.count, number: number) else {
+            return authenticate(page)
+        }
         // Never equal to the value for an unknown page.
         let kept = value.x | 1
-        let isKnown = digests.withLock { number < $0.count && $0[number] == kept }
-        guard !isKnown else { return true }
+        guard digests.withLock({ $0?[number] }) != kept else { return true }
         guard authenticate(page) else { return false }
         digests.withLock { digests in
-            if number >= digests.count {
-                let count = max(number + 1, min(digests.count * 2, Self.mostPages + 1))
-                digests += repeatElement(0, count: count - digests.count)
-            }
-            digests[number] = kept
+            if digests == nil { digests = DigestTable() }
+            digests?[number] = kept
         }
         return true
+    }
+}
+
+/// A number for each page; 0 at first. It takes at most 16 MB: in a file with more pages, several share
+/// a place, of which it has the last one's number.
+private final class DigestTable {
+    private static let count = 2 << 20
+    /// The system provides memory only for the parts that are used.
+    private let numbers: UnsafeMutablePointer<UInt64>
+
+    init?() {
+        let access = PROT_READ | PROT_WRITE
+        let memory = mmap(nil, Self.byteCount, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let memory, memory != MAP_FAILED else { return nil }
+        numbers = memory.bindMemory(to: UInt64.self, capacity: Self.count)
+    }
+
+    deinit { munmap(numbers, Self.byteCount) }
+
+    private static var byteCount: Int { count * MemoryLayout<UInt64>.stride }
+
+    subscript(page: Int) -> UInt64 {
+        get { numbers[page % Self.count] }
+        set { numbers[page % Self.count] = newValue }
     }
 }

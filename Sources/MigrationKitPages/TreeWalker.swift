@@ -437,19 +437,20 @@ private final class WalkBuffer {
 }
 
 /// A set of pages, with one bit for each page of the file.
-struct PageSet {
+package struct PageSet {
     private var words: [UInt64]
     private let pageCount: Int
 
-    init(_ pageCount: Int) {
+    package init(_ pageCount: Int) {
         self.pageCount = pageCount
         words = Array(repeating: 0, count: pageCount / 64 + 1)
     }
 
-    func contains(_ page: Int) -> Bool { words[page / 64] >> UInt64(page % 64) & 1 == 1 }
+    package func contains(_ page: Int) -> Bool { words[page / 64] >> UInt64(page % 64) & 1 == 1 }
 
     /// - Returns: Whether the page wasn't in the set.
-    mutating func insert(_ page: Int) -> Bool {
+    @discardableResult
+    package mutating func insert(_ page: Int) -> Bool {
         let bit: UInt64 = 1 << UInt64(page % 64)
         defer { words[page / 64] |= bit }
         return words[page / 64] & bit == 0

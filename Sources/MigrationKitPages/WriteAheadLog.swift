@@ -23,7 +23,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     public let lostCommitCount: Int
 
     /// The pages of finished transactions in the log, each with its last frame, counted from 0.
-    package private(set) var committedPages: [Int: Int] = [:]
+    package private(set) var committedPages = PageNumbers()
 
     package static let headerCount = 32
     static let frameHeaderCount = 24
@@ -54,7 +54,8 @@ public struct WriteAheadLog: Equatable, Sendable {
             return
         }
         var (whole, committed) = (0, 0)
-        var pending: [Int: Int] = [:]
+        // The pages of the frames since the last finished transaction.
+        var pending: [UInt32] = []
         var isDamaged = false
         var (writtenCount, hiddenCount) = (0, 0)
         while let frame = try Self.frame(whole, of: file, pageSize) {
@@ -73,13 +74,15 @@ public struct WriteAheadLog: Equatable, Sendable {
                 hiddenCount = rest.commitCount + (isOfThisUse || frame.word(4) == 0 ? 0 : 1)
                 break
             }
-            pending[Int(frame.word(0))] = whole
+            pending.append(frame.word(0))
             whole += 1
             // The last frame of a transaction contains the database's size.
             guard frame.word(4) != 0 else { continue }
             committed = whole
-            committedPages.merge(pending) { $1 }
-            pending = [:]
+            for (index, page) in zip(whole - pending.count..<whole, pending) {
+                committedPages[Int(page)] = index
+            }
+            pending.removeAll(keepingCapacity: true)
         }
         frameCount = isDamaged ? writtenCount : whole
         committedFrameCount = committed

@@ -193,6 +193,10 @@ import Testing
         #expect(contain(one, 5) && count == 2)
         // In another place it is another page.
         #expect(!contain(one, 6, false) && !contain(one, 6, false) && count == 4)
-        #expect(contain(one, 1 << 40) && contain(one, 1 << 40) && count == 6)
+        #expect(contain(one, 1 << 40) && contain(one, 1 << 40) && count == 5)
+        // Of pages that share a place, the last one is known.
+        let later = 5 + (2 << 20)
+        #expect(contain(one, later) && contain(one, later) && count == 6)
+        #expect(!contain(one, 5, false) && count == 7)
     }
 }

@@ -106,7 +106,8 @@ struct OrphanPlaces {
     }
 
     private func fieldCount(of tree: Int) -> Int? {
-        walk.trees[tree].rowPages.lazy.compactMap { firstRows(below: $0).first?.values.count }.first
+        walk.trees[tree].rowPages.lazy.compactMap { firstRows(below: Int($0)).first?.values.count }
+            .first
     }
 
     /// The complete rows of the first leaf.

@@ -4,7 +4,7 @@ import MigrationKitPages
 /// file.
 struct PageVersions {
     /// The offset of the newest intact version, by page number.
-    var offsets: [Int: Int] = [:]
+    var offsets = PageNumbers()
 
     /// The pages whose newest version is damaged. An older version, from an earlier frame or from
     /// the file, is used: most of its rows are unchanged, but some may have been changed, moved or
@@ -66,7 +66,7 @@ extension PageVersions {
             start += sector + max(0, count) * recordSize
             start = (start + sector - 1) / sector * sector
         }
-        older.subtract(offsets.keys)
+        older = older.filter { offsets[$0] == nil }
     }
 }
 
@@ -106,7 +106,7 @@ extension PageVersions {
         }
 
         var last: LogSum? = isHeaderIntact ? LogSum(header, at: 24) : nil
-        var pending: [(frame: Int, page: Int, isIntact: Bool)] = []
+        var pending: [(frame: UInt32, page: UInt32, isIntact: Bool)] = []
         let count = (log.size - Self.headerCount) / frameSize
         for frame in 0..<max(0, count) {
             try tick(frameSize)
@@ -136,11 +136,11 @@ extension PageVersions {
             }
             // For a plaintext page, there is only the checksum.
             if !form.provesPages { isIntact = continuesChain }
-            pending.append((frame, number, isIntact))
+            pending.append((UInt32(frame), UInt32(number), isIntact))
             let size = Int(bytes.word(4))
             // The last frame of a transaction has the database's size.
             guard size > 0 else { continue }
-            for (frame, page, isIntact) in pending {
+            for (frame, page, isIntact) in pending.lazy.map({ (Int($0), Int($1), $2) }) {
                 frameCount += 1
                 if isIntact {
                     offsets[page] = Self.headerCount + frame * frameSize + Self.frameHeaderCount

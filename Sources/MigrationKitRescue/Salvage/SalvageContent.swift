@@ -69,7 +69,7 @@ final class SalvageContent {
         }
         let tree = walk.trees[Self.schema]
         var names: Set<String> = []
-        for page in tree.rowPages + tree.olderRowPages {
+        for page in (tree.rowPages + tree.olderRowPages).map(Int.init) {
             guard let content = pages.tree(page) else {
                 lostSchemaRow = true
                 continue

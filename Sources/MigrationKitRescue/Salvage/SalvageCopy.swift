@@ -1,3 +1,4 @@
+import CSQLCipher
 import MigrationKitPages
 import Foundation
 import GRDB
@@ -80,6 +81,7 @@ struct SalvageCopy {
                         PRAGMA main.cache_size = -\(Self.indexCacheSize)
                         """
                 )
+                csqlcipher_trim_memory()
                 try finish(db, value)
                 return value
             } catch {

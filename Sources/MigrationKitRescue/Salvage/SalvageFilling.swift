@@ -108,12 +108,12 @@ final class SalvageFilling {
     ///   - lose: Called for a row with a missing part.
     ///   - miss: Called for rows that are missing on a page or can no longer be read.
     private func forEachRow(
-        on numbers: [Int],
+        on numbers: [UInt32],
         _ take: (SalvagedRow, Int64?, Int) throws -> Void,
         lose: () -> Void,
         miss: (SalvageReport.Gap) -> Void = { _ in }
     ) throws {
-        for number in numbers {
+        for number in numbers.lazy.map(Int.init) {
             monitor.advance(by: pages.form.pageSize)
             try monitor.checkCancellation()
             guard let page = pages.tree(number) else {
@@ -212,7 +212,7 @@ final class SalvageFilling {
             lostOrphanRowCount += 1
         }
         // For a page that couldn't be read again, at least one row.
-        lostOrphanRowCount += walk.trees[tree].rowPages.count { pages.states[$0] == .damaged }
+        lostOrphanRowCount += walk.trees[tree].rowPages.count { pages.states[Int($0)] == .damaged }
         lostOrphanRowCount += walk.trees[tree].holes.count { $0.isInner == true }
     }
 
@@ -233,7 +233,8 @@ final class SalvageFilling {
         // Without HMACs, a page is damaged if a tree needs it and it makes no sense.
         var senseless: [Int: Int] = [:]
         for (index, tree) in walk.trees.enumerated() {
-            for hole in tree.holes where pages.kinds.indices.contains(hole.page) {
+            for hole in tree.holes
+            where pages.states.indices.contains(hole.page) && pages.states[hole.page] == .intact {
                 senseless[hole.page] = index
             }
         }

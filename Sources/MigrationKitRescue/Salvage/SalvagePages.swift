@@ -49,7 +49,7 @@ final class SalvagePages {
         // Limited by the file's size, so that a wrong number doesn't use all memory.
         let limit = inFile + versions.frameCount + (1 << 20)
         let told = versions.pageCount ?? header.flatMap { DatabaseHeader($0)?.pageCount }
-        pageCount = max(1, min(told ?? max(inFile, versions.offsets.keys.max() ?? 0), limit))
+        pageCount = max(1, min(told ?? max(inFile, versions.offsets.greatestPage ?? 0), limit))
         states = Array(repeating: .missing, count: pageCount + 1)
         kinds = Array(repeating: 0, count: pageCount + 1)
     }

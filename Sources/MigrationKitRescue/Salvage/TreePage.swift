@@ -131,12 +131,12 @@ final class PayloadReader {
     }
 
     private let pages: SalvagePages
-    /// Whether a page belongs to a payload that was read. No page belongs to two.
-    private(set) var isUsed: [Bool]
+    /// The pages of payloads that were read. No page belongs to two.
+    private var used: PageSet
 
     init(_ pages: SalvagePages) {
         self.pages = pages
-        isUsed = Array(repeating: false, count: pages.pageCount + 1)
+        used = PageSet(pages.pageCount)
     }
 
     /// - Parameter claims: Whether the overflow pages are marked as used.
@@ -151,7 +151,9 @@ final class PayloadReader {
         payload.reserveCapacity(cell.payloadCount)
         var chain: [Int] = []
         while payload.count < cell.payloadCount {
-            guard next > 1, next <= pages.pageCount, !isUsed[next] else { return .broken(at: nil) }
+            guard next > 1, next <= pages.pageCount, !used.contains(next) else {
+                return .broken(at: nil)
+            }
             // An older version of an overflow page may belong to another row.
             guard pages.states[next] == .intact, let content = pages.content(next) else {
                 return .broken(at: next)
@@ -164,7 +166,7 @@ final class PayloadReader {
         }
         // The last page of a chain has no successor.
         guard next == 0 else { return .broken(at: nil) }
-        if claims { for page in chain { isUsed[page] = true } }
+        if claims { for page in chain { used.insert(page) } }
         return .whole(payload)
     }
 }

@@ -162,9 +162,9 @@ final class TreeWalk {
     private func read(_ page: Int, tree: Int, depth: Int, after: Int64?, through: Int64?) {
         func addRowPage() {
             if readsOlder {
-                trees[tree].olderRowPages.append(page)
+                trees[tree].olderRowPages.append(UInt32(page))
             } else {
-                trees[tree].rowPages.append(page)
+                trees[tree].rowPages.append(UInt32(page))
             }
         }
         guard let kind = pages.kind(page), !kind.isLeaf else {
@@ -203,14 +203,14 @@ final class TreeWalk {
     /// The pages that look like b-tree pages and were reached from no root, except those below
     /// another one of them.
     func orphans() -> [Int] {
-        var candidates: [Int] = []
-        var below: Set<Int> = []
-        let lockPage = DatabaseHeader.lockPage(pageSize: pages.form.pageSize)
+        // If the root of a large table is damaged, these are most pages of the file.
+        var candidates = PageSet(pages.pageCount)
+        var below = PageSet(pages.pageCount)
         for number in 2..<max(2, pages.pageCount + 1) {
-            guard owners[number] == Owner.nobody, number != lockPage,
-                pages.states[number] == .intact, let kind = pages.kind(number)
+            guard owners[number] == Owner.nobody, pages.states[number] == .intact,
+                let kind = pages.kind(number)
             else { continue }
-            candidates.append(number)
+            candidates.insert(number)
             guard !kind.isLeaf, let content = pages.tree(number) else { continue }
             for child in content.cells.compactMap(\.child) + [content.rightmost ?? 0]
             where (2...pages.pageCount).contains(child) && child != number
@@ -219,7 +219,7 @@ final class TreeWalk {
                 below.insert(child)
             }
         }
-        return candidates.filter { !below.contains($0) }
+        return (1...pages.pageCount).filter { candidates.contains($0) && !below.contains($0) }
     }
 
     /// The first and the last rowid of a part of a tree.
@@ -296,9 +296,9 @@ struct SalvageTree {
     /// Whether the b-tree has rowids as keys.
     let isTable: Bool
     /// The pages with its rows, in the order of the rows.
-    var rowPages: [Int] = []
+    var rowPages: [UInt32] = []
     /// The pages that were read in an older version, or were reached through one.
-    var olderRowPages: [Int] = []
+    var olderRowPages: [UInt32] = []
     var holes: [Hole] = []
     /// The depth of its leaves, which is the same for all; `nil` until one is reached.
     var leafDepth: Int?

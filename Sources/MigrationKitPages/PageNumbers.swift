@@ -1,0 +1,33 @@
+/// A number for each of some pages, such as where a journal has them.
+///
+/// The log of a large database may have all of its pages. A dictionary would take some forty bytes for
+/// each of them; this takes eight if a log has most pages.
+package struct PageNumbers: Equatable, Sendable {
+    /// The numbers of consecutive pages, by the first of these divided by ``pieceCount``.
+    private var pieces: [Int: [Int]] = [:]
+
+    private static let pieceCount = 512
+    private static let none = -1
+
+    package init() {}
+
+    /// - Parameter page: From 1.
+    package subscript(page: Int) -> Int? {
+        get {
+            let (piece, index) = page.quotientAndRemainder(dividingBy: Self.pieceCount)
+            guard let number = pieces[piece]?[index], number != Self.none else { return nil }
+            return number
+        }
+        set {
+            let (piece, index) = page.quotientAndRemainder(dividingBy: Self.pieceCount)
+            pieces[piece, default: Array(repeating: Self.none, count: Self.pieceCount)][index] =
+                newValue ?? Self.none
+        }
+    }
+
+    /// The greatest page that has a number.
+    package var greatestPage: Int? {
+        guard let piece = pieces.keys.max(), let numbers = pieces[piece] else { return nil }
+        return numbers.lastIndex { $0 != Self.none }.map { piece * Self.pieceCount + $0 }
+    }
+}
