@@ -31,7 +31,8 @@ import MigrationKitSQLCipher
 /// it. The new file has mode 0600, and is checked and synchronized to the disk before it gets its
 /// name. No decrypted page is written anywhere.
 ///
-/// It uses some tens of megabytes of memory, plus a few times the largest single value.
+/// It uses less than 100 MB of memory for a database of 4 GB, plus a few times the largest single
+/// value, and some hundred bytes for each damaged page, which the report lists.
 public struct DatabaseSalvage: Sendable {
     /// The path of the damaged database, as it was given.
     public let path: String
