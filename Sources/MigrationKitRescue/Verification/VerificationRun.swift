@@ -200,20 +200,22 @@ struct VerificationRun {
     private func checkPages(of writer: any DatabaseWriter, keepsLog: Bool) throws {
         try monitor.check("cipher_integrity_check") {
             var outcome = VerificationOutcome()
+            let setup = try ConnectionSetup.of(writer)
             try writer.writeWithoutTransaction { db in
                 outcome.note =
                     keepsLog
                     ? "without the log, which was left as it is" : try emptyLog(db)
                 var stamp = try file.stamp
                 for attempt in 1... {
-                    let rows = try damage(in: db)
+                    let pages = try damagedPages(in: db, setup)
                     let current = try file.stamp
                     // What looks damaged may be another program's unfinished checkpoint.
-                    guard rows.isEmpty || attempt == 3 || current == stamp else {
+                    guard pages?.isEmpty != false || attempt == 3 || current == stamp else {
                         stamp = current
                         continue
                     }
-                    for row in rows { try note(row, in: &outcome) }
+                    if pages == nil { outcome.note = "not possible: the pages have no HMAC" }
+                    for page in pages ?? [] { outcome.add(.damagedPage(page)) }
                     break
                 }
             }
@@ -261,28 +263,54 @@ struct VerificationRun {
             """
     }
 
-    private func damage(in db: Database) throws -> [String] {
-        var rows: [String] = []
+    /// - Parameter setup: `nil` if the host opened the database, and only it knows the key.
+    /// - Returns: The damaged pages; `nil` if the pages have no HMAC.
+    private func damagedPages(in db: Database, _ setup: ConnectionSetup?) throws -> [Int]? {
+        var pages: [Int]?
         // In a transaction, so that no page is written while it is read.
         try db.inTransaction(.deferred) {
             _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
-            rows = try String.fetchAll(db, sql: "PRAGMA main.cipher_integrity_check")
+            pages =
+                if let setup, let key = setup.key {
+                    try damagedPages(in: db, key, setup.options.cipher)
+                } else {
+                    try damagedPagesAsTold(db)
+                }
             return .commit
         }
-        return rows
+        return pages
     }
 
-    private func note(_ row: String, in outcome: inout VerificationOutcome) throws {
-        // "error reading 4096 bytes from file page 7 at offset 24576"
-        guard !row.hasPrefix("error reading") else {
-            throw EncryptedDatabaseError.inputOutput(path: file.path, detail: row)
+    private func damagedPages(
+        in db: Database,
+        _ key: DatabaseKey,
+        _ cipher: CipherSettings
+    ) throws -> [Int]? {
+        guard cipher.hmacAlgorithm != .off else { return nil }
+        do {
+            let bytes = try SharedBytes(of: db.sqliteConnection)
+            return try DamagedPages(of: bytes, key: key, cipher: cipher).find()
+        } catch let code as CipherCode {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
         }
-        // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
-        if let match = row.firstMatch(of: /page (\d+)/), let page = Int(match.1) {
-            outcome.add(.damagedPage(page))
-        } else {
-            outcome.note = "not possible: the pages have no HMAC"
+    }
+
+    /// By SQLCipher's own check, which takes pages from 4 GiB on for others: see ``DamagedPages``.
+    private func damagedPagesAsTold(_ db: Database) throws -> [Int]? {
+        let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
+        var pages: [Int] = []
+        for row in try String.fetchAll(db, sql: "PRAGMA main.cipher_integrity_check") {
+            // "error reading 4096 bytes from file page 7 at offset 24576"
+            guard !row.hasPrefix("error reading") else {
+                throw EncryptedDatabaseError.inputOutput(path: file.path, detail: row)
+            }
+            // "HMAC verification failed for page 7", "page 7 has an invalid size of 12 bytes (...)"
+            guard let match = row.firstMatch(of: /page (\d+)/), let page = Int(match.1) else {
+                return nil
+            }
+            if (page - 1) * pageSize < 4 << 30 { pages.append(page) }
         }
+        return pages
     }
 }
 

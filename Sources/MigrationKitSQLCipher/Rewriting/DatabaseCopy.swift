@@ -247,7 +247,7 @@ struct DatabaseCopy {
     ]
 
     /// Checks the structure and the rows on one connection, and the foreign keys on another.
-    /// SQLCipher itself must confirm that it can read every page.
+    /// Free pages, which SQLite doesn't read, are authenticated, too.
     private func checkSoundness(of copy: DatabaseQueue, _ source: LockedSource) throws {
         let opensReader = try EncryptedDatabase.quietReaders(of: copy)
         let readers = try Self.checks.map { _ in try opensReader?(path) ?? open() }
@@ -277,13 +277,17 @@ struct DatabaseCopy {
         try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize)")
     }
 
-    /// SQLCipher's finding for the first damaged page; `nil` if there is none.
+    /// A finding about the first damaged page; `nil` if there is none.
     private func unauthenticPage(of copy: DatabaseQueue) throws -> String? {
-        guard form.isEncrypted, form.cipher.hmacAlgorithm != .off else { return nil }
-        try monitor.checkCancellation()
-        return try copy.inDatabase {
-            try String.fetchOne($0, sql: "PRAGMA main.cipher_integrity_check")
+        guard let key = try ConnectionSetup.of(copy)?.key else { return nil }
+        let pages = try copy.inDatabase { db in
+            try DamagedPages(
+                of: SharedBytes(of: db.sqliteConnection),
+                key: key,
+                cipher: form.cipher
+            ).find { _ in try monitor.checkCancellation() }
         }
+        return pages.first.map { "page \($0) is not as it was written" }
     }
 
     /// What a check finds, or why it can't run; empty if it finds nothing.
