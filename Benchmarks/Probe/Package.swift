@@ -17,6 +17,8 @@ let package = Package(
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "KeyStore", package: "MigrationKit"),
+                .product(name: "MigrationKit", package: "MigrationKit"),
+                .product(name: "MigrationKitGRDB", package: "MigrationKit"),
                 .product(name: "MigrationKitSQLCipher", package: "MigrationKit"),
             ]
         )

@@ -2,12 +2,18 @@ import Dispatch
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKit
+import MigrationKitGRDB
 import MigrationKitSQLCipher
 
 // probe grdb-migrate DATABASE KEY-FILE FOLDER   plain GRDB's migrator, a step for each file
 // probe grdb-pool DATABASE KEY-FILE             plain GRDB's pool, five readers at once
 // probe pool DATABASE KEY-FILE                  the same through EncryptedDatabase
 // probe single DATABASE KEY-FILE                one connection through EncryptedDatabase
+// probe grdb-open DATABASE KEY-FILE             plain GRDB opens the file and reads the ledger
+// probe launch DATABASE KEY-FILE                an app's launch: EncryptedStore, then the runner
+//
+// The last two print how many seconds that took within the process.
 //
 // A key file that begins with x' is a raw key in SQLCipher's spelling.
 
@@ -62,6 +68,38 @@ func migrate(_ path: String, _ key: String, _ folder: String) throws {
     try migrator.migrate(queue)
 }
 
+func measure(_ work: () throws -> Void) rethrows {
+    print(try ContinuousClock().measure(work) / .seconds(1))
+}
+
+func appliedCount(_ reader: some DatabaseReader) throws {
+    _ = try reader.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_migrations") }
+}
+
+/// As the documentation of `EncryptedStore` has it, with twenty steps and a key store that takes no
+/// time.
+func launch(_ path: String, _ key: DatabaseKey) throws {
+    let keyStore = InMemoryKeyStore()
+    try keyStore.store(key, service: "probe", account: "main", label: nil, replacing: false)
+    try measure {
+        let runner = try GRDBMigrationRunner(
+            steps: (10..<30).map { number in
+                MigrationStep(
+                    identifier: "\(number)",
+                    apply: { try $0.execute(sql: "CREATE TABLE t\(number)(id INTEGER)") }
+                )
+            }
+        )
+        let store = EncryptedStore(
+            path: path,
+            keyStore: keyStore,
+            service: "probe",
+            account: "main"
+        )
+        try runner.migrate(in: store.open())
+    }
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count > 3 else { fatalError("usage: probe COMMAND DATABASE KEY-FILE [FOLDER]") }
 let path = arguments[2]
@@ -81,6 +119,12 @@ case "single":
     _ = try EncryptedDatabase.open(path, key: databaseKey(key)).read { db in
         try Int.fetchOne(db, sql: "SELECT count(*) FROM grdb_migrations")
     }
+case "grdb-open":
+    try measure {
+        try appliedCount(DatabaseQueue(path: path, configuration: plainConfiguration(key)))
+    }
+case "launch":
+    try launch(path, databaseKey(key))
 default:
     fatalError("no such command: \(arguments[1])")
 }
