@@ -172,11 +172,9 @@ extension CommandContext {
         )
         guard let path = resolved.dbPath else { return nil }
         var status = stat()
+        guard stat(path, &status) != 0, errno == ENOENT else { return nil }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard stat(path, &status) != 0, errno == ENOENT, stat(folder, &status) == 0 else {
-            return nil
-        }
-        return path
+        return stat(folder, &status) == 0 ? path : nil
     }
 }
 

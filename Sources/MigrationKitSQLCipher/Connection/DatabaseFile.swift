@@ -75,8 +75,9 @@ package struct DatabaseFile {
     ///
     /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``.
     private func checkJournals() throws {
+        let path = resolvedPath
         for suffix in Self.journalSuffixes {
-            let journal = resolvedPath + suffix
+            let journal = path + suffix
             var status = stat()
             guard stat(journal, &status) == 0 else { continue }
             let kind: String
@@ -118,7 +119,8 @@ package struct DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if this can't be checked.
     package var isFolderWritable: Bool {
         get throws {
-            let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
+            let path = resolvedPath
+            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
             return try allows(folder, W_OK | X_OK)
         }
     }
