@@ -5,6 +5,7 @@ struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
         let name = Migrations.programName
         return CommandConfiguration(
             commandName: "completions",
+            _superCommandName: Migrations.programName,
             abstract: "Print the completion script for a shell.",
             usage: "\(name) completions <shell>",
             discussion: """

@@ -6,6 +6,7 @@ struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "manual",
+            _superCommandName: Migrations.programName,
             abstract: "Print the manual page, in mdoc.",
             usage: "\(Migrations.programName) manual",
             shouldDisplay: false

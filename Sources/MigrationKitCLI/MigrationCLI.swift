@@ -165,7 +165,9 @@ public enum MigrationCLI {
         do {
             // Parsing from the root examines every command, which takes longer than opening a
             // database with a raw key. So the command is parsed directly. Only errors and help
-            // texts are left to the root, which knows the whole tool.
+            // texts are left to the root, which knows the whole tool. Each command names the program
+            // as its super command, so that ArgumentParser doesn't parse its words twice more to see
+            // whether they ask for a completion script.
             let plain = (try? named.command.parseAsRoot(named.arguments)) as? any ContextCommand
             var command = try plain ?? parser.parseAsRoot(arguments)
             if let command = command as? any ContextCommand {
@@ -221,8 +223,10 @@ public enum MigrationCLI {
         var rest = words[...]
         if words.first == "help" { rest = rest.dropFirst() }
         while let word = rest.first {
-            guard !word.hasPrefix("-"), !command.subcommandNames.isEmpty else { break }
-            guard let next = command.subcommand(named: word) else {
+            // A configuration is made anew whenever it is asked for.
+            let subcommands = command.configuration.subcommands
+            guard !word.hasPrefix("-"), !subcommands.isEmpty else { break }
+            guard let next = subcommands.first(where: { $0.isNamed(word) }) else {
                 if word == "help" { break }
                 let names = command.subcommandNames
                 let meant = namesElsewhere[word].flatMap { names.contains($0) ? $0 : nil }
@@ -269,10 +273,9 @@ extension ParsableCommand {
         }
     }
 
-    fileprivate static func subcommand(named name: String) -> (any ParsableCommand.Type)? {
-        configuration.subcommands.first {
-            $0.configuration.commandName == name || $0.configuration.aliases.contains(name)
-        }
+    fileprivate static func isNamed(_ name: String) -> Bool {
+        let configuration = configuration
+        return configuration.commandName == name || configuration.aliases.contains(name)
     }
 }
 

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import MigrationKitCLI
+
 @Suite struct CommandNameTests {
     @Test(arguments: [
         (["migrat"], "migrat", "migrate"), (["migrat", "--db-path", "x"], "migrat", "migrate"),
@@ -44,5 +46,16 @@ import Testing
         let up = ToolInProcess().run("up")
         #expect(up.status == 64)
         #expect(up.stderr.contains("Did you mean 'migrate'?"))
+    }
+
+    /// Otherwise ArgumentParser would parse the words of a command three times.
+    @Test func everyCommandNamesItsProgram() {
+        var commands = RootCommand<FolderMigrations>.configuration.subcommands
+        while let command = commands.popLast() {
+            let configuration = command.configuration
+            commands += configuration.subcommands
+            guard configuration.subcommands.isEmpty else { continue }
+            #expect(configuration._superCommandName == "migrationkit-cli", "\(command)")
+        }
     }
 }

@@ -5,6 +5,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
+            _superCommandName: Migrations.programName,
             abstract: "Copy a database into a new file while other programs use it.",
             usage: """
                 \(Migrations.programName) backup --db-path <path> --output <path>

@@ -5,6 +5,7 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "decrypt",
+            _superCommandName: Migrations.programName,
             abstract: "Decrypt a database.",
             usage: "\(Migrations.programName) decrypt --db-path <path> [--yes] [<options>]",
             discussion: """

@@ -5,6 +5,7 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "encrypt",
+            _superCommandName: Migrations.programName,
             abstract: "Encrypt a plaintext database.",
             usage: "\(Migrations.programName) encrypt --db-path <path> [<options>]",
             discussion: """

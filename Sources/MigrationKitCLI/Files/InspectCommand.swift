@@ -8,6 +8,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "inspect",
+            _superCommandName: Migrations.programName,
             abstract: "Show what a file is and, with its key, what it contains.",
             usage: "\(Migrations.programName) inspect [<path>] [<options>]",
             discussion: """

@@ -5,6 +5,7 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rekey",
+            _superCommandName: Migrations.programName,
             abstract: "Give an encrypted database another key.",
             usage: """
                 \(Migrations.programName) rekey --db-path <path>

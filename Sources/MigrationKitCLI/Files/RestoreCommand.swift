@@ -6,6 +6,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
+            _superCommandName: Migrations.programName,
             abstract: "Replace a database with a backup.",
             usage: """
                 \(Migrations.programName) restore --db-path <path> --from <path>

@@ -6,6 +6,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
+            _superCommandName: Migrations.programName,
             abstract: "Recover the readable content of a damaged database into a new file.",
             usage: """
                 \(Migrations.programName) salvage --db-path <path> --output <path>

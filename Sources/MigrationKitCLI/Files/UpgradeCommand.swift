@@ -5,6 +5,7 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "upgrade",
+            _superCommandName: Migrations.programName,
             abstract: "Convert a database of SQLCipher 1, 2 or 3 to the format of SQLCipher 4.",
             usage: "\(Migrations.programName) upgrade --db-path <path> [<options>]",
             discussion: """

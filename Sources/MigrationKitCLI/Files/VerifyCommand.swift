@@ -10,6 +10,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
+            _superCommandName: Migrations.programName,
             abstract: "Check that the database is sound.",
             usage:
                 "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",

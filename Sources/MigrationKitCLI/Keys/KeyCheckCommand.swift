@@ -6,6 +6,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "check",
+            _superCommandName: Migrations.programName,
             abstract: "Check whether a key opens a database, and with which settings.",
             usage: "\(Migrations.programName) key check --db-path <path> [<options>]",
             discussion: """

@@ -5,6 +5,7 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "delete",
+            _superCommandName: Migrations.programName,
             abstract: "Delete a stored key.",
             usage: """
                 \(Migrations.programName) key delete --keychain-service <service>

@@ -5,6 +5,7 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "generate",
+            _superCommandName: Migrations.programName,
             abstract: "Make a random key and store it.",
             usage: """
                 \(Migrations.programName) key generate --keychain-service <service>

@@ -5,6 +5,7 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "list",
+            _superCommandName: Migrations.programName,
             abstract: "List stored keys, without the keys themselves.",
             usage: "\(Migrations.programName) key list [--all] [<options>]",
             discussion: """

@@ -7,6 +7,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rotate",
+            _superCommandName: Migrations.programName,
             abstract: "Give a database a new key, and store it.",
             usage: """
                 \(Migrations.programName) key rotate --db-path <path>

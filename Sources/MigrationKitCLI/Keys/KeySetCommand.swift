@@ -5,6 +5,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "set",
+            _superCommandName: Migrations.programName,
             abstract: "Store a key that you have.",
             usage: """
                 \(Migrations.programName) key set --keychain-service <service>

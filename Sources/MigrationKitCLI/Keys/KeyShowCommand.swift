@@ -6,6 +6,7 @@ struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
+            _superCommandName: Migrations.programName,
             abstract: "Describe a stored key, or print it.",
             usage: """
                 \(Migrations.programName) key show --keychain-service <service>

@@ -5,7 +5,11 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-extension MigrationTool: ExpressibleByArgument {}
+extension MigrationTool: ExpressibleByArgument {
+    /// The names on the command line. ArgumentParser would take them from a key path, which costs
+    /// every `migrate` some time.
+    public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+}
 
 extension ArgumentHelp {
     /// The help of `--adopt`.

@@ -7,6 +7,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "baseline",
+            _superCommandName: Migrations.programName,
             abstract: "Record migrations as applied without running them.",
             usage: """
                 \(Migrations.programName) baseline <identifier> [<options>]

@@ -5,6 +5,7 @@ struct CreateCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "create",
+            _superCommandName: FolderMigrations.programName,
             abstract: "Write the files of a new migration.",
             usage: "\(FolderMigrations.programName) create <name> [--timestamp] [<options>]",
             discussion: """

@@ -6,6 +6,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "history",
+            _superCommandName: Migrations.programName,
             abstract: "Show what was done to the migrations, and when.",
             usage: "\(Migrations.programName) history [<options>]",
             discussion: """

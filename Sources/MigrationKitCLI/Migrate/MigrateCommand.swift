@@ -7,6 +7,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
+            _superCommandName: Migrations.programName,
             abstract: "Apply the pending migrations, then verify.",
             usage: "\(Migrations.programName) migrate [--to <identifier>] [<options>]",
             discussion: """

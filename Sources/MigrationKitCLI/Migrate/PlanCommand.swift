@@ -7,6 +7,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "plan",
+            _superCommandName: Migrations.programName,
             abstract: "Show what 'migrate' would run, without running it.",
             usage: "\(Migrations.programName) plan [--to <identifier>] [<options>]",
             discussion: """

@@ -6,6 +6,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "redo",
+            _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations and apply them again.",
             usage: "\(Migrations.programName) redo [--steps <number>] [<options>]",
             discussion: """

@@ -6,6 +6,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "repair",
+            _superCommandName: Migrations.programName,
             abstract: "Update the record after applied files were edited, renamed or deleted.",
             usage: """
                 \(Migrations.programName) repair <identifier> ... [--yes] [<options>]

@@ -6,6 +6,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
+            _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations, newest first, then verify.",
             usage:
                 "\(Migrations.programName) rollback [--steps <number>] [<options>]",

@@ -7,6 +7,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
+            _superCommandName: Migrations.programName,
             abstract: "Show which migrations are applied.",
             usage: "\(Migrations.programName) status [<options>]",
             discussion: """

@@ -6,6 +6,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-dump",
+            _superCommandName: Migrations.programName,
             abstract: "Write the schema that the migrations produce.",
             usage: """
                 \(Migrations.programName) schema-dump [--format <format>] [<options>]

@@ -8,6 +8,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-load",
+            _superCommandName: Migrations.programName,
             abstract: "Create a new database from a dump of the schema.",
             usage: "\(Migrations.programName) schema-load <file> [<options>]",
             discussion: """

@@ -167,8 +167,17 @@ struct EncryptionOptions: ParsableArguments {
     var noEncryption = false
 }
 
-extension CipherSettings.KDFAlgorithm: ExpressibleByArgument {}
-extension CipherSettings.HMACAlgorithm: ExpressibleByArgument {}
+// ArgumentParser would take the names from a key path, which costs every command some time.
+
+extension CipherSettings.KDFAlgorithm: ExpressibleByArgument {
+    /// The names on the command line.
+    public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+}
+
+extension CipherSettings.HMACAlgorithm: ExpressibleByArgument {
+    /// The names on the command line.
+    public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+}
 
 extension KeySource {
     fileprivate var isCredential: Bool {
