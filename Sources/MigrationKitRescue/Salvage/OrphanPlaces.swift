@@ -5,7 +5,14 @@ struct OrphanPlaces {
     let tables: [Int: StoredTable]
     let isSchemaWhole: Bool
 
+    /// By the index of the tree.
+    private var openRanges: [Int: OpenRanges] = [:]
+
     private var walk: TreeWalk { content.walk }
+
+    init(content: SalvageContent, tables: [Int: StoredTable], isSchemaWhole: Bool) {
+        (self.content, self.tables, self.isSchemaWhole) = (content, tables, isSchemaWhole)
+    }
 
     enum Place {
         case tree(Int)
@@ -16,10 +23,12 @@ struct OrphanPlaces {
 
     /// Attaches pages whose table can be determined.
     ///
+    /// - Parameter watch: Called for each page. It may throw.
     /// - Returns: The parts of b-trees whose table is unknown.
-    func settle() -> [Int] {
+    mutating func settle(_ watch: () throws -> Void) rethrows -> [Int] {
         var lost: [Int] = []
         for page in walk.orphans() {
+            try watch()
             switch place(of: page) {
             case .tree(let tree): walk.attach(page, to: tree)
             case .nowhere: continue
@@ -29,7 +38,7 @@ struct OrphanPlaces {
         return lost
     }
 
-    private func place(of page: Int) -> Place {
+    private mutating func place(of page: Int) -> Place {
         if let root = walk.mappedRoot(of: page) {
             if root == 0 { return .nowhere }
             if let tree = walk.tree(withRoot: root) {
@@ -45,19 +54,21 @@ struct OrphanPlaces {
     }
 
     /// A part of a table belongs where its rowids fit between those of its neighbours.
-    private func placeByRowids(of page: Int) -> Place {
+    private mutating func placeByRowids(of page: Int) -> Place {
         guard let rowids = walk.rowids(below: page) else { return .nowhere }
         let rows = firstRows(below: page)
-        let candidates = walk.trees.indices.filter { index in
-            guard let table = tables[index], walk.trees[index].isTable else { return false }
-            let hasPlace = walk.trees[index].holes.contains { hole in
+        let (content, isSchemaWhole) = (content, isSchemaWhole)
+        var candidates: [Int] = []
+        for (index, tree) in walk.trees.enumerated() {
+            guard let table = tables[index], tree.isTable else { continue }
+            openRanges[index, default: OpenRanges()].add(tree.holes) { hole in
                 // If its table is unknown, it could belong to any.
-                mayHave(hole, walk.trees[index])
+                content.mayMissLeaves(hole, tree)
                     && (isSchemaWhole || hole.after != nil || hole.through != nil)
-                    && hole.after.map { $0 < rowids.lowerBound } ?? true
-                    && hole.through.map { $0 >= rowids.upperBound } ?? true
             }
-            return hasPlace && rows.allSatisfy(table.fits)
+            if openRanges[index]?.contain(rowids) == true, rows.allSatisfy(table.fits) {
+                candidates.append(index)
+            }
         }
         return choose(candidates, rows)
     }
@@ -67,7 +78,7 @@ struct OrphanPlaces {
         guard let first = rows.first else { return .nowhere }
         let open = walk.trees.indices.filter { index in
             let tree = walk.trees[index]
-            return !tree.isTable && tree.holes.contains { mayHave($0, tree) }
+            return !tree.isTable && tree.holes.contains { content.mayMissLeaves($0, tree) }
         }
         let candidates = open.filter { index in
             tables[index].map { rows.allSatisfy($0.fits) } ?? false
@@ -80,12 +91,6 @@ struct OrphanPlaces {
         return mayBeIndex ? .unknown : choose(candidates, rows)
     }
 
-    /// Whether pages may be missing at this place: below a damaged page or, without HMACs,
-    /// anywhere.
-    private func mayHave(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {
-        !content.pages.form.provesPages || tree.mayBeInner(hole)
-    }
-
     /// Chooses between several tables: the one whose columns match the values and their number, and
     /// which is known to have lost an inner page.
     private func choose(_ candidates: [Int], _ rows: [SalvagedRow]) -> Place {
@@ -95,7 +100,8 @@ struct OrphanPlaces {
             { index in rows.allSatisfy { $0.values.count == tables[index]?.columns.count } },
             { index in
                 let tree = walk.trees[index]
-                return tree.leafDepth != nil && tree.holes.contains { mayHave($0, tree) }
+                return tree.leafDepth != nil
+                    && tree.holes.contains { content.mayMissLeaves($0, tree) }
             },
         ]
         for isPreferred in preferences where rest.count > 1 {
@@ -125,5 +131,48 @@ struct OrphanPlaces {
             number = child
         }
         return []
+    }
+}
+
+extension SalvageContent {
+    /// Whether pages may be missing at this place: below a damaged page or, without HMACs,
+    /// anywhere.
+    fileprivate func mayMissLeaves(_ hole: SalvageTree.Hole, _ tree: SalvageTree) -> Bool {
+        !pages.form.provesPages || tree.mayBeInner(hole)
+    }
+}
+
+/// The rowids that may be missing in a table. There may be as many ranges as damaged pages.
+struct OpenRanges {
+    /// In the order of their beginnings. The end is the greatest one up to here.
+    private var ranges: [(first: Int64, last: Int64)] = []
+    private var holeCount = 0
+
+    /// Adds the holes that weren't there before.
+    mutating func add(_ holes: [SalvageTree.Hole], where isOpen: (SalvageTree.Hole) -> Bool) {
+        guard holes.count > holeCount else { return }
+        let new = holes[holeCount...].filter(isOpen)
+        holeCount = holes.count
+        guard !new.isEmpty else { return }
+        ranges += new.compactMap { hole in
+            hole.after == .max ? nil : (hole.after.map { $0 + 1 } ?? .min, hole.through ?? .max)
+        }
+        ranges.sort { $0.first < $1.first }
+        var last = Int64.min
+        for index in ranges.indices {
+            last = max(last, ranges[index].last)
+            ranges[index].last = last
+        }
+    }
+
+    /// Whether all of these rowids are within one range.
+    func contain(_ rowids: ClosedRange<Int64>) -> Bool {
+        // The ranges that begin before.
+        var (low, high) = (0, ranges.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ranges[middle].first <= rowids.lowerBound { low = middle + 1 } else { high = middle }
+        }
+        return low > 0 && ranges[low - 1].last >= rowids.upperBound
     }
 }

@@ -63,11 +63,12 @@ final class SalvageFilling {
             stored[tree] = try StoredTable(object.name, in: db)
         }
         stray = countStray()
-        let orphans = OrphanPlaces(
+        var places = OrphanPlaces(
             content: content,
             tables: stored,
             isSchemaWhole: isSchemaWhole
-        ).settle()
+        )
+        let orphans = try places.settle { try monitor.step(by: 0) }
 
         for tree in users { try copyRows(of: tree) }
         for tree in own { try copyOwnRows(of: tree) }
