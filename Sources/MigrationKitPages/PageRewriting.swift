@@ -170,16 +170,20 @@ package final class PageRewriting: Sendable {
     ) throws -> StructureCheck.Report {
         let file = try PageFile(path)
         guard try file.size() == byteCount else { throw PageRewritingError.wrongSize }
+        let failure = Locked<(any Error)?>(nil)
         let bytes = SharedBytes(count: byteCount) { buffer, offset in
             do {
                 try file.read(buffer, at: offset)
                 return .ok
             } catch {
-                return .corrupt
+                failure.withLock { $0 = $0 ?? error }
+                return CipherCode(CipherCode.failedRead)
             }
         }
         let pages = DecryptedPages(bytes, pageSize: pageSize, encryption, digests)
         let report = try StructureCheck(keys: ContentKeys()).run(pages, reach: watch)
+        // To the check, a page that the disk doesn't give is one more finding.
+        if let failure = failure.withLock({ $0 }) { throw failure }
         // A structure without faults has led to every page. Otherwise, pages may not have been read,
         // or a page isn't as it was written.
         if !report.findings.isEmpty { try comparePages(file, watch) }

@@ -27,13 +27,8 @@ extension DatabaseCopy {
             guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
             rewriting = try fill(from: source, without: unused)
         }
-        // Deriving a key takes a while, and only one processor.
-        let outcomes = atOnce(
-            { try compare(rewriting, of: source.file.path) },
-            { try open(isExclusive: true) }
-        )
-        let report = try outcomes.first.get()
-        let connection = try outcomes.second.get()
+        let report = try compare(rewriting, of: source.file.path)
+        let connection = try open(isExclusive: true)
         let value = try look(CopiedPages(connection: connection, report: report))
         try connection.close()
         return value
