@@ -1,6 +1,18 @@
+import Foundation
+
 /// Random numbers that are the same for the same seed, so that a failure comes back: SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
+
+    /// What random tests begin with: a fixed number, so that the same sources pass or fail alike
+    /// wherever they are tested. `MIGRATIONKIT_SEED` gives another, `random` any.
+    package static let seed: UInt64 = {
+        switch ProcessInfo.processInfo.environment["MIGRATIONKIT_SEED"] {
+        case "random"?: .random(in: .min ... .max)
+        case let given?: UInt64(given) ?? 1
+        case nil: 1
+        }
+    }()
 
     package init(seed: UInt64) {
         state = seed

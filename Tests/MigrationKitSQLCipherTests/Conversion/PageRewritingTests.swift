@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    private static let seed = UInt64.random(in: .min ... .max)
+    private static let seed = SeededGenerator.seed
     private static let checks = "PRAGMA integrity_check; PRAGMA cipher_integrity_check;\n.sha3sum\n"
 
     /// Every page is the same afterwards, and SQLCipher's own shell finds nothing wrong with it.
