@@ -96,6 +96,9 @@ struct SalvageCopy {
 
     /// Checks the file with the given key, and finally sets its journal mode.
     ///
+    /// One pass over the pages authenticates each of them, the free ones, too, and checks the structure.
+    /// SQLite looks only at what that leaves open.
+    ///
     /// - Parameter virtualTables: The names of virtual tables, which may have been damaged before.
     /// - Returns: Those that are damaged.
     func check(
@@ -105,25 +108,25 @@ struct SalvageCopy {
         let queue = try Opening(path: path, key: form.key, options: openingOptions).run {
             try DatabaseQueue(path: $0, configuration: $1)
         }
-        var unsound: [SalvageReport.Unmade] = []
         monitor.begin(.verifying, total: FileManager.default.size(of: path))
+        let report = try StructureCheck(keys: ContentKeys()).run(queue, provesPages: true) {
+            try monitor.reach($0)
+        }
         let findings = try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
             return try monitor.watching(db) {
-                try String.fetchAll(db, sql: "PRAGMA main.quick_check(20)")
-            }
+                let checks = try report?.remainingChecks(in: db) ?? ["PRAGMA main.quick_check(20)"]
+                return try checks.flatMap { try String.fetchAll(db, sql: $0) }
+            }.filter { $0 != "ok" }
         }
-        for finding in findings where finding != "ok" {
+        let unsound = try findings.map { finding in
             guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
-            else { throw DatabaseConversionError.copyIsDamaged(path: path, finding: finding) }
-            unsound.append(.init(type: "table", name: name, reason: finding))
+            else { throw damage(finding) }
+            return SalvageReport.Unmade(type: "table", name: name, reason: finding)
         }
-        // Free pages, too, which SQLite doesn't read.
-        if let page = try damagedPage(of: queue) {
-            throw DatabaseConversionError.copyIsDamaged(
-                path: path,
-                finding: "page \(page) is not as it was written"
-            )
+        // The doubt may be about a free page, which SQLite doesn't read.
+        if report?.findings != [], let page = try damagedPage(of: queue) {
+            throw damage("page \(page) is not as it was written")
         }
         monitor.finish()
         let mode = isWAL ? "WAL" : "DELETE"
@@ -145,6 +148,10 @@ struct SalvageCopy {
                 cipher: form.cipher
             ).find { _ in try monitor.checkCancellation() }.first
         }
+    }
+
+    private func damage(_ finding: String) -> DatabaseConversionError {
+        .copyIsDamaged(path: path, finding: finding)
     }
 
     private var openingOptions: EncryptedDatabase.Options {

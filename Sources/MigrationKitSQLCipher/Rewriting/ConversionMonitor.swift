@@ -64,7 +64,7 @@ package final class ConversionMonitor: Sendable {
     }
 
     /// Sets the phase's progress, between two calls of SQLite.
-    func reach(_ done: Int) throws {
+    package func reach(_ done: Int) throws {
         state.withLock { $0.done = done }
         try step(by: 0)
     }

@@ -114,7 +114,7 @@ extension DatabaseCopy {
     /// - Returns: Where the content breaks its own rules.
     /// - Throws: ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
     func check(_ pages: CopiedPages, of path: String) throws -> [String] {
-        let checks = try pages.connection.inDatabase { try pages.checks(in: $0) }
+        let checks = try pages.connection.inDatabase { try pages.report.remainingChecks(in: $0) }
         monitor.begin(.verifying, total: FileManager.default.size(of: self.path))
         let notes = try reading(pages.connection) { readers in
             for reader in readers {
@@ -226,12 +226,15 @@ struct CopiedPages {
             rowCount: tables.reduce(0) { $0 + (report.contents[$1.root]?.count ?? 0) }
         )
     }
+}
 
-    /// What SQLite should check of the structure and the rows.
-    func checks(in db: Database) throws -> [String] {
-        guard report.findings.isEmpty else { return [DatabaseCopy.checks[0]] }
-        return try report.objects.filter { $0.type == "table" }
-            .filter { try !ColumnRules($0.name, db).areKept(by: report.columns[$0.root]) }
+extension StructureCheck.Report {
+    /// What SQLite should check: the tables whose rows may break a rule, virtual tables, and everything
+    /// if the structure leaves a doubt.
+    package func remainingChecks(in db: Database) throws -> [String] {
+        guard findings.isEmpty else { return [DatabaseCopy.checks[0]] }
+        return try objects.filter { $0.type == "table" }
+            .filter { try !ColumnRules($0.name, db).areKept(by: columns[$0.root]) }
             .map { "PRAGMA main.quick_check(\($0.name.quotedName))" }
     }
 }

@@ -116,7 +116,7 @@ extension StructureCheck {
     /// Checks the file of a connection that nobody writes.
     ///
     /// - Returns: `nil` if the connection wasn't opened here, or the file can't be read.
-    fileprivate func run(
+    package func run(
         _ queue: DatabaseQueue,
         provesPages: Bool,
         reach: (Int) throws -> Void
