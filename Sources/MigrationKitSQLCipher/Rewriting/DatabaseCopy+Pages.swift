@@ -12,9 +12,12 @@ extension DatabaseCopy {
     /// Then the file is read back: every page must be authentic, and have the content that was
     /// decrypted before. Both files must have pages of the same form.
     ///
-    /// - Parameter look: Looks through the copy, which opens with the key as it was given.
+    /// - Parameters:
+    ///   - finish: Has the file reach the disk, while it is read back.
+    ///   - look: Looks through the copy, which opens with the key as it was given.
     func copyPages<Value>(
         of source: some PageSource,
+        finish: () throws -> Void,
         _ look: (CopiedPages) throws -> Value
     ) throws -> Value {
         let rewriting: PageRewriting
@@ -27,7 +30,10 @@ extension DatabaseCopy {
             guard truncate(path, 0) == 0 else { throw NewFileError(path, errno) }
             rewriting = try fill(from: source, without: unused)
         }
-        let report = try compare(rewriting, of: source.file.path)
+        let sourcePath = source.file.path
+        let outcomes = atOnce(finish) { try compare(rewriting, of: sourcePath) }
+        let report = try outcomes.second.get()
+        try outcomes.first.get()
         let connection = try open(isExclusive: true)
         let value = try look(CopiedPages(connection: connection, report: report))
         try connection.close()

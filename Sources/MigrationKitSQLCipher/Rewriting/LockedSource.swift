@@ -101,12 +101,14 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
     var mode: mode_t { identity.mode & 0o600 }
 
     /// Copies the pages, if those of the copy have the same form, or else the rows.
-    func fill(_ copy: DatabaseCopy) throws -> CopiedContent {
+    func fill(_ copy: DatabaseCopy, finish: () throws -> Void) throws -> CopiedContent {
         if copy.form.hasPages(of: form) {
-            return try copy.copyPages(of: self) { try copy.content($0) }
+            return try copy.copyPages(of: self, finish: finish) { try copy.content($0) }
         }
         try copy.fill(from: self)
-        return try copy.check(against: self)
+        let content = try copy.check(against: self)
+        try finish()
+        return content
     }
 
     func withPages<Value>(

@@ -132,17 +132,18 @@ package struct Rewrite {
         from source: Source,
         at destination: Destination
     ) throws -> (content: Source.Content, byteCount: Int) {
+        var owner = source.owner
+        if case .locked(let file) = destination { owner = file.identity }
         let content: Source.Content
         do {
             content = try explainingReadFailures(of: new.path, for: place, from: source.file) {
-                try source.fill(copy)
+                try source.fill(copy) {
+                    try new.finish(mode: source.mode, owner: owner.map { ($0.owner, $0.group) })
+                }
             }
         } catch {
             throw source.explained(error)
         }
-        var owner = source.owner
-        if case .locked(let file) = destination { owner = file.identity }
-        try new.finish(mode: source.mode, owner: owner.map { ($0.owner, $0.group) })
         return (content, FileManager.default.size(of: new.path))
     }
 

@@ -17,7 +17,10 @@ protocol RewriteSource {
     var mode: mode_t { get }
 
     /// Copies everything into a new file, which is empty, and checks that.
-    func fill(_ copy: DatabaseCopy) throws -> Content
+    ///
+    /// - Parameter finish: Has the file reach the disk. It is called once all is written, and no connection is
+    ///   open to it.
+    func fill(_ copy: DatabaseCopy, finish: () throws -> Void) throws -> Content
 
     /// What an error of the copying says of the source.
     func explained(_ error: any Error) -> any Error
@@ -91,8 +94,8 @@ struct PageContent {
 extension RewriteSource where Self: PageSource, Content == PageContent {
     var mode: mode_t { 0o600 }
 
-    func fill(_ copy: DatabaseCopy) throws -> PageContent {
-        try copy.copyPages(of: self) {
+    func fill(_ copy: DatabaseCopy, finish: () throws -> Void) throws -> PageContent {
+        try copy.copyPages(of: self, finish: finish) {
             PageContent(findings: try copy.check($0, of: file.path))
         }
     }
