@@ -27,8 +27,8 @@ import Testing
     /// or a change in its journal that is to be undone, as a killed program leaves them.
     @Test(arguments: Journal.allCases)
     func databaseIsTheOldOneOrTheRestoredOne(_ journal: Journal) throws {
-        try make("start.db", key: "x'\(otherKey)'", journal, rowCount: 300)
-        try make("backup.db", key: spelled, nil, rowCount: 200)
+        try make("start.db", key: "x'\(otherKey)'", journal, rowCount: 1500)
+        try make("backup.db", key: spelled, nil, rowCount: 1400)
         let starts = try tool.folder.names.filter { $0.hasPrefix("start.db") }
         #expect(starts.count == 2)
         let backupBytes = try tool.folder.data("backup.db")
@@ -68,8 +68,8 @@ import Testing
         // Looking at it finishes what a killed program began; so does whoever opens it.
         let old = try? content(tool.database, key: "x'\(otherKey)'")
         #expect((restored == nil) != (old == nil))
-        #expect(restored == nil || restored == expected(rowCount: 200))
-        #expect(old == nil || old == expected(rowCount: 300))
+        #expect(restored == nil || restored == expected(rowCount: 1400))
+        #expect(old == nil || old == expected(rowCount: 1500))
         return restored != nil
     }
 
@@ -86,7 +86,7 @@ import Testing
     // MARK: - Backup
 
     @Test func backupIsWholeOrNotThere() throws {
-        try make("store.db", key: spelled, .writeAheadLog, rowCount: 300)
+        try make("store.db", key: spelled, .writeAheadLog, rowCount: 1500)
         let arguments = ["backup", "--output", backup] + tool.opening
         let runs = try KilledRuns(tool, arguments) { unlink(backup) }
         let points = try runs.points(Self.pointCount / 4, around: "link")
@@ -96,12 +96,12 @@ import Testing
             #expect(try markedNames() == [])
             if access(backup, F_OK) == 0 {
                 whole += 1
-                #expect(try content(backup, key: spelled) == expected(rowCount: 300))
+                #expect(try content(backup, key: spelled) == expected(rowCount: 1500))
                 #expect(unlink(backup) == 0)
             } else {
                 none += 1
             }
-            #expect(try content(tool.database, key: spelled) == expected(rowCount: 300))
+            #expect(try content(tool.database, key: spelled) == expected(rowCount: 1500))
             let next = try tool.run(arguments)
             #expect(next.status == 0, "\(next)")
             #expect(
@@ -121,7 +121,7 @@ import Testing
     // MARK: - The Backup before a Migration
 
     @Test func backupOfMigrateIsWholeOrNotThere() throws {
-        try make("start.db", key: spelled, nil, rowCount: 300)
+        try make("start.db", key: spelled, nil, rowCount: 1500)
         try tool.write("0001_more", up: "CREATE TABLE more (id INTEGER);")
         let arguments =
             ["migrate", "--migrations", tool.migrations, "--backup", backup] + tool.opening
@@ -136,7 +136,7 @@ import Testing
             #expect(try markedNames() == [])
             if access(backup, F_OK) == 0 {
                 whole += 1
-                #expect(try content(backup, key: spelled) == expected(rowCount: 300))
+                #expect(try content(backup, key: spelled) == expected(rowCount: 1500))
                 #expect(unlink(backup) == 0)
             } else {
                 none += 1

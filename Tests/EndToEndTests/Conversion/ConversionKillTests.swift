@@ -7,7 +7,8 @@ import Testing
     /// For the six kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
-    private static let rowCount = 300
+    /// Enough that several threads write the new file.
+    private static let rowCount = 1500
 
     private let tool: Tool
     private let newKey: String
@@ -34,6 +35,7 @@ import Testing
         try makeStart(kind, journal)
         let runs = try KilledRuns(tool, arguments(kind), prepare: restore)
         #expect(try check(kind))
+        #expect(runs.workerCallCount > 0)
         let points = try runs.points(Self.pointCount / 6, around: "rename")
         var (old, new, unharmed) = (0, 0, 0)
         for point in points {
@@ -51,7 +53,8 @@ import Testing
         }
         report(
             """
-            \(kind.rawValue), \(journal.rawValue): \(points.count) kills among \(runs.callCount) calls; \
+            \(kind.rawValue), \(journal.rawValue): \(points.count) kills among \(runs.callCount) calls, \
+            \(runs.workerCallCount) of them of other threads; \
             \(old) left the old file, \(new) the new one, \(unharmed) came too late
             """
         )

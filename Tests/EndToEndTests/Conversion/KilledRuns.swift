@@ -14,10 +14,17 @@ struct KilledRuns {
     private let tool: Tool
     private let arguments: [String]
     private let prepare: () throws -> Void
-    /// The calls of the main thread of a run that is not disturbed.
-    private let trace: [String]
+    /// The calls of a run that is not disturbed, in their order.
+    private let trace: [Call]
     /// Which of them makes the file of the first lock: what comes before changes nothing.
     private let begin: Int
+
+    private struct Call {
+        let name: String
+        /// `strace` counts the calls of each thread by itself.
+        let ordinal: Int
+        let isOfMainThread: Bool
+    }
 
     /// Traces a run.
     ///
@@ -35,26 +42,36 @@ struct KilledRuns {
         try #require(result.status == 0, "\(result)")
         let lines = String(decoding: try tool.folder.data("migrations/trace"), as: UTF8.self)
             .split(separator: "\n")
+            // Another thread's call may stand between the beginning of a call and its end.
+            .filter { !$0.contains(" resumed>") }
         // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
-        let lock = try #require(lines.first { $0.contains("-migration.lock") })
-        // Another thread's call may stand between the beginning of a call and its end.
-        let ours = lines.filter {
-            $0.hasPrefix(lock.prefix { $0 != " " }) && !$0.contains(" resumed>")
+        begin = try #require(lines.firstIndex { $0.contains("-migration.lock") })
+        func words(_ line: Substring) -> [Substring] { line.split(separator: " ") }
+        let main = words(lines[begin]).first
+        var counts: [String: Int] = [:]
+        trace = lines.map { line in
+            let name = String(words(line).dropFirst().joined().prefix { $0 != "(" })
+            let thread = words(line).first
+            counts["\(thread ?? "") \(name)", default: 0] += 1
+            return Call(
+                name: name,
+                ordinal: counts["\(thread ?? "") \(name)"] ?? 0,
+                isOfMainThread: thread == main
+            )
         }
-        trace = ours.map { line in
-            String(line.split(separator: " ").dropFirst().joined().prefix { $0 != "(" })
-        }
-        begin = try #require(ours.firstIndex(of: lock))
     }
 
     /// How many calls there are to be killed before.
     var callCount: Int { trace.count - begin }
 
+    /// How many of them other threads than the main one make.
+    var workerCallCount: Int { trace.count { !$0.isOfMainThread } }
+
     /// Points all over a run, and each around the call that puts the new file in its place.
     ///
     /// - Parameter name: That call's.
     func points(_ count: Int, around name: String) throws -> [Int] {
-        let center = try #require(trace.lastIndex(of: name))
+        let center = try #require(trace.lastIndex { $0.name == name })
         let closeCount = min(count / 2, 24)
         let evenCount = count - closeCount
         let close = (center - closeCount * 3 / 4)..<(center + closeCount - closeCount * 3 / 4)
@@ -67,13 +84,13 @@ struct KilledRuns {
     /// - Returns: Whether the call came at all.
     func kill(at point: Int) throws -> Bool {
         let call = trace[point]
-        let ordinal = trace[...point].count { $0 == call }
         try prepare()
         let result = try Self.run(
             tool,
             arguments,
             under: [
-                "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(ordinal)",
+                "-e", "trace=\(call.name)",
+                "-e", "inject=\(call.name):signal=SIGKILL:when=\(call.ordinal)",
             ]
         )
         #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
@@ -87,8 +104,9 @@ struct KilledRuns {
     /// - Parameter call: Only those before the last one of this name count.
     /// - Returns: The process, which ends after `SIGCONT`.
     func stop(inLast name: String, before call: String) throws -> ChildProcess {
-        let end = try #require(trace.lastIndex(of: call))
-        let ordinal = trace[...end].count { $0 == name }
+        let end = try #require(trace.lastIndex { $0.name == call })
+        let calls = trace[...end].filter { $0.name == name && $0.isOfMainThread }
+        let ordinal = try #require(calls.last).ordinal
         try prepare()
         // -D: the tracer is not between the process and the test.
         let process = try ChildProcess(
