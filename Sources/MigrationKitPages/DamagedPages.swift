@@ -14,16 +14,17 @@ package struct DamagedPages: Sendable {
 
     /// - Parameters:
     ///   - bytes: The file. Nobody may write it meanwhile.
-    ///   - key: A raw key.
+    ///   - key: A raw key, or the passphrase as a host gave it.
     ///   - cipher: How the file is encrypted.
-    /// - Throws: A ``CipherCode`` if the file can't be read.
+    /// - Throws: A ``CipherCode`` if the file can't be read, or what deriving the key throws.
     package init(
         of bytes: SharedBytes,
         key: DatabaseKey,
         cipher: CipherSettings
-    ) throws(CipherCode) {
-        (self.bytes, self.key, self.cipher) = (bytes, key, cipher)
+    ) throws {
+        (self.bytes, self.cipher) = (bytes, cipher)
         salt = try bytes.bytes(count: CipherSettings.saltCount)
+        self.key = try key.derived(salt: salt, cipher: cipher)
     }
 
     /// Reads all pages, on several threads.

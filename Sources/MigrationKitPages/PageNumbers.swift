@@ -6,7 +6,8 @@ package struct PageNumbers: Equatable, Sendable {
     /// The numbers of consecutive pages, by the first of these divided by ``pieceCount``.
     private var pieces: [Int: [Int]] = [:]
 
-    private static let pieceCount = 512
+    /// Few, so that a log of scattered pages doesn't take much more than a dense one.
+    private static let pieceCount = 32
     private static let none = -1
 
     package init() {}

@@ -49,7 +49,10 @@ package struct StructureCheck: Sendable {
             for index in objects where index.type == "index" {
                 guard let count = contents[index.root]?.count, let root = roots[index.table],
                     let rowCount = contents[root]?.count
-                else { continue }
+                else {
+                    findings.append("index \(index.name) belongs to no table")
+                    continue
+                }
                 if index.mayBePartial ? count > rowCount : count != rowCount {
                     findings.append("index \(index.name): \(count) entries for \(rowCount) rows")
                 }
@@ -295,6 +298,7 @@ struct PointerMaps: Sendable {
     }
 
     private let usableSize: Int
+    private let pageCount: Int
     private let lockPage: Int
     /// How many pages there are from one map to the next.
     private let distance: Int
@@ -307,6 +311,7 @@ struct PointerMaps: Sendable {
         lockPage: Int
     ) throws(CipherCode) {
         self.usableSize = usableSize
+        self.pageCount = pageCount
         self.lockPage = lockPage
         distance = usableSize / 5 + 1
         let page = UnsafeMutableRawBufferPointer.allocate(
@@ -326,7 +331,7 @@ struct PointerMaps: Sendable {
 
     /// Whether the map says that of a page.
     func leads(to page: Int, as kind: Kind, from parent: Int) -> Bool {
-        guard page > 1 else { return false }
+        guard 2...max(pageCount, 2) ~= page else { return false }
         let (index, map) = map(of: page)
         let place = index * usableSize + 5 * (page - map - 1)
         guard page > map, place + 5 <= bytes.count else { return false }

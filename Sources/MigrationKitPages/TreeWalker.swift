@@ -139,8 +139,8 @@ final class TreeWalker: @unchecked Sendable {
         if trees.map(\.root).max() != greatest { note(1, "the greatest root page differs") }
     }
 
-    /// Reads those pages in a range that are in a set. Nothing in them is checked, but whether they
-    /// are authentic may be.
+    /// Reads those pages in a range that are in a set, so that each is authenticated. What they contain
+    /// isn't checked.
     func readPages(_ range: ClosedRange<Int>, of pages: PageSet) {
         for page in range where page <= layout.pageCount && pages.contains(page) {
             _ = readAgain(page, into: leaf)

@@ -96,11 +96,15 @@ struct IndexedTable: Sendable {
     ) throws -> (rootPage: Int, sql: String?) {
         let row = try Row.fetchOne(
             db,
-            sql: "SELECT rootpage, sql FROM main.sqlite_master WHERE type = ? AND name = ?",
+            // SQLite takes a root page that is stored as text, too.
+            sql: """
+                SELECT CAST(rootpage AS INTEGER), CAST(sql AS TEXT) FROM main.sqlite_schema
+                WHERE type = ? AND name = ?
+                """,
             arguments: [type, name]
         )
         guard let row else { return (0, nil) }
-        return (row[0], row[1])
+        return (row[0] ?? 0, row[1])
     }
 
     /// - Parameter expressions: The index's columns, as its SQL has them.

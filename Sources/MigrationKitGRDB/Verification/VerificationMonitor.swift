@@ -13,7 +13,7 @@ package final class VerificationMonitor {
     /// ``VerificationOptions/usesSQLiteIntegrityCheck``.
     let usesSQLiteIntegrityCheck: Bool
 
-    let operation: LongOperation<VerificationEvent>
+    package let operation: LongOperation<VerificationEvent>
     private var name = ""
     private var start = ContinuousClock.now
 

@@ -144,7 +144,7 @@ extension SalvageContent {
 
 /// The rowids that may be missing in a table. There may be as many ranges as damaged pages.
 struct OpenRanges {
-    /// In the order of their beginnings. The end is the greatest one up to here.
+    /// Sorted by their beginnings. Each has the greatest end of all up to it.
     private var ranges: [(first: Int64, last: Int64)] = []
     private var holeCount = 0
 

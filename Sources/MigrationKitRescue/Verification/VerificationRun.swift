@@ -289,13 +289,15 @@ struct VerificationRun {
         guard cipher.hmacAlgorithm != .off else { return nil }
         do {
             let bytes = try SharedBytes(of: db.sqliteConnection)
-            return try DamagedPages(of: bytes, key: key, cipher: cipher).find()
+            return try DamagedPages(of: bytes, key: key, cipher: cipher).find { _ in
+                try monitor.operation.checkCancellation()
+            }
         } catch let code as CipherCode {
             throw DatabaseError(resultCode: ResultCode(rawValue: code.rawValue))
         }
     }
 
-    /// By SQLCipher's own check, which takes pages from 4 GiB on for others: see ``DamagedPages``.
+    /// Asks SQLCipher's own check, which mixes up the pages from 4 GiB on: see ``DamagedPages``.
     private func damagedPagesAsTold(_ db: Database) throws -> [Int]? {
         let pageSize = try Int.fetchOne(db, sql: "PRAGMA main.page_size") ?? 0
         var pages: [Int] = []

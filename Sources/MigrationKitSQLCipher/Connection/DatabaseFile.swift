@@ -120,7 +120,8 @@ package struct DatabaseFile {
     package var isFolderWritable: Bool {
         get throws {
             let path = resolvedPath
-            let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+            let folder =
+                path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? "."
             return try allows(folder, W_OK | X_OK)
         }
     }

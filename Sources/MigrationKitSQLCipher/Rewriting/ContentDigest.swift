@@ -34,10 +34,19 @@ struct ContentDigest: Equatable {
         }
         let rows = try Row.fetchCursor(
             db,
-            sql: "SELECT type, name, tbl_name, sql FROM main.sqlite_schema"
+            sql: """
+                SELECT CAST(type AS TEXT), CAST(name AS TEXT), CAST(tbl_name AS TEXT),
+                    CAST(sql AS TEXT)
+                FROM main.sqlite_schema
+                """
         )
         while let row = try rows.next() {
-            let object = Object(type: row[0], name: row[1], table: row[2], sql: row[3])
+            let object = Object(
+                type: row[0] ?? "",
+                name: row[1] ?? "",
+                table: row[2] ?? "",
+                sql: row[3]
+            )
             objects.insert(object)
         }
         let isUTF16 = header["encoding"]?.hasPrefix("UTF-16") ?? false

@@ -45,6 +45,8 @@ extension DatabaseCopy {
         without unused: UnusedPages?
     ) throws -> PageRewriting {
         try source.withPages(without: unused) { pages, key in
+            let byteCount = pages.count * pages.pageSize
+            try checkRoom(for: byteCount, about: byteCount)
             let rewriting = try PageRewriting(
                 to: path,
                 encryption(),
@@ -52,8 +54,6 @@ extension DatabaseCopy {
                 count: pages.count,
                 substitutes: unused?.substituted ?? .init()
             )
-            let byteCount = rewriting.byteCount
-            try checkRoom(for: byteCount, about: byteCount)
             monitor.begin(.copying, total: byteCount)
             try monitor.checkCancellation()
             let encryption = try key.map {
@@ -260,9 +260,9 @@ struct ColumnRules {
                     column.pk > 0 AND upper(column.type) = 'INTEGER' AND NOT EXISTS (
                         SELECT 1 FROM pragma_index_list(list.name, 'main') WHERE origin = 'pk'
                     )
-                FROM pragma_table_list AS list,
+                FROM pragma_table_list(?1) AS list,
                     pragma_table_xinfo(list.name, 'main') AS column
-                WHERE list.schema = 'main' AND list.name = ? AND list.type = 'table' AND NOT list.wr
+                WHERE list.schema = 'main' AND list.name = ?1 AND list.type = 'table' AND NOT list.wr
                 ORDER BY column.cid
                 """,
             arguments: [table]

@@ -70,6 +70,42 @@ import Testing
         )
     }
 
+    @Test func aHostMayOpenItWithAPassphraseThatSQLCipherDerives() throws {
+        let key = try TestKey.passphrase()
+        try RichStore.all[0].make(folder.database, key: key.spelling)
+        chmod(folder.database, 0o600)
+        let configuration = EncryptedDatabase.configuration(key: key.key)
+        let checks = try DatabaseVerification(folder.database, form: nil) { [folder] in
+            try DatabaseQueue(path: folder.database, configuration: configuration)
+        }.run()
+        #expect(checks.filter { !$0.ok } == [])
+        #expect(checks.contains { $0.name == "cipher_integrity_check" && $0.note == nil })
+    }
+
+    /// SQLite reads its schema as text, so it takes a root page of any type.
+    @Test(arguments: ["i", "t"])
+    func rootPagesOfAnotherTypeAreRead(name: String) throws {
+        try DatabaseQueue(path: folder.database).inDatabase { db in
+            try db.execute(
+                sql: """
+                    PRAGMA auto_vacuum = 1;
+                    CREATE TABLE t(a);
+                    CREATE INDEX i ON t(a);
+                    INSERT INTO t VALUES (1), (2);
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET rootpage = CAST(printf('%08d', rootpage) AS BLOB)
+                    WHERE name = '\(name)'
+                    """
+            )
+        }
+        chmod(folder.database, 0o600)
+        #expect(try verify(.plaintext()).filter { !$0.ok } == [])
+        try DatabaseBackup(folder.database, to: folder.path("backup.db"), form: .plaintext()).run()
+        let report = try DatabaseConversion.encrypt(folder.database, key: key.key).run()
+        #expect(report.rowCount == 2)
+        #expect(try verify().filter { !$0.ok } == [])
+    }
+
     // MARK: - Damage
 
     @Test func aFlippedBitInAnyPageIsFound() throws {

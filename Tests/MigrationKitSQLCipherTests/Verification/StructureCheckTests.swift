@@ -169,6 +169,20 @@ import Testing
         #expect(found > 15)
     }
 
+    @Test func anIndexOfNoTableLeavesADoubt() throws {
+        let sample = StructureSample(pageSize: 1024)
+        try sample.make(folder.database, seed: 7)
+        try sample.withDatabase(folder.database) { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET tbl_name = 'x' WHERE name = 't_a'
+                    """
+            )
+        }
+        #expect(try sample.check(folder.database).findings == ["index t_a belongs to no table"])
+    }
+
     // MARK: - A Copy
 
     @Test func aComparisonNamesTheTablesThatDiffer() throws {
