@@ -331,7 +331,7 @@ struct PointerMaps: Sendable {
 
     /// Whether the map says that of a page.
     func leads(to page: Int, as kind: Kind, from parent: Int) -> Bool {
-        guard 2...max(pageCount, 2) ~= page else { return false }
+        guard page > 1, page <= pageCount else { return false }
         let (index, map) = map(of: page)
         let place = index * usableSize + 5 * (page - map - 1)
         guard page > map, place + 5 <= bytes.count else { return false }

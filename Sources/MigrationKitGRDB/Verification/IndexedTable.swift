@@ -215,8 +215,10 @@ struct IndexedTable: Sendable {
         // A partial index is used only if the query has its condition. SQLite knows that every
         // entry meets it, and doesn't look.
         let condition = index.condition.map { "WHERE \($0)\n" } ?? ""
-        let collated = zip(names, index.fields).map { name, field in
-            "\(name) COLLATE \(GRDBMigrationSQLHelpers.quoted(field.order.collation))"
+        func collated(_ terms: [String]) -> [String] {
+            zip(terms, index.fields).map { term, field in
+                "\(term) COLLATE \(GRDBMigrationSQLHelpers.quoted(field.order.collation))"
+            }
         }
         let lookUp: String
         if !looksUp {
@@ -225,15 +227,13 @@ struct IndexedTable: Sendable {
             // A condition on the rowid wouldn't be part of the look-up, as the key is enough. For
             // `IN`, SQLite looks up the whole entry.
             lookUp = """
-                (\((collated + names.suffix(1)).joined(separator: ", ")))
+                (\((collated(names) + names.suffix(1)).joined(separator: ", ")))
                 IN (SELECT \(values.joined(separator: ", ")) FROM \(access))
                 """
         } else {
             let conditions =
-                zip(zip(values, names), index.fields).map { pair, field in
-                    let collation = GRDBMigrationSQLHelpers.quoted(field.order.collation)
-                    return "\(pair.0) COLLATE \(collation) IS \(pair.1)"
-                } + zip(values, names).suffix(1).map { "\($0) = \($1)" }
+                zip(collated(values), names).map { "\($0) IS \($1)" }
+                + zip(values, names).suffix(1).map { "\($0) = \($1)" }
                 + (index.condition.map { ["(\($0)\n)"] } ?? [])
             lookUp = """
                 EXISTS (SELECT 1 FROM \(access) WHERE \(conditions.joined(separator: " AND ")))

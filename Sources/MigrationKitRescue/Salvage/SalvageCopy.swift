@@ -115,7 +115,8 @@ struct SalvageCopy {
         let findings = try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
             return try monitor.watching(db) {
-                let checks = try report?.remainingChecks(in: db) ?? ["PRAGMA main.quick_check(20)"]
+                let checks =
+                    try report?.remainingChecks(in: db) ?? [StructureCheck.Report.wholeCheck]
                 return try checks.flatMap { try String.fetchAll(db, sql: $0) }
             }.filter { $0 != "ok" }
         }
@@ -125,8 +126,8 @@ struct SalvageCopy {
             return SalvageReport.Unmade(type: "table", name: name, reason: finding)
         }
         // The doubt may be about a free page, which SQLite doesn't read.
-        if report?.findings != [], let page = try damagedPage(of: queue) {
-            throw damage("page \(page) is not as it was written")
+        if report?.findings != [], let finding = try queue.unauthenticPage(monitor) {
+            throw damage(finding)
         }
         monitor.finish()
         let mode = isWAL ? "WAL" : "DELETE"
@@ -137,17 +138,6 @@ struct SalvageCopy {
         }
         try queue.close()
         return unsound
-    }
-
-    private func damagedPage(of queue: DatabaseQueue) throws -> Int? {
-        guard let key = try ConnectionSetup.of(queue)?.key else { return nil }
-        return try queue.inDatabase { db in
-            try DamagedPages(
-                of: SharedBytes(of: db.sqliteConnection),
-                key: key,
-                cipher: form.cipher
-            ).find { _ in try monitor.checkCancellation() }.first
-        }
     }
 
     private func damage(_ finding: String) -> DatabaseConversionError {

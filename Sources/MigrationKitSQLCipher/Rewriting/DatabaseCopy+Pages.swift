@@ -235,10 +235,13 @@ struct CopiedPages {
 }
 
 extension StructureCheck.Report {
+    /// SQLite's check of everything.
+    package static let wholeCheck = DatabaseCopy.checks[0]
+
     /// What SQLite should check: the tables whose rows may break a rule, virtual tables, and everything
     /// if the structure leaves a doubt.
     package func remainingChecks(in db: Database) throws -> [String] {
-        guard findings.isEmpty else { return [DatabaseCopy.checks[0]] }
+        guard findings.isEmpty else { return [Self.wholeCheck] }
         return try objects.filter { $0.type == "table" }
             .filter { try !ColumnRules($0.name, db).areKept(by: columns[$0.root]) }
             .map { "PRAGMA main.quick_check(\($0.name.quotedName))" }

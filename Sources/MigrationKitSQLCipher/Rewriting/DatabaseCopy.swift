@@ -253,7 +253,7 @@ struct DatabaseCopy {
         let readers = try Self.checks.map { _ in try opensReader?(path) ?? open() }
         let outcomes = atOnce(
             { try findings(Self.checks[0], in: readers[0]) },
-            { (try findings(Self.checks[1], in: readers[1]), try unauthenticPage(of: copy)) }
+            { (try findings(Self.checks[1], in: readers[1]), try copy.unauthenticPage(monitor)) }
         )
         for reader in readers { try reader.close() }
         try judge(Self.checks[0], outcomes.first.get(), source)
@@ -275,19 +275,6 @@ struct DatabaseCopy {
 
     private func useCache(of db: Database) throws {
         try db.execute(sql: "PRAGMA main.cache_size = -\(Self.cacheSize)")
-    }
-
-    /// A finding about the first damaged page; `nil` if there is none.
-    private func unauthenticPage(of copy: DatabaseQueue) throws -> String? {
-        guard let key = try ConnectionSetup.of(copy)?.key else { return nil }
-        let pages = try copy.inDatabase { db in
-            try DamagedPages(
-                of: SharedBytes(of: db.sqliteConnection),
-                key: key,
-                cipher: form.cipher
-            ).find { _ in try monitor.checkCancellation() }
-        }
-        return pages.first.map { "page \($0) is not as it was written" }
     }
 
     /// What a check finds, or why it can't run; empty if it finds nothing.
@@ -321,6 +308,23 @@ struct DatabaseCopy {
                 return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }
+    }
+}
+
+extension DatabaseQueue {
+    /// Authenticates the pages of a file that nobody writes.
+    ///
+    /// - Returns: A finding about the first damaged page; `nil` if there is none.
+    package func unauthenticPage(_ monitor: ConversionMonitor) throws -> String? {
+        guard let setup = try ConnectionSetup.of(self), let key = setup.key else { return nil }
+        let pages = try inDatabase { db in
+            try DamagedPages(
+                of: SharedBytes(of: db.sqliteConnection),
+                key: key,
+                cipher: setup.options.cipher
+            ).find { _ in try monitor.checkCancellation() }
+        }
+        return pages.first.map { "page \($0) is not as it was written" }
     }
 }
 

@@ -18,8 +18,8 @@ protocol RewriteSource {
 
     /// Copies everything into a new file, which is empty, and checks that.
     ///
-    /// - Parameter finish: Has the file reach the disk. It is called once all is written, and no connection is
-    ///   open to it.
+    /// - Parameter finish: Has the file reach the disk. It is called once all is written, and no
+    ///   connection is open to it.
     func fill(_ copy: DatabaseCopy, finish: () throws -> Void) throws -> Content
 
     /// What an error of the copying says of the source.

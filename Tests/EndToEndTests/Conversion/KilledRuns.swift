@@ -52,12 +52,9 @@ struct KilledRuns {
         trace = lines.map { line in
             let name = String(words(line).dropFirst().joined().prefix { $0 != "(" })
             let thread = words(line).first
-            counts["\(thread ?? "") \(name)", default: 0] += 1
-            return Call(
-                name: name,
-                ordinal: counts["\(thread ?? "") \(name)"] ?? 0,
-                isOfMainThread: thread == main
-            )
+            let ordinal = counts["\(thread ?? "") \(name)", default: 0] + 1
+            counts["\(thread ?? "") \(name)"] = ordinal
+            return Call(name: name, ordinal: ordinal, isOfMainThread: thread == main)
         }
     }
 
