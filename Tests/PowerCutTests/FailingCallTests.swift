@@ -60,6 +60,8 @@ import Testing
         ("upgrade-wal", ["unlink:store.db-wal:1:EIO"]),
         // Exit code 1, "attempt to write a readonly database".
         ("rekey-log", ["open:.store.db-converting-*:2:EDQUOT"]),
+        // "The key does not open it", when only the look for the reason couldn't open the file.
+        ("rotate-settle", ["open:store.db:4:EMFILE"]),
     ])
     func failingCallIsAnErrorNow(_ name: String, _ calls: [String]) throws {
         let folder = try TemporaryFolder()

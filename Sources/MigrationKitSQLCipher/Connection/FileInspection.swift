@@ -57,8 +57,8 @@ package struct FileInspection {
     /// - Parameter key: A raw key.
     package func opens(with key: DatabaseKey) throws -> Bool {
         // A page that another process is just writing looks damaged.
-        let opensNow = (0..<3).contains { _ in
-            read(with: key, cipher: cipher) != .notADatabase
+        let opensNow = try (0..<3).contains { _ in
+            try read(with: key, cipher: cipher) != .notADatabase
         }
         return try opensNow && hasHeader(with: key) || opensRecovered(with: key, cipher: cipher)
     }
@@ -160,7 +160,7 @@ package struct FileInspection {
 
     private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
         for other in CipherSettings.versions where other != cipher {
-            var opens = decrypts(key, other)
+            var opens = try decrypts(key, other)
             if !opens, case .firstPage = try Recovery(of: file) {
                 let derived = try key.derived(salt: salt, cipher: other)
                 opens = try opensRecovered(with: derived, cipher: other)
@@ -170,22 +170,22 @@ package struct FileInspection {
             }
         }
         guard fitsPageSize else { return .notADatabase(path: file.path) }
-        return isRawKey(key)
+        return try isRawKey(key)
             ? .rawKeyAsPassphrase(path: file.path) : .wrongKey(path: file.path)
     }
 
     /// Whether a passphrase consists of the digits of a raw key that opens the file.
-    private func isRawKey(_ key: DatabaseKey) -> Bool {
+    private func isRawKey(_ key: DatabaseKey) throws -> Bool {
         guard key.form == .passphrase,
             let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
         else { return false }
-        return ([cipher] + CipherSettings.versions).contains { decrypts(raw, $0) }
+        return try ([cipher] + CipherSettings.versions).contains { try decrypts(raw, $0) }
     }
 
     /// Whether the key decrypts the first page with these settings, even if the rest of the file
     /// was cut off.
-    private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) -> Bool {
-        let code = read(with: key, cipher: cipher).primary
+    private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
+        let code = try read(with: key, cipher: cipher).primary
         return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
     }
 
@@ -241,14 +241,20 @@ package struct FileInspection {
     package var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
 
     /// The result code of reading the first page.
-    private func read(with key: DatabaseKey, cipher: CipherSettings) -> CipherCode {
+    ///
+    /// - Throws: An ``EncryptedDatabaseError`` if the file can't be opened or read now: that says
+    ///   nothing about the key.
+    private func read(with key: DatabaseKey, cipher: CipherSettings) throws -> CipherCode {
+        let code: CipherCode
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            let code = connection.setKey(key, cipher: cipher)
-            return code == .ok ? connection.run("PRAGMA schema_version") : code
+            let result = connection.setKey(key, cipher: cipher)
+            code = result == .ok ? connection.run("PRAGMA schema_version") : result
         } catch {
-            return error
+            code = error
         }
+        guard !code.isReadFailure else { throw Self.cannotRead(file, code) }
+        return code
     }
 
     package static func cannotRead(_ file: DatabaseFile, _ code: CipherCode)
