@@ -13,6 +13,9 @@ import KeyStore
 package final class PageCipher {
     private let cipher: CipherSettings
     private let context: OpaquePointer
+    /// Random bytes that were not used yet. libcrypto takes almost as long for those of one page as
+    /// for those of many.
+    private var random: [UInt8] = []
 
     /// - Parameters:
     ///   - key: A raw key.
@@ -74,8 +77,15 @@ package final class PageCipher {
     /// - Returns: Whether this succeeded.
     package func encrypt(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
         let content = content(ofPage: number)
-        let end = UnsafeMutableRawBufferPointer(rebasing: page[content.upperBound...])
-        return RAND_bytes(end.bytes, Int32(end.count)) == 1 && transform(page, content)
+        let count = page.count - content.upperBound
+        if random.count < count {
+            random = [UInt8](repeating: 0, count: count * 64)
+            guard RAND_bytes(&random, Int32(random.count)) == 1 else { return false }
+        }
+        UnsafeMutableRawBufferPointer(rebasing: page[content.upperBound...])
+            .copyBytes(from: random.suffix(count))
+        random.removeLast(count)
+        return transform(page, content)
     }
 
     private func content(ofPage number: Int) -> Range<Int> {

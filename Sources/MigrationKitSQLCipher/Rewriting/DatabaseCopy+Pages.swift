@@ -120,27 +120,48 @@ extension DatabaseCopy {
     /// - Returns: Where the content breaks its own rules.
     /// - Throws: ``DatabaseConversionError/copyIsDamaged(path:finding:)``.
     func check(_ pages: CopiedPages, of path: String) throws -> [String] {
-        let checks = try pages.connection.inDatabase { try pages.report.remainingChecks(in: $0) }
+        let (ofRows, ofForeignKeys) = try pages.connection.inDatabase {
+            (try pages.report.remainingChecks(in: $0), try Self.foreignKeyChecks(in: $0))
+        }
+        let rest = Locked(ArraySlice((ofRows + ofForeignKeys).enumerated()))
+        let found = Locked<[Int: [String]]>([:])
         monitor.begin(.verifying, total: FileManager.default.size(of: self.path))
-        let notes = try reading(pages.connection) { readers in
+        try reading(pages.connection) { readers in
             for reader in readers {
                 try reader.inDatabase {
                     try $0.execute(sql: "PRAGMA ignore_check_constraints = ON")
                 }
             }
-            let outcomes = atOnce(
-                {
-                    try checks.flatMap {
-                        try findings($0, isStructure: true, in: readers[0], of: path)
-                    }
-                },
-                { try findings(Self.checks[1], isStructure: false, in: readers[1], of: path) }
-            )
-            return try Array(outcomes.first.get().prefix(Self.mostFindings))
-                + outcomes.second.get()
+            /// Runs the checks that the other connection hasn't begun.
+            @Sendable func work(_ reader: DatabaseQueue) throws {
+                while let (number, check) = rest.withLock({ $0.popFirst() }) {
+                    let isStructure = number < ofRows.count
+                    let result = try findings(check, isStructure: isStructure, in: reader, of: path)
+                    found.withLock { $0[number] = result }
+                }
+            }
+            let outcomes = atOnce({ try work(readers[0]) }, { try work(readers[1]) })
+            try outcomes.first.get()
+            try outcomes.second.get()
         }
         monitor.finish()
-        return notes
+        let notes = found.withLock { found in
+            (0..<ofRows.count + ofForeignKeys.count).map { found[$0] ?? [] }
+        }
+        return notes.prefix(ofRows.count).flatMap(\.self).prefix(Self.mostFindings)
+            + notes.dropFirst(ofRows.count).flatMap(\.self)
+    }
+
+    /// The checks of the foreign keys, one for each table that has some.
+    private static func foreignKeyChecks(in db: Database) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table'
+                    AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(name, 'main'))
+                ORDER BY name
+                """
+        ).map { foreignKeyCheck("'\($0.replacing("'", with: "''"))', 'main'") }
     }
 
     /// How much is in the file.

@@ -239,12 +239,16 @@ struct DatabaseCopy {
 
     /// The checks of the structure and of the foreign keys.
     static let checks = [
-        "PRAGMA main.quick_check(\(mostFindings))",
-        """
-        SELECT 'foreign key of', "table", 'to', parent, count(*) FROM pragma_foreign_key_check
-        GROUP BY 2, 4
-        """,
+        "PRAGMA main.quick_check(\(mostFindings))", foreignKeyCheck("NULL, 'main'"),
     ]
+
+    /// - Parameter place: The table as an SQL expression, or `NULL` for all, and the schema.
+    static func foreignKeyCheck(_ place: String) -> String {
+        """
+        SELECT 'foreign key of', "table", 'to', parent, count(*)
+        FROM pragma_foreign_key_check(\(place)) GROUP BY 2, 4
+        """
+    }
 
     /// Checks the structure and the rows on one connection, and the foreign keys on another.
     /// Free pages, which SQLite doesn't read, are authenticated, too.
