@@ -9,6 +9,7 @@ let package = Package(
         .library(name: "MigrationKit", targets: ["MigrationKit"]),
         .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
         .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
+        .library(name: "MigrationKitLint", targets: ["MigrationKitLint"]),
         .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
     ],
     dependencies: [
@@ -37,6 +38,18 @@ let package = Package(
                 .target(name: "CLibCrypto", condition: .when(platforms: [.linux])),
                 "MigrationKitCommon",
                 "MigrationKit",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
+        // Runs migrations on a scratch database, and reports what they would lose.
+        .target(
+            name: "MigrationKitLint",
+            dependencies: [
+                "MigrationKitCommon",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -116,6 +129,7 @@ let package = Package(
                 "MigrationKitCommon",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitLint",
                 "MigrationKitRescue",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
@@ -162,6 +176,20 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Corpus", "Fixtures"]
+        ),
+        .testTarget(
+            name: "MigrationKitLintTests",
+            dependencies: [
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitLint",
+                "MigrationKitSQL",
+                "MigrationKitSQLCipher",
+                "KeyStore",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            exclude: ["Cases", "Stories"]
         ),
         .testTarget(
             name: "MigrationKitGRDBTests",

