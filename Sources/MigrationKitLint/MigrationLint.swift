@@ -24,6 +24,10 @@ public struct MigrationLint: Sendable {
         }
     }
 
+    /// The configuration of the scratch databases in memory. Register in its `prepareDatabase` the
+    /// functions and collations that the migrations use.
+    public var configuration = Configuration()
+
     /// The level of each rule that differs from its own; `nil` turns the rule off.
     public var levels: [LintRule: LintLevel?] = [:]
 
@@ -36,6 +40,9 @@ public struct MigrationLint: Sendable {
 
     /// A database whose row counts and data decide the rules that depend on data. It is only read.
     public var database: (any DatabaseReader)?
+
+    /// How much processor time a migration may take on the scratch database.
+    var timeLimit = Duration.seconds(2)
 
     private let steps: [MigrationStep<Database>]
     private let folder: MigrationFolder?
@@ -61,6 +68,42 @@ public struct MigrationLint: Sendable {
     /// - Returns: The findings of the selected migrations.
     /// - Throws: A `DatabaseError` if ``database`` can't be read.
     public func report() throws -> LintReport {
-        LintReport(findings: [], checked: steps.count { selection?.contains($0.identifier) ?? true })
+        guard let database else { return try report(reading: nil) }
+        return try database.read { try report(reading: $0) }
+    }
+
+    private func report(reading database: Database?) throws -> LintReport {
+        let run = try LintRun(
+            folder: folder,
+            configuration: configuration,
+            limit: timeLimit,
+            database: database
+        )
+        var findings: [LintFinding] = []
+        var checked = 0
+        // What comes after the last selected one has no effect on it.
+        let last = steps.lastIndex { isSelected($0) } ?? -1
+        for step in steps[...last] {
+            guard isSelected(step) else {
+                try run.skip(step)
+                continue
+            }
+            checked += 1
+            let record = try run.record(step)
+            var list = FindingList(of: record)
+            for rule in Rules.all { rule(record, &list) }
+            findings += list.findings
+        }
+        return LintReport(findings: findings.compactMap(leveled), checked: checked)
+    }
+
+    private func isSelected(_ step: MigrationStep<Database>) -> Bool {
+        selection?.contains(step.identifier) ?? true
+    }
+
+    /// A finding with the level that the settings give its rule.
+    private func leveled(_ finding: LintFinding) -> LintFinding? {
+        guard let setting = levels[finding.rule] else { return finding }
+        return setting.map { finding.with(level: $0) }
     }
 }

@@ -201,7 +201,7 @@ extension SchemaDescription.Table {
 
 extension String {
     /// Whether SQLite considers two names the same: it ignores the case of ASCII letters.
-    func isSameName(as other: String) -> Bool {
+    package func isSameName(as other: String) -> Bool {
         sqliteFolded == other.sqliteFolded
     }
 

@@ -160,7 +160,7 @@ package struct SchemaText {
     ///
     /// CHECK is a reserved word, so without quotes it has no other meaning.
     /// <https://www.sqlite.org/lang_keywords.html>
-    var checkConstraints: [String] {
+    package var checkConstraints: [String] {
         var expressions: [String] = []
         var depth = 0
         /// The start of the expression, and the depth around it.

@@ -75,3 +75,19 @@ public struct LintFinding: Equatable, Sendable {
         self.fix = fix
     }
 }
+
+extension LintFinding {
+    /// The same finding at another level.
+    func with(level: LintLevel) -> LintFinding {
+        LintFinding(
+            rule: rule,
+            level: level,
+            migration: migration,
+            file: file,
+            line: line,
+            column: column,
+            message: message,
+            fix: fix
+        )
+    }
+}

@@ -1,0 +1,205 @@
+import MigrationKitGRDB
+
+/// A table that a migration replaces by a new one with the same name.
+///
+/// SQLite's `ALTER TABLE` can't do everything. So migrations create a new table, copy the rows, drop
+/// the old table and rename the new one; or rename the old table first; or keep the rows in a
+/// temporary table meanwhile. <https://www.sqlite.org/lang_altertable.html#otheralter>
+struct Rebuild {
+    /// The table as it was.
+    let before: SchemaModel.Table
+
+    /// The table as it is afterwards.
+    let after: SchemaModel.Table
+
+    /// The statements that copy its rows, in order, also into another table and out of it again.
+    let copies: [Copy]
+
+    /// The statement that drops the old table; `nil` if the old table stays under another name.
+    let drop: StatementRecord?
+
+    /// The statement that renames the old table.
+    let renameOfOld: StatementRecord?
+
+    /// The statement that creates the new table.
+    let creation: StatementRecord
+
+    /// Whether the new table was created under another name.
+    let isRenamedIntoPlace: Bool
+
+    /// A statement that writes rows of one table into another.
+    struct Copy {
+        let statement: StatementRecord
+        /// Whether it reads the old table itself.
+        let isFromOld: Bool
+        /// Whether it writes the new table itself.
+        let isIntoNew: Bool
+        /// The columns that it reads from its source, in lower case.
+        let readColumns: Set<String>
+        /// The columns of its source, in lower case.
+        let sourceColumns: Set<String>
+    }
+
+    var table: String { before.name }
+
+    /// The statement to report on: the one after which the loss can't be undone.
+    var end: StatementRecord { drop ?? renameOfOld ?? creation }
+
+    /// Whether a column of the old table is read by every copy that could read it.
+    func carries(_ column: String) -> Bool {
+        let column = column.lowercased()
+        return copies.contains { $0.isFromOld && $0.readColumns.contains(column) }
+            && copies.allSatisfy {
+                $0.isFromOld || !$0.sourceColumns.contains(column)
+                    || $0.readColumns.contains(column)
+            }
+    }
+}
+
+extension Rebuild {
+    /// Finds the rebuilds of a migration.
+    static func all(in statements: [StatementRecord], before: SchemaModel) -> [Rebuild] {
+        var tracks = TableTracks(before)
+        for statement in statements where statement.failure == nil { tracks.follow(statement) }
+        let after = statements.last?.after ?? before
+        return before.tables.values.sorted { $0.name < $1.name }.compactMap { old in
+            tracks.rebuild(of: old, after: after)
+        }
+    }
+}
+
+/// Follows tables through renames, and rows from table to table.
+private struct TableTracks {
+    private struct Track {
+        var creation: StatementRecord?
+        var drop: StatementRecord?
+        var firstRename: StatementRecord?
+        var original: String
+        /// The statements that wrote rows of other tables into it.
+        var inflows:
+            [(source: Int, copy: StatementRecord, columns: Set<String>, all: Set<String>)] =
+                []
+    }
+
+    private var tracks: [Track] = []
+    /// The current tables, as `main.name` or `temp.name` in lower case.
+    private var current: [String: Int] = [:]
+
+    init(_ schema: SchemaModel) {
+        for (key, table) in schema.tables where !table.isVirtual {
+            current["main." + key] = tracks.count
+            tracks.append(Track(original: table.name))
+        }
+    }
+
+    private func key(_ name: String) -> String {
+        let temporary = "temp." + name.lowercased()
+        return current[temporary] == nil ? "main." + name.lowercased() : temporary
+    }
+
+    mutating func follow(_ statement: StatementRecord) {
+        switch statement.kind {
+        case .createTable(let name):
+            guard statement.before.table(name) == nil, statement.after.table(name) != nil
+            else { break }
+            create("main." + name.lowercased(), name, statement)
+        case .createTemporary(let name):
+            guard current["temp." + name.lowercased()] == nil else { break }
+            create("temp." + name.lowercased(), name, statement)
+        case .dropTable(let name):
+            if let track = current.removeValue(forKey: key(name)) { tracks[track].drop = statement }
+            return
+        case .renameTable(let old, let new):
+            let oldKey = key(old)
+            guard let track = current.removeValue(forKey: oldKey) else { return }
+            current[String(oldKey.prefix(5)) + new.lowercased()] = track
+            tracks[track].firstRename = tracks[track].firstRename ?? statement
+            return
+        default:
+            break
+        }
+        noteFlow(of: statement)
+    }
+
+    private mutating func create(_ key: String, _ name: String, _ statement: StatementRecord) {
+        current[key] = tracks.count
+        tracks.append(Track(creation: statement, original: name))
+    }
+
+    private mutating func noteFlow(of statement: StatementRecord) {
+        let target: Int?
+        switch statement.kind {
+        case .insert(let name, _), .update(let name, _), .createTable(let name),
+            .createTemporary(let name):
+            target = current[key(name)]
+        default: return
+        }
+        guard let target else { return }
+        var read: [Int: Set<String>] = [:]
+        for action in statement.actions where action.kind == .read {
+            // Reads of a trigger write nothing into this table.
+            if let cause = action.cause, statement.before.view(cause) == nil { continue }
+            guard
+                let source = current[(action.database ?? "main") + "." + action.name.lowercased()],
+                source != target
+            else { continue }
+            read[source, default: []].insert(action.detail?.lowercased() ?? "")
+        }
+        for (source, columns) in read.sorted(by: { $0.key < $1.key }) {
+            let all = Set(
+                (statement.before.table(name(of: source))
+                    ?? statement.before.table(tracks[source].original))?
+                    .columns.map { $0.name.lowercased() } ?? []
+            )
+            tracks[target].inflows.append((source, statement, columns, all))
+        }
+    }
+
+    private func name(of track: Int) -> String {
+        current.first { $0.value == track }.map { String($0.key.dropFirst(5)) } ?? ""
+    }
+
+    func rebuild(of old: SchemaModel.Table, after: SchemaModel) -> Rebuild? {
+        guard let new = after.table(old.name), !new.isVirtual,
+            let oldTrack = tracks.firstIndex(where: {
+                $0.creation == nil && $0.original == old.name
+            }),
+            let newTrack = current["main." + old.name.lowercased()], newTrack != oldTrack,
+            let creation = tracks[newTrack].creation
+        else { return nil }
+        return Rebuild(
+            before: old,
+            after: new,
+            copies: copies(from: oldTrack, to: newTrack),
+            drop: tracks[oldTrack].drop,
+            renameOfOld: tracks[oldTrack].firstRename,
+            creation: creation,
+            isRenamedIntoPlace: !tracks[newTrack].original.isSameName(as: old.name)
+        )
+    }
+
+    private func copies(from old: Int, to new: Int) -> [Rebuild.Copy] {
+        var copies: [Rebuild.Copy] = []
+        var visited: Set<Int> = []
+        func visit(_ target: Int) -> Bool {
+            guard visited.insert(target).inserted else { return false }
+            var reaches = false
+            for flow in tracks[target].inflows {
+                guard flow.source == old || visit(flow.source) else { continue }
+                reaches = true
+                copies.append(
+                    Rebuild.Copy(
+                        statement: flow.copy,
+                        isFromOld: flow.source == old,
+                        isIntoNew: target == new,
+                        readColumns: flow.columns,
+                        sourceColumns: flow.all
+                    )
+                )
+            }
+            return reaches
+        }
+        _ = visit(new)
+        return copies
+    }
+}

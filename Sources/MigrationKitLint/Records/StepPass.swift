@@ -1,0 +1,181 @@
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// A statement to run, and where it comes from.
+struct SourceStatement {
+    let text: String
+    let place: StatementPlace?
+
+    init(_ statement: ScriptStatement) {
+        text = statement.text
+        place = StatementPlace(
+            file: statement.file,
+            line: statement.line,
+            column: statement.column,
+            lastLine: statement.lastLine
+        )
+    }
+
+    init(traced text: String) {
+        self.text = text
+        place = nil
+    }
+}
+
+/// One run of a migration's statements on a scratch database.
+struct StepPass {
+    struct Settings {
+        let usesTransaction: Bool
+        /// Whether foreign keys are on when it begins.
+        let foreignKeysAreOn: Bool
+        /// How much processor time it may take.
+        let limit: Duration
+    }
+
+    struct Statement {
+        let before: SchemaModel
+        let after: SchemaModel
+        let actions: [StatementAction]
+        let failure: StatementFailure?
+        let rows: [String: StatementRecord.RowChange]
+        let foreignKeysAreOn: Bool
+    }
+
+    /// Those that were run, in order: fewer than given if the time was over.
+    private(set) var statements: [Statement] = []
+
+    /// The schema at the end.
+    private(set) var schema: SchemaModel
+
+    /// Why the transaction could not be committed.
+    private(set) var commitFailure: StatementFailure?
+
+    /// How many rows the tables have at the end; only of those that were counted at the beginning
+    /// or changed since.
+    private(set) var rowCounts: [String: Int]
+
+    /// Whether the time was over before the end.
+    private(set) var isStopped = false
+
+    /// The SQL that begins a migration as the runner does.
+    static func beginning(_ settings: Settings) -> [String] {
+        let keys = "PRAGMA foreign_keys = \(settings.foreignKeysAreOn ? "ON" : "OFF")"
+        return settings.usesTransaction ? [keys, "BEGIN IMMEDIATE"] : [keys]
+    }
+
+    /// Runs the statements. One that fails is left out, and the next ones are run.
+    ///
+    /// - Parameters:
+    ///   - sources: The statements.
+    ///   - database: Where they run.
+    ///   - schema: The schema of the database.
+    ///   - rowCounts: How many rows the tables have, to count them after each statement; `nil` not
+    ///     to count any.
+    init(
+        _ sources: [SourceStatement],
+        on database: ScratchDatabase,
+        schema: SchemaModel,
+        countingFrom rowCounts: [String: Int]? = nil,
+        _ settings: Settings
+    ) throws {
+        self.schema = schema
+        self.rowCounts = rowCounts ?? [:]
+        for sql in Self.beginning(settings) { database.execute(sql) }
+        database.beginStep(limit: settings.limit)
+        /// Tables into which rows were inserted since they were counted.
+        var stale: Set<String> = []
+        var foreignKeysAreOn = settings.foreignKeysAreOn
+        for source in sources {
+            let parsed = ParsedStatement(source.text)
+            if rowCounts != nil, !stale.isEmpty, !parsed.isPlainInsert {
+                recount(stale, on: database)
+                stale = []
+            }
+            let before = self.schema
+            let (actions, failure) = database.run(source.text)
+            if failure?.code.primaryResultCode == .SQLITE_INTERRUPT {
+                isStopped = true
+                break
+            }
+            if actions.contains(where: \.changesSchema) { self.schema = try database.schema() }
+            if settings.usesTransaction, !database.isInTransaction {
+                // SQLite ended the transaction because of the failure.
+                database.execute("BEGIN IMMEDIATE")
+                self.schema = try database.schema()
+            }
+            var rows: [String: StatementRecord.RowChange] = [:]
+            if rowCounts != nil {
+                let written = Set(actions.filter(\.writesRows).map { $0.name.lowercased() })
+                if parsed.isPlainInsert, actions.allSatisfy({ $0.cause == nil }) {
+                    stale.formUnion(written)
+                } else if !written.isEmpty {
+                    let counts = self.rowCounts
+                    recount(written, on: database)
+                    for table in written {
+                        guard let count = counts[table] else { continue }
+                        rows[table] = StatementRecord.RowChange(
+                            before: count,
+                            after: self.rowCounts[table] ?? 0
+                        )
+                    }
+                }
+                if case .renameTable(let old, let new) = parsed.kind, failure == nil {
+                    self.rowCounts[new.lowercased()] = self.rowCounts.removeValue(
+                        forKey: old.lowercased()
+                    )
+                }
+            }
+            statements.append(
+                Statement(
+                    before: before,
+                    after: self.schema,
+                    actions: actions,
+                    failure: failure,
+                    rows: rows,
+                    foreignKeysAreOn: foreignKeysAreOn
+                )
+            )
+            if case .pragma("foreign_keys", let value?) = parsed.kind, !database.isInTransaction {
+                foreignKeysAreOn = ["on", "1", "yes", "true"].contains(value.lowercased())
+            }
+        }
+        if rowCounts != nil { recount(stale, on: database) }
+        guard database.isInTransaction else { return }
+        let (_, failure) = database.run("COMMIT")
+        commitFailure = failure
+        if failure != nil { database.execute("ROLLBACK") }
+    }
+
+    private mutating func recount(_ tables: Set<String>, on database: ScratchDatabase) {
+        let counts = database.rowCounts(of: tables)
+        for table in tables { rowCounts[table] = counts[table] }
+    }
+}
+
+extension ParsedStatement {
+    /// `INSERT INTO table VALUES ...`, which can't remove rows.
+    fileprivate var isPlainInsert: Bool {
+        guard case .insert(_, conflict: nil) = kind else { return false }
+        return true
+    }
+}
+
+extension StatementAction {
+    fileprivate var changesSchema: Bool {
+        switch kind {
+        case .create, .drop, .alter: true
+        case .insert, .update, .delete:
+            ["sqlite_master", "sqlite_schema"].contains(name.lowercased())
+        case .transaction: true
+        default: false
+        }
+    }
+
+    /// Whether rows of a table of the main database may be written. Dropping a table is reported as
+    /// a deletion of its rows.
+    fileprivate var writesRows: Bool {
+        [.insert, .update, .delete].contains(kind) && database != "temp"
+            && !name.lowercased().hasPrefix("sqlite_")
+    }
+}

@@ -1,0 +1,58 @@
+/// Collects what rules find in one migration.
+struct FindingList {
+    private let step: StepRecord
+    private(set) var findings: [LintFinding] = []
+
+    init(of step: StepRecord) {
+        self.step = step
+    }
+
+    /// Adds a finding.
+    ///
+    /// - Parameters:
+    ///   - rule: The rule.
+    ///   - level: Its level if that differs from the rule's.
+    ///   - statement: The statement that does it; `nil` if it is the whole migration.
+    ///   - message: What happens, in one sentence that names tables and columns, never a value.
+    ///   - fix: What to do instead.
+    mutating func add(
+        _ rule: LintRule,
+        level: LintLevel? = nil,
+        at statement: StatementRecord?,
+        _ message: String,
+        fix: String? = nil
+    ) {
+        let finding = LintFinding(
+            rule: rule,
+            level: level,
+            migration: step.identifier,
+            file: statement?.place?.file ?? step.file,
+            line: statement?.place?.line,
+            column: statement?.place?.column,
+            message: message,
+            fix: fix
+        )
+        if !findings.contains(finding) { findings.append(finding) }
+    }
+}
+
+/// The rules, in groups: each group is a function that reads the record of a migration.
+enum Rules {
+    static let all: [@Sendable (StepRecord, inout FindingList) -> Void] = [
+        LostRows.check,
+        LostObjects.check,
+        FailedChecks.check,
+    ]
+}
+
+/// "a, b and c", with each name in single quotes.
+func listed(_ names: some Sequence<String>) -> String {
+    let names = names.map { "'\($0)'" }
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return names.dropLast().joined(separator: ", ") + " and " + last
+}
+
+/// "1 row", "2 rows".
+func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+}

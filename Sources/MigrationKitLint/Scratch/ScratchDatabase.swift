@@ -1,0 +1,300 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import MigrationKit
+import MigrationKitGRDB
+
+/// A database in memory, on which migrations are run and watched.
+///
+/// Its authorizer takes the place of GRDB's, so GRDB only reads here. A closure of an app never
+/// runs on it: see ``TracedClosure``.
+final class ScratchDatabase {
+    private let queue: DatabaseQueue
+    private let configuration: Configuration
+    private let reader: SchemaReader
+    private let watch = StatementWatch()
+
+    /// Creates an empty database.
+    ///
+    /// - Parameters:
+    ///   - configuration: The app's configuration, with its functions and collations.
+    ///   - reader: What all scratch databases of a check read schemas with.
+    /// - Throws: What `prepareDatabase` of the configuration throws.
+    init(_ configuration: Configuration, reader: SchemaReader) throws {
+        self.configuration = configuration
+        self.reader = reader
+        queue = try Self.queue(configuration)
+        queue.inDatabase { watch.begin(on: $0) }
+    }
+
+    deinit {
+        queue.inDatabase { watch.end(on: $0) }
+        try? queue.close()
+    }
+
+    /// A database in memory that bears transactions which begin and end in different calls.
+    static func queue(_ configuration: Configuration) throws -> DatabaseQueue {
+        var configuration = configuration
+        configuration.allowsUnsafeTransactions = true
+        configuration.readonly = false
+        return try DatabaseQueue(configuration: configuration)
+    }
+
+    /// The same content in another database.
+    func copy() throws -> ScratchDatabase {
+        let copy = try ScratchDatabase(configuration, reader: reader)
+        try queue.backup(to: copy.queue)
+        return copy
+    }
+
+    /// The same content on a connection on which an app's closure may run.
+    func plainCopy() throws -> DatabaseQueue {
+        let copy = try Self.queue(configuration)
+        try queue.backup(to: copy)
+        return copy
+    }
+
+    /// Takes over the content of another database.
+    func replaceContent(with other: DatabaseQueue) throws {
+        try other.backup(to: queue)
+    }
+
+    /// Reads with GRDB.
+    func read<Value>(_ body: (Database) throws -> Value) rethrows -> Value {
+        try queue.inDatabase(body)
+    }
+
+    /// The schema as it is now.
+    func schema() throws -> SchemaModel {
+        try queue.inDatabase(reader.schema)
+    }
+
+    /// How many rows tables have; those that can't be counted are left out.
+    func rowCounts(of tables: some Sequence<String>) -> [String: Int] {
+        queue.inDatabase { db in
+            tables.reduce(into: [:]) { counts, table in
+                let name = GRDBMigrationSQLHelpers.quoted(table)
+                counts[table] = try? Int.fetchOne(db, sql: "SELECT count(*) FROM main.\(name)")
+            }
+        }
+    }
+
+    // MARK: - Running Statements
+
+    /// Begins a step: everything until the next call shares its time.
+    func beginStep(limit: Duration) {
+        watch.limit(to: limit)
+    }
+
+    /// Runs SQL without watching it.
+    ///
+    /// - Returns: Whether SQLite accepted it.
+    @discardableResult
+    func execute(_ sql: String) -> Bool {
+        queue.inDatabase { sqlite3_exec($0.sqliteConnection, sql, nil, nil, nil) == SQLITE_OK }
+    }
+
+    /// Compiles a statement without running it.
+    ///
+    /// - Returns: What SQLite says about it; `nil` if it accepts it.
+    func compile(_ sql: String) -> StatementFailure? {
+        queue.inDatabase { db in
+            var statement: OpaquePointer?
+            let code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
+            defer { sqlite3_finalize(statement) }
+            return code == SQLITE_OK ? nil : StatementFailure(db, code)
+        }
+    }
+
+    /// Runs a statement to its end, and discards its rows.
+    ///
+    /// - Parameter sql: One statement. If there are more, they are run too.
+    /// - Returns: What it does, as SQLite reports it when it compiles the statement, and how it
+    ///   fails.
+    func run(_ sql: String) -> (actions: [StatementAction], failure: StatementFailure?) {
+        queue.inDatabase { db in
+            watch.actions = []
+            watch.isRecording = true
+            defer { watch.isRecording = false }
+            let failure = sql.withCString { text -> StatementFailure? in
+                var rest: UnsafePointer<CChar>? = text
+                while let position = rest, position.pointee != 0 {
+                    if let failure = Self.runFirst(position, tail: &rest, on: db) {
+                        return failure
+                    }
+                }
+                return nil
+            }
+            return (watch.actions, failure)
+        }
+    }
+
+    private static func runFirst(
+        _ text: UnsafePointer<CChar>,
+        tail: inout UnsafePointer<CChar>?,
+        on db: Database
+    ) -> StatementFailure? {
+        var statement: OpaquePointer?
+        var code = sqlite3_prepare_v2(db.sqliteConnection, text, -1, &statement, &tail)
+        defer { sqlite3_finalize(statement) }
+        guard code == SQLITE_OK else { return StatementFailure(db, code) }
+        guard sqlite3_bind_parameter_count(statement) == 0 else {
+            return StatementFailure(
+                code: .SQLITE_ERROR,
+                message: "a migration has no values to bind to parameters"
+            )
+        }
+        guard statement != nil else { return nil }
+        repeat { code = sqlite3_step(statement) } while code == SQLITE_ROW
+        return code == SQLITE_DONE ? nil : StatementFailure(db, code)
+    }
+
+    /// Whether a transaction is open. SQLite itself ends one after some errors.
+    var isInTransaction: Bool {
+        queue.inDatabase { sqlite3_get_autocommit($0.sqliteConnection) == 0 }
+    }
+}
+
+/// How SQLite refused a statement.
+struct StatementFailure: Error {
+    /// SQLite's extended result code.
+    let code: ResultCode
+
+    /// SQLite's message. It may contain a literal of the statement.
+    let message: String
+
+    init(code: ResultCode, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    fileprivate init(_ db: Database, _ code: Int32) {
+        self.code = ResultCode(rawValue: sqlite3_extended_errcode(db.sqliteConnection))
+        message = sqlite3_errmsg(db.sqliteConnection).map { String(cString: $0) } ?? "\(code)"
+    }
+}
+
+// MARK: - Statement Action
+
+/// Something that a statement does, as SQLite's authorizer reports it while it compiles it.
+/// <https://www.sqlite.org/c3ref/c_alter_table.html>
+struct StatementAction: Equatable {
+    enum Kind: Equatable {
+        case insert, update, delete, read
+        case create, drop, alter
+        case pragma, function, attach, transaction
+        case other
+    }
+
+    let kind: Kind
+    /// The table, or the first name: that of the object, the pragma or the database.
+    let name: String
+    /// The column that is read or updated; the value of a pragma; the function.
+    let detail: String?
+    /// `main` or `temp`.
+    let database: String?
+    /// The innermost trigger or view that causes it; `nil` if the statement itself does. A cascade
+    /// of a foreign key has none.
+    let cause: String?
+}
+
+/// What the connection's callbacks need.
+private final class StatementWatch {
+    var actions: [StatementAction] = []
+    var isRecording = false
+    private var end: UInt64?
+
+    func begin(on db: Database) {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_set_authorizer(
+            db.sqliteConnection,
+            { context, code, first, second, database, cause in
+                guard let context else { return SQLITE_OK }
+                return Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue()
+                    .authorize(code, first, second, database, cause)
+            },
+            context
+        )
+        sqlite3_progress_handler(
+            db.sqliteConnection,
+            10_000,
+            { context in
+                guard let context else { return 0 }
+                let watch = Unmanaged<StatementWatch>.fromOpaque(context).takeUnretainedValue()
+                return watch.isOver ? 1 : 0
+            },
+            context
+        )
+    }
+
+    func end(on db: Database) {
+        sqlite3_set_authorizer(db.sqliteConnection, nil, nil)
+        sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil)
+    }
+
+    func limit(to limit: Duration) {
+        end = ThreadTime.now + UInt64(limit / .nanoseconds(1))
+    }
+
+    private var isOver: Bool {
+        end.map { ThreadTime.now > $0 } ?? false
+    }
+
+    private func authorize(
+        _ code: Int32,
+        _ first: UnsafePointer<CChar>?,
+        _ second: UnsafePointer<CChar>?,
+        _ database: UnsafePointer<CChar>?,
+        _ cause: UnsafePointer<CChar>?
+    ) -> Int32 {
+        // A check never touches a file. VACUUM attaches a database without a name.
+        if code == SQLITE_ATTACH, let first, first.pointee != 0 { return SQLITE_DENY }
+        guard isRecording else { return SQLITE_OK }
+        let action = StatementAction(
+            kind: StatementAction.Kind(code),
+            name: first.map { String(cString: $0) } ?? "",
+            detail: second.map { String(cString: $0) },
+            database: database.map { String(cString: $0) },
+            cause: cause.map { String(cString: $0) }
+        )
+        if actions.last != action { actions.append(action) }
+        return SQLITE_OK
+    }
+}
+
+extension StatementAction.Kind {
+    fileprivate init(_ code: Int32) {
+        switch code {
+        case SQLITE_INSERT: self = .insert
+        case SQLITE_UPDATE: self = .update
+        case SQLITE_DELETE: self = .delete
+        case SQLITE_READ: self = .read
+        case SQLITE_CREATE_TABLE, SQLITE_CREATE_TEMP_TABLE, SQLITE_CREATE_VTABLE,
+            SQLITE_CREATE_INDEX, SQLITE_CREATE_TEMP_INDEX, SQLITE_CREATE_TRIGGER,
+            SQLITE_CREATE_TEMP_TRIGGER, SQLITE_CREATE_VIEW, SQLITE_CREATE_TEMP_VIEW:
+            self = .create
+        case SQLITE_DROP_TABLE, SQLITE_DROP_TEMP_TABLE, SQLITE_DROP_VTABLE, SQLITE_DROP_INDEX,
+            SQLITE_DROP_TEMP_INDEX, SQLITE_DROP_TRIGGER, SQLITE_DROP_TEMP_TRIGGER,
+            SQLITE_DROP_VIEW, SQLITE_DROP_TEMP_VIEW:
+            self = .drop
+        case SQLITE_ALTER_TABLE: self = .alter
+        case SQLITE_PRAGMA: self = .pragma
+        case SQLITE_FUNCTION: self = .function
+        case SQLITE_ATTACH, SQLITE_DETACH: self = .attach
+        case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: self = .transaction
+        default: self = .other
+        }
+    }
+}
+
+/// The processor time of this thread: a busy machine doesn't make a step look endless.
+enum ThreadTime {
+    /// In nanoseconds.
+    static var now: UInt64 { clock_gettime_nsec() }
+
+    private static func clock_gettime_nsec() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,113 @@
+import MigrationKit
+
+/// A statement of a migration, with its place in the file.
+package struct ScriptStatement: Sendable {
+    /// The file's name, without its folder.
+    package let file: String
+
+    /// The statement's text, from its first token to the end of its semicolon.
+    package let text: String
+
+    /// Where the text is in the file's bytes.
+    package let range: Range<Int>
+
+    /// The line in the file, from 1.
+    package let line: Int
+
+    /// The column in characters, from 1.
+    package let column: Int
+
+    /// The line in which the text ends.
+    package let lastLine: Int
+}
+
+extension MigrationSQL {
+    /// The statements that apply the step, in order.
+    package var upStatements: [ScriptStatement] { scripts.up.statements }
+
+    /// The statements that take it back.
+    package var downStatements: [ScriptStatement] { scripts.down?.statements ?? [] }
+
+    /// The files of the step, each with its name and its text. Both parts may be in one.
+    package var files: [(name: String, bytes: [UInt8])] {
+        let up = scripts.up.file
+        guard let down = scripts.down?.file, down.name != up.name else {
+            return [(up.name, up.bytes)]
+        }
+        return [(up.name, up.bytes), (down.name, down.bytes)]
+    }
+
+    /// Whether the step runs in a transaction.
+    package var usesTransaction: Bool { scripts.usesTransaction }
+}
+
+extension SQLScript {
+    /// The statements, split without compiling them: what comes after a statement that SQLite
+    /// refuses is found, too.
+    fileprivate var statements: [ScriptStatement] {
+        var statements: [ScriptStatement] = []
+        var position = TextPosition(in: file.bytes)
+        for range in ranges {
+            var boundary = SQLStatementBoundary()
+            var start: Int?
+            var end = range.lowerBound
+
+            func endStatement() {
+                guard let first = start else { return }
+                let (line, column) = position.lineAndColumn(at: first)
+                statements.append(
+                    ScriptStatement(
+                        file: file.name,
+                        text: file.text(in: first..<end),
+                        range: first..<end,
+                        line: line,
+                        column: column,
+                        lastLine: position.lineAndColumn(at: end).line
+                    )
+                )
+                start = nil
+                boundary = SQLStatementBoundary()
+            }
+
+            for token in SQLTokenizer(file.bytes, in: range) {
+                switch token.kind {
+                case .space, .lineComment, .blockComment: continue
+                case .semicolon where start == nil: continue
+                case .word, .quoted, .semicolon, .symbol, .unterminated: break
+                }
+                start = start ?? token.range.lowerBound
+                end = token.range.upperBound
+                let word =
+                    token.kind == .word && token.range.count <= SQLStatementBoundary.longestWord
+                    ? file.text(in: token.range).uppercased() : nil
+                boundary.take(token.kind, word: word)
+                if boundary.isComplete { endStatement() }
+            }
+            endStatement()
+        }
+        return statements
+    }
+}
+
+/// Counts lines, each only once for places in ascending order.
+package struct TextPosition {
+    private let bytes: [UInt8]
+    private var offset = 0
+    private var line = 1
+    private var lineStart = 0
+
+    package init(in bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The line and the column of a place in the text, both from 1, the column in characters.
+    package mutating func lineAndColumn(at place: Int) -> (line: Int, column: Int) {
+        if place < offset { (offset, line, lineStart) = (0, 1, 0) }
+        for index in offset..<place where bytes[index] == UInt8(ascii: "\n") {
+            line += 1
+            lineStart = index + 1
+        }
+        offset = place
+        return (line, String(decoding: bytes[lineStart..<place], as: UTF8.self).count + 1)
+    }
+}

@@ -1,0 +1,47 @@
+import GRDB
+import MigrationKit
+import MigrationKitLint
+import MigrationKitSQL
+import TestSupport
+
+/// Checks a folder whose files are given, in order, as texts.
+func lint(
+    _ files: KeyValuePairs<String, String>,
+    _ configure: (inout MigrationLint) -> Void = { _ in }
+) throws -> LintReport {
+    let folder = try TemporaryFolder(files)
+    var lint = MigrationLint(folder: try MigrationFolder(path: folder.path("")))
+    configure(&lint)
+    return try lint.report()
+}
+
+/// Checks migrations whose statements are given, in order.
+func lint(
+    _ scripts: [String],
+    _ configure: (inout MigrationLint) -> Void = { _ in }
+) throws -> LintReport {
+    let folder = try TemporaryFolder()
+    for (number, text) in scripts.enumerated() {
+        try folder.write("\(number + 1)_step.sql", Array(text.utf8))
+    }
+    var lint = MigrationLint(folder: try MigrationFolder(path: folder.path("")))
+    configure(&lint)
+    return try lint.report()
+}
+
+extension LintReport {
+    /// The findings as short lines: the migration, the line, the rule and the level if it isn't the
+    /// rule's own.
+    func lines(from level: LintLevel = .warning) -> [String] {
+        findings.filter { $0.level >= level }.map { finding in
+            let place = finding.line.map { ":\($0)" } ?? ""
+            let level = finding.level == finding.rule.level ? "" : " (\(finding.level))"
+            return "\(finding.migration.prefix { $0 != "_" })\(place) \(finding.rule.rawValue)\(level)"
+        }
+    }
+
+    /// The findings of a rule.
+    func findings(of rule: LintRule) -> [LintFinding] {
+        findings.filter { $0.rule == rule }
+    }
+}
