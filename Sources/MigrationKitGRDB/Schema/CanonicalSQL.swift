@@ -11,6 +11,8 @@ package enum CanonicalSQL {
     package struct Line: Equatable, Sendable {
         fileprivate var tokens: [Token] = []
 
+        package init() {}
+
         /// Its original text on one line, without the comma after it: adding a column at the end
         /// must not change the line of the column before it.
         package var text: String {
