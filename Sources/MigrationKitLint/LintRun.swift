@@ -10,6 +10,9 @@ final class LintRun {
     private let folder: MigrationFolder?
     private let count: ((String) -> Int?)?
 
+    /// How many rows of the scratch database refer to missing rows.
+    private var orphanCount = 0
+
     /// What earlier failures keep from existing, in lower case.
     private var missing = MissingObjects()
 
@@ -55,29 +58,39 @@ final class LintRun {
         let before = try base.schema()
         let (sources, closure) = try sources(of: step)
         let settings = settings(of: step)
-        let filled = try fill(for: sources, before)
-        let pass = try StepPass(sources, on: base, schema: before, settings)
+        let copy = try base.copy()
+        var pass = try StepPass(sources, on: base, schema: before, settings)
+        let commitFailure = try pass.commitFailure ?? orphans(of: pass, in: step)
+        if pass.commitFailure != nil {
+            // It was rolled back. The next migrations are checked as if it had worked.
+            pass = try StepPass(sources, on: base, schema: before, settings.withoutForeignKeys)
+        }
         var incomplete = closure?.incomplete
         if pass.isStopped { incomplete = StopReason.time }
         var after = pass.schema
         if let closure, incomplete == nil, closure.hasOtherSchema(than: base) {
             try base.replaceContent(with: closure.queue)
             after = try base.schema()
-            incomplete = "its statements don't have the same result without the closure"
+            incomplete = "the statements of its closure have another result when they run again"
         }
+        let goesOn = closure.map { !$0.hasFailed } ?? false
+        let rebuilds = Rebuild.all(
+            in: statements(sources, pass, nil, before, afterFailuresGoesOn: goesOn),
+            before: before
+        )
         let rows =
-            try pass.isStopped
-            ? nil
-            : filled.map { filled in
-                try StepPass(
-                    sources,
-                    on: filled.database,
-                    schema: before,
-                    countingFrom: filled.counts,
-                    settings
-                )
-            }
-        let statements = statements(sources, pass, rows)
+            pass.isStopped
+            ? nil : try RowPass(sources, on: copy, before, after, rebuilds.map(\.table), settings)
+        let statements = statements(
+            sources,
+            pass,
+            rows?.pass,
+            before,
+            afterFailuresGoesOn: goesOn
+        )
+        for statement in statements where statement.failure != nil {
+            missing.add(statement.parsed)
+        }
         if incomplete != nil { missing.addAll() }
         let record = StepRecord(
             identifier: step.identifier,
@@ -88,10 +101,13 @@ final class LintRun {
             before: before,
             after: after,
             statements: statements,
-            commitFailure: pass.commitFailure,
-            rowsBefore: filled?.counts ?? [:],
-            rowsAfter: rows?.rowCounts ?? [:],
+            commitFailure: commitFailure,
+            rowsBefore: rows?.countsBefore ?? [:],
+            rowsAfter: rows?.pass.rowCounts ?? [:],
             rebuilds: Rebuild.all(in: statements, before: before),
+            valuesBefore: rows?.valuesBefore ?? [:],
+            valuesAfter: rows?.valuesAfter ?? [:],
+            broken: brokenObjects(statements, after),
             incomplete: incomplete,
             down: try down(of: step, from: after),
             data: count.map { RealRows(count: $0, tables: untouched) }
@@ -106,6 +122,7 @@ final class LintRun {
     private struct ClosureResult {
         let queue: DatabaseQueue
         let incomplete: String?
+        let hasFailed: Bool
 
         func hasOtherSchema(than database: ScratchDatabase) -> Bool {
             func objects(_ db: Database) -> [Row]? {
@@ -145,7 +162,7 @@ final class LintRun {
         }
         return (
             result.statements.map(SourceStatement.init(traced:)),
-            ClosureResult(queue: queue, incomplete: incomplete)
+            ClosureResult(queue: queue, incomplete: incomplete, hasFailed: result.error != nil)
         )
     }
 
@@ -162,51 +179,84 @@ final class LintRun {
     private func statements(
         _ sources: [SourceStatement],
         _ pass: StepPass,
-        _ rows: StepPass?
+        _ rows: StepPass?,
+        _ before: SchemaModel,
+        afterFailuresGoesOn goesOn: Bool = false
     ) -> [StatementRecord] {
-        zip(sources, pass.statements).enumerated().map { number, pair in
+        var originals = Dictionary(uniqueKeysWithValues: before.tables.keys.map { ($0, $0) })
+        var missing = missing
+        return zip(sources, pass.statements).enumerated().map { number, pair in
             let (source, statement) = pair
             let withRows = rows.flatMap {
                 $0.statements.indices.contains(number) ? $0.statements[number] : nil
             }
-            let parsed = ParsedStatement(source.text)
-            let isConsequence = statement.failure != nil && missing.concern(parsed)
-            if statement.failure != nil { missing.add(parsed) }
-            return StatementRecord(
+            let record = StatementRecord(
+                number: number,
                 text: source.text,
                 place: source.place,
-                parsed: parsed,
+                parsed: statement.parsed,
                 before: statement.before,
                 after: statement.after,
+                originals: originals,
                 actions: statement.actions,
                 failure: statement.failure,
-                failsAsConsequence: isConsequence,
+                failureIsExplained: statement.failure != nil
+                    && (goesOn || missing.concern(statement.parsed)),
                 failureWithRows: withRows?.failure,
                 rows: withRows?.rows ?? [:],
                 foreignKeysAreOn: statement.foreignKeysAreOn
             )
+            if record.failure != nil { missing.add(record.parsed) }
+            if record.failure == nil {
+                if case .renameTable(let old, let new) = record.kind {
+                    originals[new.lowercased()] = originals.removeValue(forKey: old.lowercased())
+                } else if record.before.tables.count != record.after.tables.count {
+                    originals = originals.filter { record.after.tables[$0.key] != nil }
+                }
+            }
+            return record
         }
+    }
+
+    /// The runner checks foreign keys before the commit. They can only be wrong here if the
+    /// migrations themselves write such rows.
+    private func orphans(
+        of pass: StepPass,
+        in step: MigrationStep<Database>
+    ) throws -> StatementFailure? {
+        guard step.usesTransaction, step.foreignKeyChecks == .deferred, pass.writesRows else {
+            return nil
+        }
+        let count = base.orphanCount()
+        defer { orphanCount = count }
+        guard count > orphanCount else { return nil }
+        return StatementFailure(
+            code: .SQLITE_CONSTRAINT_FOREIGNKEY,
+            message: "FOREIGN KEY constraint failed"
+        )
+    }
+
+    // MARK: - Views and Triggers
+
+    /// The views and triggers that SQLite didn't compile after the last checked migration, by key.
+    private var brokenBefore: Set<String>?
+
+    private func brokenObjects(
+        _ statements: [StatementRecord],
+        _ schema: SchemaModel
+    ) -> [BrokenObject] {
+        // Only what is dropped or renamed breaks others.
+        let mayBreak = statements.contains { statement in
+            statement.actions.contains { [.drop, .alter].contains($0.kind) }
+        }
+        guard mayBreak || brokenBefore == nil else { return [] }
+        let broken = base.brokenObjects(in: schema)
+        let known = brokenBefore
+        brokenBefore = Set(broken.map(\.name))
+        return mayBreak ? broken.filter { !(known ?? []).contains($0.name) } : []
     }
 
     // MARK: - Rows
-
-    /// A copy of the database with rows in every table that the statements can reach.
-    private func fill(
-        for sources: [SourceStatement],
-        _ schema: SchemaModel
-    ) throws -> (database: ScratchDatabase, counts: [String: Int])? {
-        var names: Set<String> = []
-        for source in sources {
-            for word in SQLWord.all(in: source.text) where !word.isLiteral {
-                names.insert(word.name.lowercased())
-            }
-        }
-        let tables = schema.reachable(from: names)
-        guard !tables.isEmpty else { return nil }
-        let filled = try base.copy()
-        RowGenerator(for: filled, schema: schema).fill(tables)
-        return (filled, filled.rowCounts(of: tables).filter { $0.value > 0 })
-    }
 
     private func changedTables(_ statements: [StatementRecord]) -> Set<String> {
         Set(
@@ -228,7 +278,7 @@ final class LintRun {
             guard !sources.isEmpty else { return nil }
             let pass = try StepPass(sources, on: base.copy(), schema: schema, settings(of: step))
             return DownRecord(
-                statements: statements(sources, pass, nil),
+                statements: statements(sources, pass, nil, schema),
                 after: pass.schema,
                 failure: (pass.statements.lazy.compactMap(\.failure).first ?? pass.commitFailure)?
                     .message
@@ -269,29 +319,5 @@ private struct MissingObjects {
     /// Whether a statement needs one of them.
     func concern(_ statement: ParsedStatement) -> Bool {
         isUnknown || statement.words.contains { names.contains($0.name.lowercased()) }
-    }
-}
-
-extension SchemaModel {
-    /// The tables that statements with these words can reach: those named, those that triggers of
-    /// them or views name, and all their parents and children.
-    fileprivate func reachable(from names: Set<String>) -> Set<String> {
-        var found: Set<String> = []
-        var open = names.filter { tables[$0] != nil || views[$0] != nil }
-        while let name = open.popFirst() {
-            guard found.insert(name).inserted else { continue }
-            if let table = tables[name] {
-                open.formUnion(table.foreignKeys.map { $0.table.lowercased() })
-                open.formUnion(children(of: name).map { $0.table.name.lowercased() })
-            }
-            let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
-            for text in texts {
-                for word in text.split(separator: " ") {
-                    let word = CanonicalSQL.name(String(word)).lowercased()
-                    if tables[word] != nil || views[word] != nil { open.insert(word) }
-                }
-            }
-        }
-        return found.filter { tables[$0] != nil }
     }
 }

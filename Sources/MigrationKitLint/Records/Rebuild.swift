@@ -42,6 +42,10 @@ struct Rebuild {
 
     var table: String { before.name }
 
+    /// Whether the table is dropped and created again, and no row is copied: not a rebuild that
+    /// went wrong, but one that was never meant to keep rows.
+    var isAnew: Bool { copies.isEmpty && !isRenamedIntoPlace && renameOfOld == nil }
+
     /// The statement to report on: the one after which the loss can't be undone.
     var end: StatementRecord { drop ?? renameOfOld ?? creation }
 

@@ -31,9 +31,14 @@ struct StepPass {
         let foreignKeysAreOn: Bool
         /// How much processor time it may take.
         let limit: Duration
+
+        var withoutForeignKeys: Settings {
+            Settings(usesTransaction: usesTransaction, foreignKeysAreOn: false, limit: limit)
+        }
     }
 
     struct Statement {
+        let parsed: ParsedStatement
         let before: SchemaModel
         let after: SchemaModel
         let actions: [StatementAction]
@@ -57,6 +62,11 @@ struct StepPass {
 
     /// Whether the time was over before the end.
     private(set) var isStopped = false
+
+    /// Whether a statement may have written rows.
+    var writesRows: Bool {
+        statements.contains { $0.failure == nil && $0.actions.contains(where: \.writesRows) }
+    }
 
     /// The SQL that begins a migration as the runner does.
     static func beginning(_ settings: Settings) -> [String] {
@@ -128,6 +138,7 @@ struct StepPass {
             }
             statements.append(
                 Statement(
+                    parsed: parsed,
                     before: before,
                     after: self.schema,
                     actions: actions,
@@ -177,5 +188,50 @@ extension StatementAction {
     fileprivate var writesRows: Bool {
         [.insert, .update, .delete].contains(kind) && database != "temp"
             && !name.lowercased().hasPrefix("sqlite_")
+    }
+}
+
+extension ScratchDatabase {
+    /// The views and triggers that SQLite doesn't compile.
+    func brokenObjects(in schema: SchemaModel) -> [BrokenObject] {
+        let views = schema.views.values.sorted { $0.name < $1.name }.compactMap { view in
+            let name = GRDBMigrationSQLHelpers.quoted(view.name)
+            return compile("SELECT * FROM main.\(name)").map {
+                BrokenObject(name: view.name, isView: true, message: $0.message)
+            }
+        }
+        let triggers = schema.triggers.values.sorted { $0.name < $1.name }.compactMap { trigger in
+            schema.statement(firing: trigger).flatMap(compile).map {
+                BrokenObject(name: trigger.name, isView: false, message: $0.message)
+            }
+        }
+        return views + triggers
+    }
+}
+
+extension SchemaModel {
+    /// A statement into which SQLite compiles a trigger.
+    fileprivate func statement(firing trigger: Trigger) -> String? {
+        let words = trigger.definition.split(separator: " ")
+        guard let event = words.first(where: { ["insert", "update", "delete"].contains($0) }) else {
+            return nil
+        }
+        let table = "main." + GRDBMigrationSQLHelpers.quoted(trigger.table)
+        switch event {
+        case "insert": return "INSERT INTO \(table) DEFAULT VALUES"
+        case "delete": return "DELETE FROM \(table)"
+        default:
+            let of = words.firstIndex(of: event).map { words.index(after: $0) }
+            guard let of, words.indices.contains(of + 1), words[of] == "of" else {
+                guard
+                    let column = self.table(trigger.table)?.columns.first(where: {
+                        $0.generated == nil && !$0.isHidden
+                    })
+                else { return nil }
+                let name = GRDBMigrationSQLHelpers.quoted(column.name)
+                return "UPDATE \(table) SET \(name) = \(name)"
+            }
+            return "UPDATE \(table) SET \(words[of + 1]) = NULL"
+        }
     }
 }

@@ -42,6 +42,15 @@ struct StepRecord {
     /// The tables that it replaces by new ones.
     let rebuilds: [Rebuild]
 
+    /// The values of the rebuilt tables before it, by table in lower case.
+    let valuesBefore: [String: ColumnValues]
+
+    /// Their values after it.
+    let valuesAfter: [String: ColumnValues]
+
+    /// The views and triggers that SQLite no longer compiles, but did before.
+    let broken: [BrokenObject]
+
     /// Why its check ended early; `nil` if it didn't.
     let incomplete: String?
 
@@ -58,6 +67,9 @@ struct StepRecord {
 
 /// One statement of a migration, and what it did.
 struct StatementRecord {
+    /// Its position in the migration, from 0.
+    let number: Int
+
     /// Its text.
     let text: String
 
@@ -73,6 +85,10 @@ struct StatementRecord {
     /// The schema after it.
     let after: SchemaModel
 
+    /// The names of the tables that were there before the migration, by the names that they have
+    /// before this statement; both in lower case.
+    let originals: [String: String]
+
     /// What SQLite's authorizer reports when it is compiled: the tables, columns and functions that
     /// it uses, those of triggers, views and cascades included.
     let actions: [StatementAction]
@@ -80,8 +96,9 @@ struct StatementRecord {
     /// How it fails on a database that has only the rows of earlier migrations.
     let failure: StatementFailure?
 
-    /// Whether it fails only since an earlier statement failed.
-    let failsAsConsequence: Bool
+    /// Whether the failure is no finding: it only follows from an earlier one, or the closure of a
+    /// step in Swift handles it.
+    let failureIsExplained: Bool
 
     /// How it fails on a database that has rows in every table.
     let failureWithRows: StatementFailure?
@@ -136,4 +153,12 @@ struct RealRows {
             "SELECT count(*) FROM main.\(name)" + (condition.map { " WHERE \($0)" } ?? "")
         )
     }
+}
+
+/// A view or trigger that SQLite doesn't compile.
+struct BrokenObject: Equatable {
+    let name: String
+    let isView: Bool
+    /// SQLite's message.
+    let message: String
 }

@@ -1,20 +1,130 @@
+import GRDB
+import MigrationKitGRDB
+
 /// The rules about migrations that fail, or whose check ended early.
 enum FailedChecks {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         if let reason = step.incomplete {
             findings.add(
                 .checkIncomplete,
-                at: nil,
-                "The check of the migration ended early: \(reason)"
+                at: step.statements.first { $0.failure != nil },
+                "the check of the migration ended early: \(reason)"
             )
         }
         for statement in step.statements {
-            guard let failure = statement.failure, !statement.failsAsConsequence else { continue }
+            guard let failure = statement.failure, !statement.failureIsExplained else { continue }
+            if let lacking = failure.lacking {
+                findings.add(
+                    .checkIncomplete,
+                    at: statement,
+                    "the statement can't be checked: it needs \(lacking), which only the app has",
+                    fix:
+                        "Check the steps in a test of the app, where `MigrationLint.configuration` "
+                        + "can register it."
+                )
+                continue
+            }
+            if failure.code.primaryResultCode == .SQLITE_AUTH {
+                findings.add(
+                    .checkIncomplete,
+                    at: statement,
+                    "the statement can't be checked: it uses another file"
+                )
+                continue
+            }
+            guard findings.rules(at: statement).isDisjoint(with: explaining) else { continue }
             findings.add(
                 .migrationFails,
                 at: statement,
-                "SQLite refuses the statement: \(failure.message)"
+                "SQLite refuses the statement: "
+                    + SQLiteMessage(failure.message).withoutValues(in: statement),
+                fix: failure.advice
             )
         }
+        if let failure = step.commitFailure {
+            findings.add(
+                .migrationFails,
+                at: step.statements.last,
+                "the migration can't be committed: \(SQLiteMessage(failure.message).withoutValues(in: nil))"
+            )
+        }
+    }
+
+    /// The rules that say why a statement fails.
+    private static let explaining: Set<LintRule> = [
+        .addColumnFails, .dropColumnFails, .foreignKeyMismatch, .noEffectInTransaction,
+        .mayViolateUnique, .mayViolateNotNull, .mayViolateCheck, .mayViolateStrict,
+        .mayViolateForeignKey, .loadExtension, .doubleQuotedString,
+    ]
+}
+
+extension StatementFailure {
+    /// What only the app's connections have: `the function 'name'`.
+    var lacking: String? {
+        let kinds = [
+            ("no such function: ", "the function"), ("no such module: ", "the module"),
+            ("no such collation sequence: ", "the collation"),
+            ("no such tokenizer: ", "the tokenizer"), ("unknown tokenizer: ", "the tokenizer"),
+        ]
+        for (prefix, what) in kinds where message.hasPrefix(prefix) {
+            return "\(what) '\(message.dropFirst(prefix.count))'"
+        }
+        return nil
+    }
+
+    fileprivate var advice: String? {
+        if message.contains("already exists") {
+            return "If it may exist, use IF NOT EXISTS. Otherwise remove the second one."
+        }
+        if message.hasPrefix("duplicate column name") {
+            return "The column is there already: remove the statement."
+        }
+        return nil
+    }
+}
+
+/// A message of SQLite, which may contain literals of a statement.
+struct SQLiteMessage {
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    /// The message without strings and numbers of the statement, and without the expressions of
+    /// constraints.
+    func withoutValues(in statement: StatementRecord?) -> String {
+        if let rest = text.firstRange(of: "unrecognized token: ") {
+            return text[..<rest.lowerBound] + "unrecognized token"
+        }
+        if text.hasPrefix("CHECK constraint failed") {
+            let name = text.dropFirst("CHECK constraint failed: ".count)
+            let isName = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+            return isName ? text : "CHECK constraint failed"
+        }
+        var message = text
+        for word in statement?.parsed.words ?? [] {
+            let isKnown = statement.map { $0.isName(word.name) } ?? false
+            guard word.isLiteral || word.text.hasPrefix("\"") && !isKnown, !word.name.isEmpty else {
+                continue
+            }
+            message = message.replacing(word.text, with: "…")
+            if word.name.count > 2 { message = message.replacing(word.name, with: "…") }
+        }
+        return message
+    }
+}
+
+extension StatementRecord {
+    /// Whether a word names something in the schema, so that it is no value.
+    fileprivate func isName(_ word: String) -> Bool {
+        let word = word.lowercased()
+        if parsed.target?.lowercased() == word { return true }
+        for schema in [before, after] {
+            if schema.tables[word] != nil || schema.indexes[word] != nil { return true }
+            if schema.views[word] != nil || schema.triggers[word] != nil { return true }
+            if schema.tables.values.contains(where: { $0.column(word) != nil }) { return true }
+        }
+        return false
     }
 }

@@ -2,6 +2,7 @@
 struct FindingList {
     private let step: StepRecord
     private(set) var findings: [LintFinding] = []
+    private var rulesByStatement: [Int: Set<LintRule>] = [:]
 
     init(of step: StepRecord) {
         self.step = step
@@ -32,7 +33,13 @@ struct FindingList {
             message: message,
             fix: fix
         )
+        if let statement { rulesByStatement[statement.number, default: []].insert(rule) }
         if !findings.contains(finding) { findings.append(finding) }
+    }
+
+    /// The rules that have found something in a statement.
+    func rules(at statement: StatementRecord) -> Set<LintRule> {
+        rulesByStatement[statement.number] ?? []
     }
 }
 
@@ -40,7 +47,11 @@ struct FindingList {
 enum Rules {
     static let all: [@Sendable (StepRecord, inout FindingList) -> Void] = [
         LostRows.check,
+        RebuiltRows.check,
         LostObjects.check,
+        RebuiltTable.check,
+        DanglingReferences.check,
+        // The last one, since it leaves out failures that another rule explains.
         FailedChecks.check,
     ]
 }

@@ -1,26 +1,257 @@
 import MigrationKitGRDB
 
-/// The rules of the group "Rows are lost".
+/// The rules of the group "Rows are lost", but for those about rebuilds: see ``RebuiltRows``.
 enum LostRows {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
-        dropsTable(step, &findings)
-    }
-
-    /// A table is dropped that no new one replaces, and whose rows were not copied.
-    private static func dropsTable(_ step: StepRecord, _ findings: inout FindingList) {
         for statement in step.statements where statement.failure == nil {
-            guard case .dropTable(let name) = statement.kind, let table = step.before.table(name),
-                statement.before.table(name)?.rootPage == table.rootPage,
-                statement.after.table(name) == nil
-            else { continue }
-            guard !step.rebuilds.contains(where: { $0.drop?.place == statement.place }) else {
+            switch statement.kind {
+            case .dropTable(let table):
+                drop(of: table, statement, step, &findings)
+                cascade(from: table, statement, step, &findings)
+            case .dropColumn(let table, let column):
+                drop(of: column, in: table, statement, step, &findings)
+            case .delete(let table):
+                deletion(from: table, statement, step, &findings)
+                orphans(of: table, statement, step, &findings)
+            case .update(let table, let conflict):
+                update(of: table, statement, step, &findings)
+                if conflict == "REPLACE" {
+                    replacement("UPDATE OR REPLACE", in: table, statement, step, &findings)
+                }
+            case .insert(let table, conflict: "REPLACE"):
+                replacement("INSERT OR REPLACE", in: table, statement, step, &findings)
+            default:
                 continue
             }
+        }
+    }
+
+    // MARK: - Dropped
+
+    private static func drop(
+        of name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard let table = step.original(of: name, at: statement),
+            statement.after.table(name) == nil,
+            !step.rebuilds.contains(where: { $0.drop?.number == statement.number && !$0.isAnew }),
+            !step.copiesRows(of: name, before: statement), !table.holdsNoRowsOfItsOwn
+        else { return }
+        let isAnew = step.rebuilds.contains { $0.drop?.number == statement.number }
+        let then = isAnew ? " and created again without them" : ""
+        findings.addIfRows(
+            .dropTable,
+            at: statement,
+            step.data?.rows(in: table.name),
+            "table '\(table.name)' is dropped with its rows\(then)",
+            fix: isAnew
+                ? "Create the new table under another name, copy the rows, drop the old table, and "
+                    + "rename the new one."
+                : "If the rows are needed, copy them first. Drop the table in a later release, when "
+                    + "no installed version uses it."
+        )
+    }
+
+    private static func drop(
+        of column: String,
+        in name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard let table = step.original(of: name, at: statement),
+            let old = statement.before.table(name)?.column(column), old.generated == nil,
+            table.column(column) != nil,
+            !step.reads(column, of: name, before: statement)
+        else { return }
+        let quoted = GRDBMigrationSQLHelpers.quoted(old.name)
+        findings.addIfRows(
+            .dropColumn,
+            at: statement,
+            step.data?.rows(in: table.name, where: "\(quoted) IS NOT NULL"),
+            "column '\(old.name)' of table '\(table.name)' is dropped with its values",
+            fix:
+                "If the values are needed, copy them first. Drop the column in a later release, when "
+                + "no installed version uses it."
+        )
+    }
+
+    // MARK: - Cascades
+
+    /// `DROP TABLE` deletes the rows first. With foreign keys on, that has the same effects on
+    /// children as `DELETE`. <https://www.sqlite.org/foreignkeys.html#fk_schemacommands>
+    private static func cascade(
+        from name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard step.original(of: name, at: statement) != nil else { return }
+        let reached = statement.before.tablesReached(byDeletingFrom: name).filter {
+            step.before.table($0) != nil && step.data?.rows(in: $0) != 0
+        }
+        guard !reached.isEmpty, step.data?.rows(in: name) != 0 else { return }
+        let effect = "deletes or changes the rows of \(listed(reached))"
+        if statement.foreignKeysAreOn {
             findings.add(
-                .dropTable,
+                .cascadeDeletes,
                 at: statement,
-                "Table '\(table.name)' is dropped with its rows"
+                "foreign keys are on here, and so dropping table '\(name)' \(effect)",
+                fix: step.usesTransaction
+                    ? "Let the step check foreign keys at its end (`foreignKeyChecks: .deferred`), "
+                        + "which turns them off meanwhile."
+                    : "Let the migration run in a transaction. Foreign keys are then off, and checked "
+                        + "before the commit."
             )
+        } else if let format = step.format, step.usesTransaction {
+            findings.add(
+                .cascadeDeletes,
+                level: .warning,
+                at: statement,
+                "foreign keys are off in a migration here; but if \(format.otherTool) applies it with "
+                    + "foreign keys on, dropping table '\(name)' \(effect)",
+                fix: "Apply it with foreign keys off. `PRAGMA foreign_keys` has no effect in a "
+                    + "transaction, and `defer_foreign_keys` doesn't prevent it."
+            )
+        }
+    }
+
+    /// A `DELETE` that leaves children without their parent, since foreign keys are off.
+    private static func orphans(
+        of name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard !statement.foreignKeysAreOn, step.original(of: name, at: statement) != nil,
+            step.data?.rows(in: name) != 0
+        else { return }
+        let written = step.writtenTables
+        let children = statement.before.children(of: name).filter { child in
+            child.key.reachesChildren && !child.table.name.isSameName(as: name)
+                && !written.contains(child.table.name.lowercased())
+                && step.after.table(child.table.name) != nil
+                && step.data?.rows(in: child.table.name) != 0
+        }
+        guard !children.isEmpty else { return }
+        findings.add(
+            .deleteWithoutCascade,
+            at: statement,
+            "foreign keys are off in a migration, and so the rows of "
+                + "\(listed(Set(children.map(\.table.name)).sorted())) that belong to deleted rows of "
+                + "'\(name)' stay: "
+                + (step.foreignKeyChecks == .off
+                    ? "they refer to rows that don't exist"
+                    : "the check of foreign keys before the commit then fails"),
+            fix: "Delete or change these rows in the same migration."
+        )
+    }
+
+    // MARK: - DELETE and UPDATE
+
+    private static func deletion(
+        from name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard let table = step.original(of: name, at: statement), !table.holdsNoRowsOfItsOwn,
+            !statement.parsed.hasKeyword("WHERE"), !statement.parsed.hasKeyword("LIMIT"),
+            !step.copiesRows(of: name, before: statement),
+            // It is the end of a rebuild, or the rows go with the table anyway.
+            step.after.table(name)?.rootPage == table.rootPage
+        else { return }
+        findings.addIfRows(
+            .deleteWithoutWhere,
+            at: statement,
+            step.data?.rows(in: table.name),
+            "all rows of table '\(table.name)' are deleted",
+            fix: "If only some rows are meant, add a WHERE."
+        )
+    }
+
+    private static func update(
+        of name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard let table = step.original(of: name, at: statement),
+            !statement.parsed.hasKeyword("WHERE"), !statement.parsed.hasKeyword("LIMIT"),
+            !statement.parsed.hasKeyword("FROM")
+        else { return }
+        func names(_ kind: StatementAction.Kind) -> [String] {
+            statement.actions.filter {
+                $0.kind == kind && $0.cause == nil && $0.name.isSameName(as: name)
+            }.compactMap(\.detail)
+        }
+        let read = names(.read)
+        let overwritten = Set(names(.update)).filter { column in
+            table.column(column) != nil && !read.contains { $0.isSameName(as: column) }
+                // Otherwise, it only fills what the migration itself has added.
+                && !step.reads(column, of: name, before: statement)
+        }.sorted()
+        guard !overwritten.isEmpty else { return }
+        findings.addIfRows(
+            .updateWithoutWhere,
+            at: statement,
+            step.data?.rows(in: table.name),
+            "\(listed(overwritten)) of all rows of table '\(table.name)' \(overwritten.count == 1 ? "is" : "are") overwritten",
+            fix: "If only some rows are meant, add a WHERE, such as "
+                + "`WHERE \(GRDBMigrationSQLHelpers.quoted(overwritten[0])) IS NULL`."
+        )
+    }
+
+    /// `OR REPLACE` deletes the rows that conflict, without a trigger, and with cascades if foreign
+    /// keys are on. <https://www.sqlite.org/lang_conflict.html>
+    private static func replacement(
+        _ statementName: String,
+        in name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard let table = step.original(of: name, at: statement), !table.isVirtual,
+            statement.before.hasUniqueKey(table.name)
+        else { return }
+        let reached =
+            statement.foreignKeysAreOn
+            ? statement.before.tablesReached(byDeletingFrom: name) : []
+        findings.addIfRows(
+            .conflictDropsRows,
+            at: statement,
+            step.data?.rows(in: table.name),
+            "\(statementName) deletes the rows of table '\(table.name)' that conflict with a new one"
+                + (reached.isEmpty ? "" : ", and by cascades rows of \(listed(reached))"),
+            fix:
+                "Use `ON CONFLICT (...) DO UPDATE SET ...`, which keeps the row's other columns and "
+                + "its children."
+        )
+    }
+}
+
+extension FindingList {
+    /// Adds a finding about rows that a table may have.
+    ///
+    /// - Parameters:
+    ///   - count: How many rows a real database has; `nil` if that isn't known. Without rows there
+    ///     is no finding, and with rows it is an error.
+    ///   - message: What happens to the rows.
+    mutating func addIfRows(
+        _ rule: LintRule,
+        at statement: StatementRecord?,
+        _ count: Int?,
+        _ message: String,
+        fix: String? = nil
+    ) {
+        switch count {
+        case nil: add(rule, at: statement, message, fix: fix)
+        case 0: return
+        case let count?:
+            let rows = "the database has \(counted(count, "such row"))"
+            add(rule, level: .error, at: statement, "\(message): \(rows)", fix: fix)
         }
     }
 }

@@ -79,6 +79,31 @@ final class ScratchDatabase {
         }
     }
 
+    /// How many rows refer to missing rows; 0 if SQLite can't check it.
+    func orphanCount() -> Int {
+        queue.inDatabase { db in
+            (try? Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_foreign_key_check")) ?? 0
+        }
+    }
+
+    /// The values of each column of a table; `nil` if it can't be read.
+    func values(of table: SchemaModel.Table) -> ColumnValues? {
+        let columns = table.columns.filter { !$0.isHidden }
+        let list = columns.map {
+            "CAST(\(GRDBMigrationSQLHelpers.quoted($0.name)) AS TEXT)"
+        }.joined(separator: ", ")
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        let rows = queue.inDatabase { db in
+            try? Row.fetchAll(db, sql: "SELECT \(list) FROM main.\(name) LIMIT 50")
+        }
+        guard let rows else { return nil }
+        var values: ColumnValues = [:]
+        for (place, column) in columns.enumerated() {
+            values[column.name.lowercased()] = rows.map { ($0[place] as String?) ?? "" }.sorted()
+        }
+        return values
+    }
+
     // MARK: - Running Statements
 
     /// Begins a step: everything until the next call shares its time.
@@ -154,6 +179,9 @@ final class ScratchDatabase {
         queue.inDatabase { sqlite3_get_autocommit($0.sqliteConnection) == 0 }
     }
 }
+
+/// The sorted values of a table's columns, by name in lower case. They never leave a check.
+typealias ColumnValues = [String: [String]]
 
 /// How SQLite refused a statement.
 struct StatementFailure: Error {

@@ -35,6 +35,11 @@ enum TracedClosure {
             if db.isInsideTransaction { try? db.rollback() }
             var failure: (any Error)?
             if case .failure(let error) = result { failure = error }
+            // A statement that SQLite doesn't compile never runs, and so isn't traced.
+            if let sql = (failure as? DatabaseError)?.sql, (try? db.makeStatement(sql: sql)) == nil
+            {
+                trace.statements.append(sql)
+            }
             return Result(
                 statements: trace.statements,
                 error: failure,
@@ -46,7 +51,7 @@ enum TracedClosure {
 
 /// What the connection's callbacks need.
 private final class StatementTrace {
-    private(set) var statements: [String] = []
+    var statements: [String] = []
     private(set) var isStopped = false
     private let end: UInt64
     private var running: Set<OpaquePointer> = []

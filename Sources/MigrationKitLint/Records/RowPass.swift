@@ -1,0 +1,76 @@
+import MigrationKitGRDB
+
+/// A run of a migration on a database with rows in every table that it can reach.
+struct RowPass {
+    let pass: StepPass
+    let countsBefore: [String: Int]
+    let valuesBefore: [String: ColumnValues]
+    let valuesAfter: [String: ColumnValues]
+
+    /// - Parameters:
+    ///   - sources: The migration's statements.
+    ///   - database: A copy of the database from before the migration.
+    ///   - before: Its schema.
+    ///   - after: The schema after the migration.
+    ///   - rebuilt: The tables whose values to compare.
+    /// - Returns: `nil` if no table has rows.
+    init?(
+        _ sources: [SourceStatement],
+        on database: ScratchDatabase,
+        _ before: SchemaModel,
+        _ after: SchemaModel,
+        _ rebuilt: [String],
+        _ settings: StepPass.Settings
+    ) throws {
+        var names: Set<String> = []
+        for source in sources {
+            for word in SQLWord.all(in: source.text) where !word.isLiteral {
+                names.insert(word.name.lowercased())
+            }
+        }
+        let tables = before.reachable(from: names)
+        guard !tables.isEmpty else { return nil }
+        RowGenerator(for: database, schema: before).fill(tables)
+        countsBefore = database.rowCounts(of: tables).filter { $0.value > 0 }
+        guard !countsBefore.isEmpty else { return nil }
+
+        func values(_ schema: SchemaModel) -> [String: ColumnValues] {
+            rebuilt.reduce(into: [:]) { values, name in
+                values[name.lowercased()] = schema.table(name).flatMap(database.values)
+            }
+        }
+        valuesBefore = values(before)
+        pass = try StepPass(
+            sources,
+            on: database,
+            schema: before,
+            countingFrom: countsBefore,
+            settings
+        )
+        valuesAfter = values(after)
+    }
+}
+
+extension SchemaModel {
+    /// The tables that statements with these words can reach: those named, those that triggers of
+    /// them or views name, and all their parents and children.
+    fileprivate func reachable(from names: Set<String>) -> Set<String> {
+        var found: Set<String> = []
+        var open = names.filter { tables[$0] != nil || views[$0] != nil }
+        while let name = open.popFirst() {
+            guard found.insert(name).inserted else { continue }
+            if let table = tables[name] {
+                open.formUnion(table.foreignKeys.map { $0.table.lowercased() })
+                open.formUnion(children(of: name).map { $0.table.name.lowercased() })
+            }
+            let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
+            for text in texts {
+                for word in text.split(separator: " ") {
+                    let word = CanonicalSQL.name(String(word)).lowercased()
+                    if tables[word] != nil || views[word] != nil { open.insert(word) }
+                }
+            }
+        }
+        return found.filter { tables[$0] != nil }
+    }
+}

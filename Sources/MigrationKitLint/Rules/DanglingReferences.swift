@@ -1,0 +1,62 @@
+import MigrationKitGRDB
+
+/// The rule about foreign keys, views and triggers that refer to something that no longer exists.
+enum DanglingReferences {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        foreignKeys(step, &findings)
+        for object in step.broken where !findings.explains(object.name) {
+            let known =
+                object.isView
+                ? step.before.view(object.name) != nil : step.before.trigger(object.name) != nil
+            guard known else { continue }
+            let what = object.isView ? "view" : "trigger"
+            findings.add(
+                .danglingReference,
+                at: step.statements.lastBreaking(object.name),
+                "the \(what) '\(object.name)' doesn't work any more: "
+                    + SQLiteMessage(object.message).withoutValues(in: nil),
+                fix: "Drop it, or create it again for the changed tables."
+            )
+        }
+    }
+
+    private static func foreignKeys(_ step: StepRecord, _ findings: inout FindingList) {
+        for child in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
+            for key in child.foreignKeys where step.after.table(key.table) == nil {
+                // A table may refer to one that a later migration creates.
+                guard step.existed(key.table), !findings.explains(child.name) else { continue }
+                let drop = step.statements.last { statement in
+                    switch statement.kind {
+                    case .dropTable(let name), .renameTable(let name, _):
+                        name.isSameName(as: key.table)
+                    default: false
+                    }
+                }
+                findings.add(
+                    .danglingReference,
+                    at: drop,
+                    "table '\(child.name)' has a foreign key to '\(key.table)', which no longer "
+                        + "exists: with foreign keys on, every change of '\(child.name)' fails",
+                    fix: "Rebuild '\(child.name)' without the foreign key, or drop it, too."
+                )
+            }
+        }
+    }
+}
+
+extension FindingList {
+    /// Whether the rule about renaming the old table first has named an object.
+    fileprivate func explains(_ name: String) -> Bool {
+        findings.contains { $0.rule == .renamesOldTableFirst && $0.message.contains("'\(name)'") }
+    }
+}
+
+extension [StatementRecord] {
+    /// The last statement that drops or renames something.
+    fileprivate func lastBreaking(_ name: String) -> StatementRecord? {
+        last { statement in
+            statement.failure == nil
+                && statement.actions.contains { [.drop, .alter].contains($0.kind) }
+        }
+    }
+}
