@@ -16,6 +16,9 @@ final class LintRun {
     /// What earlier failures keep from existing, in lower case.
     private var missing = MissingObjects()
 
+    /// The names of all tables so far, in lower case.
+    private var known: Set<String> = []
+
     /// The tables of the real database that no pending migration has changed so far.
     private var untouched: Set<String>
 
@@ -40,15 +43,22 @@ final class LintRun {
             } ?? []
     }
 
+    /// The state after the last migration.
+    func end() throws -> (schema: SchemaModel, broken: [BrokenObject]) {
+        let schema = try base.schema()
+        return (schema, base.brokenObjects(in: schema))
+    }
+
     /// Runs a migration without a look at it.
     func skip(_ step: MigrationStep<Database>) throws {
         let (sources, closure) = try sources(of: step)
         let pass = try StepPass(sources, on: base, schema: SchemaModel(), settings(of: step))
+        known.formUnion(try base.schema().tables.keys)
         if let closure, closure.hasOtherSchema(than: base) {
             try base.replaceContent(with: closure.queue)
         }
         for (source, statement) in zip(sources, pass.statements) where statement.failure != nil {
-            missing.add(ParsedStatement(source.text))
+            missing.add(ParsedStatement(source.text), nil)
         }
         if pass.isStopped || closure?.incomplete != nil { missing.addAll() }
     }
@@ -89,8 +99,9 @@ final class LintRun {
             afterFailuresGoesOn: goesOn
         )
         for statement in statements where statement.failure != nil {
-            missing.add(statement.parsed)
+            missing.add(statement.parsed, statement.unknownTable)
         }
+        known.formUnion(statements.flatMap { $0.after.tables.keys })
         if incomplete != nil { missing.addAll() }
         let record = StepRecord(
             identifier: step.identifier,
@@ -202,11 +213,14 @@ final class LintRun {
                 failure: statement.failure,
                 failureIsExplained: statement.failure != nil
                     && (goesOn || missing.concern(statement.parsed)),
+                unknownTable: statement.failure?.missingTable.flatMap(unknownTable),
+                standIns: statement.standIns,
+                takesNameForString: statement.takesNameForString,
                 failureWithRows: withRows?.failure,
                 rows: withRows?.rows ?? [:],
                 foreignKeysAreOn: statement.foreignKeysAreOn
             )
-            if record.failure != nil { missing.add(record.parsed) }
+            if record.failure != nil { missing.add(record.parsed, record.unknownTable) }
             if record.failure == nil {
                 if case .renameTable(let old, let new) = record.kind {
                     originals[new.lowercased()] = originals.removeValue(forKey: old.lowercased())
@@ -216,6 +230,13 @@ final class LintRun {
             }
             return record
         }
+    }
+
+    /// The table if it isn't one that was dropped or renamed, and no misspelled one.
+    private func unknownTable(_ name: String) -> String? {
+        let name = name.lowercased()
+        let isSlip = known.contains { $0 == name || name.count > 3 && $0.isSimilar(to: name) }
+        return isSlip ? nil : name
     }
 
     /// The runner checks foreign keys before the commit. They can only be wrong here if the
@@ -294,6 +315,18 @@ final class LintRun {
     }
 }
 
+extension String {
+    /// Whether one letter more, less, or another one makes it the other name.
+    fileprivate func isSimilar(to other: String) -> Bool {
+        let (one, other) = (Array(utf8), Array(other.utf8))
+        guard abs(one.count - other.count) <= 1 else { return false }
+        let start = zip(one, other).prefix { $0 == $1 }.count
+        let end = zip(one.dropFirst(start).reversed(), other.dropFirst(start).reversed())
+            .prefix { $0 == $1 }.count
+        return max(one.count, other.count) - start - end <= 1
+    }
+}
+
 /// Why a check ended early, as the end of a sentence.
 enum StopReason {
     static let time = "it doesn't end"
@@ -304,7 +337,8 @@ private struct MissingObjects {
     private var names: Set<String> = []
     private var isUnknown = false
 
-    mutating func add(_ statement: ParsedStatement) {
+    mutating func add(_ statement: ParsedStatement, _ table: String?) {
+        if let table { names.insert(table.lowercased()) }
         if let name = statement.target { names.insert(name.lowercased()) }
         switch statement.kind {
         case .renameTable(_, let new), .renameColumn(_, _, let new): names.insert(new.lowercased())

@@ -79,22 +79,24 @@ public struct MigrationLint: Sendable {
             limit: timeLimit,
             database: database
         )
-        var findings: [LintFinding] = []
-        var checked = 0
-        // What comes after the last selected one has no effect on it.
-        let last = steps.lastIndex { isSelected($0) } ?? -1
-        for step in steps[...last] {
-            guard isSelected(step) else {
+        var records: [StepRecord] = []
+        for step in steps {
+            if isSelected(step) {
+                records.append(try run.record(step))
+            } else {
                 try run.skip(step)
-                continue
             }
-            checked += 1
-            let record = try run.record(step)
+        }
+        let end = try run.end()
+        var findings: [LintFinding] = []
+        for var record in records {
+            record.final = end.schema
+            record.finallyBroken = end.broken
             var list = FindingList(of: record)
             for rule in Rules.all { rule(record, &list) }
             findings += list.findings
         }
-        return LintReport(findings: findings.compactMap(leveled), checked: checked)
+        return LintReport(findings: findings.compactMap(leveled), checked: records.count)
     }
 
     private func isSelected(_ step: MigrationStep<Database>) -> Bool {

@@ -24,8 +24,11 @@ struct Rebuild {
     /// The statement that creates the new table.
     let creation: StatementRecord
 
+    /// The name under which the new table was created.
+    let firstName: String
+
     /// Whether the new table was created under another name.
-    let isRenamedIntoPlace: Bool
+    var isRenamedIntoPlace: Bool { !firstName.isSameName(as: table) }
 
     /// A statement that writes rows of one table into another.
     struct Copy {
@@ -44,7 +47,16 @@ struct Rebuild {
 
     /// Whether the table is dropped and created again, and no row is copied: not a rebuild that
     /// went wrong, but one that was never meant to keep rows.
-    var isAnew: Bool { copies.isEmpty && !isRenamedIntoPlace && renameOfOld == nil }
+    var isAnew: Bool {
+        guard copies.isEmpty, let drop, !isRenamedIntoPlace else { return false }
+        return drop.number < creation.number
+    }
+
+    /// How many rows the old table has when it is dropped; `nil` if that isn't known.
+    var rowsAtDrop: Int? {
+        guard let drop, case .dropTable(let name) = drop.kind else { return nil }
+        return drop.rows[name.lowercased()]?.before
+    }
 
     /// The statement to report on: the one after which the loss can't be undone.
     var end: StatementRecord { drop ?? renameOfOld ?? creation }
@@ -64,10 +76,20 @@ extension Rebuild {
     /// Finds the rebuilds of a migration.
     static func all(in statements: [StatementRecord], before: SchemaModel) -> [Rebuild] {
         var tracks = TableTracks(before)
-        for statement in statements where statement.failure == nil { tracks.follow(statement) }
+        var unsure: Set<String> = []
+        for statement in statements {
+            if statement.failure == nil {
+                tracks.follow(statement)
+            } else if !statement.failureIsExplained {
+                unsure.formUnion(statement.parsed.words.map { $0.name.lowercased() })
+            }
+        }
         let after = statements.last?.after ?? before
         return before.tables.values.sorted { $0.name < $1.name }.compactMap { old in
             tracks.rebuild(of: old, after: after)
+        }.filter { rebuild in
+            // What a failed statement would have copied isn't known.
+            unsure.isDisjoint(with: [rebuild.table.lowercased(), rebuild.firstName.lowercased()])
         }
     }
 }
@@ -143,8 +165,8 @@ private struct TableTracks {
         for action in statement.actions where action.kind == .read {
             // Reads of a trigger write nothing into this table.
             if let cause = action.cause, statement.before.view(cause) == nil { continue }
-            guard
-                let source = current[(action.database ?? "main") + "." + action.name.lowercased()],
+            let name = action.name.lowercased()
+            guard let source = current[action.database.map { "\($0).\(name)" } ?? key(name)],
                 source != target
             else { continue }
             read[source, default: []].insert(action.detail?.lowercased() ?? "")
@@ -178,7 +200,7 @@ private struct TableTracks {
             drop: tracks[oldTrack].drop,
             renameOfOld: tracks[oldTrack].firstRename,
             creation: creation,
-            isRenamedIntoPlace: !tracks[newTrack].original.isSameName(as: old.name)
+            firstName: tracks[newTrack].original
         )
     }
 

@@ -43,6 +43,8 @@ struct StepPass {
         let after: SchemaModel
         let actions: [StatementAction]
         let failure: StatementFailure?
+        let standIns: [String]
+        let takesNameForString: Bool
         let rows: [String: StatementRecord.RowChange]
         let foreignKeysAreOn: Bool
     }
@@ -103,7 +105,9 @@ struct StepPass {
                 stale = []
             }
             let before = self.schema
-            let (actions, failure) = database.run(source.text)
+            let result = database.run(source.text)
+            let actions = result.actions + parsed.transfers(result.actions, before)
+            let failure = result.failure
             if failure?.code.primaryResultCode == .SQLITE_INTERRUPT {
                 isStopped = true
                 break
@@ -143,6 +147,8 @@ struct StepPass {
                     after: self.schema,
                     actions: actions,
                     failure: failure,
+                    standIns: result.standIns,
+                    takesNameForString: result.takesNameForString,
                     rows: rows,
                     foreignKeysAreOn: foreignKeysAreOn
                 )
@@ -153,9 +159,8 @@ struct StepPass {
         }
         if rowCounts != nil { recount(stale, on: database) }
         guard database.isInTransaction else { return }
-        let (_, failure) = database.run("COMMIT")
-        commitFailure = failure
-        if failure != nil { database.execute("ROLLBACK") }
+        commitFailure = database.run("COMMIT").failure
+        if commitFailure != nil { database.execute("ROLLBACK") }
     }
 
     private mutating func recount(_ tables: Set<String>, on database: ScratchDatabase) {
@@ -169,6 +174,31 @@ extension ParsedStatement {
     fileprivate var isPlainInsert: Bool {
         guard case .insert(_, conflict: nil) = kind else { return false }
         return true
+    }
+}
+
+extension ParsedStatement {
+    /// What `INSERT INTO table SELECT * FROM other` reads: SQLite doesn't report it if it can copy
+    /// whole rows, since both tables are alike.
+    /// <https://www.sqlite.org/src/file?name=src/insert.c> (`xferOptimization`)
+    fileprivate func transfers(
+        _ actions: [StatementAction],
+        _ schema: SchemaModel
+    ) -> [StatementAction] {
+        guard case .insert(let target, _) = kind, hasKeywordAnywhere("SELECT"),
+            !actions.contains(where: { $0.kind == .read && $0.cause == nil }),
+            let from = words.firstIndex(where: { $0.keyword == "FROM" })
+        else { return [] }
+        let isQualified = words.indices.contains(from + 2) && words[from + 2].text == "."
+        let place = from + (isQualified ? 3 : 1)
+        guard words.indices.contains(place), !words[place].name.isSameName(as: target) else {
+            return []
+        }
+        let name = words[place].name
+        let columns = schema.table(name)?.columns.map(\.name) ?? [""]
+        return columns.map {
+            StatementAction(kind: .read, name: name, detail: $0, database: nil, cause: nil)
+        }
     }
 }
 

@@ -57,6 +57,12 @@ struct StepRecord {
     /// What takes it back; `nil` if nothing does.
     let down: DownRecord?
 
+    /// The schema after the last of all migrations.
+    var final = SchemaModel()
+
+    /// The views and triggers that are broken after the last of all migrations.
+    var finallyBroken: [BrokenObject] = []
+
     /// The rows of a real database; `nil` without one, and for tables that earlier pending
     /// migrations change.
     let data: RealRows?
@@ -99,6 +105,17 @@ struct StatementRecord {
     /// Whether the failure is no finding: it only follows from an earlier one, or the closure of a
     /// step in Swift handles it.
     let failureIsExplained: Bool
+
+    /// A table that it needs, that doesn't exist, and that no earlier migration has created: perhaps
+    /// the app creates it without a migration.
+    let unknownTable: String?
+
+    /// The functions that it needs, and that only the app has. The scratch database has stand-ins.
+    let standIns: [String]
+
+    /// Whether it has a name in double quotes that is none, and that SQLite takes for a string if
+    /// the connection allows it. The scratch database does; the configuration doesn't.
+    let takesNameForString: Bool
 
     /// How it fails on a database that has rows in every table.
     let failureWithRows: StatementFailure?

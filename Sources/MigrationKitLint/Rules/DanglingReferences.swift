@@ -10,8 +10,10 @@ enum DanglingReferences {
                 ? step.before.view(object.name) != nil : step.before.trigger(object.name) != nil
             guard known else { continue }
             let what = object.isView ? "view" : "trigger"
+            let isMended = !step.finallyBroken.contains { $0.name == object.name }
             findings.add(
                 .danglingReference,
+                level: isMended ? .warning : nil,
                 at: step.statements.lastBreaking(object.name),
                 "the \(what) '\(object.name)' doesn't work any more: "
                     + SQLiteMessage(object.message).withoutValues(in: nil),
@@ -32,8 +34,12 @@ enum DanglingReferences {
                     default: false
                     }
                 }
+                let isMended =
+                    step.final.table(key.table) != nil
+                    || !(step.final.table(child.name)?.foreignKeys.contains(key) ?? false)
                 findings.add(
                     .danglingReference,
+                    level: isMended ? .warning : nil,
                     at: drop,
                     "table '\(child.name)' has a foreign key to '\(key.table)', which no longer "
                         + "exists: with foreign keys on, every change of '\(child.name)' fails",

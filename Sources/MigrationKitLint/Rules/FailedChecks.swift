@@ -12,15 +12,17 @@ enum FailedChecks {
             )
         }
         for statement in step.statements {
-            guard let failure = statement.failure, !statement.failureIsExplained else { continue }
-            if let lacking = failure.lacking {
+            lacks(statement, &findings)
+            guard let failure = statement.failure, !statement.failureIsExplained,
+                failure.lack == nil
+            else { continue }
+            if let table = statement.unknownTable {
                 findings.add(
                     .checkIncomplete,
                     at: statement,
-                    "the statement can't be checked: it needs \(lacking), which only the app has",
-                    fix:
-                        "Check the steps in a test of the app, where `MigrationLint.configuration` "
-                        + "can register it."
+                    "the statement can't be checked: no migration creates table '\(table)'",
+                    fix: "If the table is older than the migrations, create it in a first one with "
+                        + "CREATE TABLE IF NOT EXISTS: otherwise a new database can't be migrated."
                 )
                 continue
             }
@@ -50,28 +52,42 @@ enum FailedChecks {
         }
     }
 
+    /// What only the app's connections have or allow.
+    private static func lacks(_ statement: StatementRecord, _ findings: inout FindingList) {
+        let missing =
+            statement.standIns.map { "the function '\($0)'" }
+            + [statement.failureIsExplained ? nil : statement.failure?.lack?.phrase]
+            .compactMap(\.self)
+        if !missing.isEmpty {
+            findings.add(
+                .checkIncomplete,
+                at: statement,
+                "the statement can't be checked as a whole: it needs \(listedPlainly(missing)), which "
+                    + "only the app has",
+                fix:
+                    "Check the steps in a test of the app, where `MigrationLint.configuration` can "
+                    + "register it."
+            )
+        }
+        if statement.takesNameForString, statement.failure == nil {
+            findings.add(
+                .migrationFails,
+                at: statement,
+                "SQLite refuses the statement: a string is in double quotes, which are for names",
+                fix: "Write the string in single quotes."
+            )
+        }
+    }
+
     /// The rules that say why a statement fails.
     private static let explaining: Set<LintRule> = [
         .addColumnFails, .dropColumnFails, .foreignKeyMismatch, .noEffectInTransaction,
         .mayViolateUnique, .mayViolateNotNull, .mayViolateCheck, .mayViolateStrict,
-        .mayViolateForeignKey, .loadExtension, .doubleQuotedString,
+        .mayViolateForeignKey, .loadExtension,
     ]
 }
 
 extension StatementFailure {
-    /// What only the app's connections have: `the function 'name'`.
-    var lacking: String? {
-        let kinds = [
-            ("no such function: ", "the function"), ("no such module: ", "the module"),
-            ("no such collation sequence: ", "the collation"),
-            ("no such tokenizer: ", "the tokenizer"), ("unknown tokenizer: ", "the tokenizer"),
-        ]
-        for (prefix, what) in kinds where message.hasPrefix(prefix) {
-            return "\(what) '\(message.dropFirst(prefix.count))'"
-        }
-        return nil
-    }
-
     fileprivate var advice: String? {
         if message.contains("already exists") {
             return "If it may exist, use IF NOT EXISTS. Otherwise remove the second one."
@@ -80,6 +96,17 @@ extension StatementFailure {
             return "The column is there already: remove the statement."
         }
         return nil
+    }
+}
+
+extension StatementFailure.Lack {
+    fileprivate var phrase: String {
+        switch self {
+        case .function(let name): "the function '\(name)'"
+        case .module(let name): "the module '\(name)'"
+        case .collation(let name): "the collation '\(name)'"
+        case .tokenizer(let name): "the tokenizer '\(name)'"
+        }
     }
 }
 

@@ -23,7 +23,8 @@ enum RebuiltRows {
         _ findings: inout FindingList
     ) -> Bool {
         let table = rebuild.table
-        guard step.data?.rows(in: table) != 0, let drop = rebuild.drop else { return false }
+        guard step.data?.rows(in: table) != 0, let drop = rebuild.drop, rebuild.rowsAtDrop != 0
+        else { return rebuild.copies.isEmpty }
         if rebuild.copies.isEmpty {
             findings.add(
                 .rebuildLosesRows,
@@ -38,7 +39,7 @@ enum RebuiltRows {
         let copies = rebuild.copies.map(\.statement)
         // If the new table refuses the generated rows, its constraints have rules of their own.
         guard copies.allSatisfy({ $0.failure == nil && $0.failureWithRows == nil }),
-            let before = step.rowsBefore[table.lowercased()],
+            let before = rebuild.rowsAtDrop,
             let after = step.rowsAfter[table.lowercased()], after < before
         else { return false }
         let copy = rebuild.copies.first { $0.isIntoNew }?.statement ?? drop
@@ -112,10 +113,13 @@ enum RebuiltRows {
             let isGivenOther = lists.contains { names in
                 names.contains { $0.isSameName(as: column.name) }
             }
-            // INTEGER PRIMARY KEY without a value gets new numbers.
+            // New numbers are wrong if other tables have the old ones.
+            let isRenumbered =
+                rebuild.after.rowIDColumn?.name == new.name
+                && step.after.children(of: rebuild.table).isEmpty
             findings.add(
                 .rebuildLosesColumn,
-                level: isGivenOther ? .warning : nil,
+                level: isGivenOther || isRenumbered ? .warning : nil,
                 at: copy,
                 isGivenOther
                     ? "the rebuild of table '\(rebuild.table)' gives column '\(column.name)' other "

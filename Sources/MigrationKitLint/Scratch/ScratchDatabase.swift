@@ -24,7 +24,10 @@ final class ScratchDatabase {
         self.configuration = configuration
         self.reader = reader
         queue = try Self.queue(configuration)
-        queue.inDatabase { watch.begin(on: $0) }
+        queue.inDatabase { db in
+            watch.begin(on: db)
+            _enableDoubleQuotedStringLiterals(db.sqliteConnection)
+        }
     }
 
     deinit {
@@ -134,9 +137,49 @@ final class ScratchDatabase {
     /// Runs a statement to its end, and discards its rows.
     ///
     /// - Parameter sql: One statement. If there are more, they are run too.
-    /// - Returns: What it does, as SQLite reports it when it compiles the statement, and how it
-    ///   fails.
-    func run(_ sql: String) -> (actions: [StatementAction], failure: StatementFailure?) {
+    /// - Returns: What it does, and how it fails.
+    func run(_ sql: String) -> StatementResult {
+        var standIns: [String] = []
+        let takesNameForString =
+            !configuration.acceptsDoubleQuotedStringLiterals && sql.contains("\"")
+            && needsDoubleQuotedStrings(sql)
+        while true {
+            let (actions, failure) = runOnce(sql)
+            // The check goes on with a function that returns its first argument.
+            if let failure, case .function(let name)? = failure.lack, !standIns.contains(name) {
+                standIns.append(name)
+                queue.inDatabase { db in
+                    db.add(function: DatabaseFunction(name, pure: true) { $0.first })
+                }
+                continue
+            }
+            return StatementResult(
+                actions: actions,
+                failure: failure,
+                standIns: standIns,
+                takesNameForString: takesNameForString
+            )
+        }
+    }
+
+    /// Whether SQLite compiles a statement only if it may take a name in double quotes for a string.
+    /// Scratch databases let it, and go on. <https://www.sqlite.org/quirks.html#dblquote>
+    private func needsDoubleQuotedStrings(_ sql: String) -> Bool {
+        queue.inDatabase { db in
+            func failure() -> StatementFailure? {
+                var statement: OpaquePointer?
+                let code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
+                defer { sqlite3_finalize(statement) }
+                return code == SQLITE_OK ? nil : StatementFailure(db, code)
+            }
+            _disableDoubleQuotedStringLiterals(db.sqliteConnection)
+            let strict = failure()
+            _enableDoubleQuotedStringLiterals(db.sqliteConnection)
+            return strict?.message.hasPrefix("no such column") ?? false && failure() == nil
+        }
+    }
+
+    private func runOnce(_ sql: String) -> ([StatementAction], StatementFailure?) {
         queue.inDatabase { db in
             watch.actions = []
             watch.isRecording = true
@@ -183,6 +226,18 @@ final class ScratchDatabase {
 /// The sorted values of a table's columns, by name in lower case. They never leave a check.
 typealias ColumnValues = [String: [String]]
 
+/// What running a statement shows.
+struct StatementResult {
+    /// What it does, as SQLite reports it when it compiles the statement.
+    var actions: [StatementAction]
+    let failure: StatementFailure?
+    /// The functions that only the app has, and that were replaced.
+    let standIns: [String]
+    /// Whether it has a name in double quotes that only a connection which accepts double-quoted
+    /// strings takes.
+    let takesNameForString: Bool
+}
+
 /// How SQLite refused a statement.
 struct StatementFailure: Error {
     /// SQLite's extended result code.
@@ -194,6 +249,32 @@ struct StatementFailure: Error {
     init(code: ResultCode, message: String) {
         self.code = code
         self.message = message
+    }
+
+    /// Something that only the app's connections have.
+    enum Lack: Equatable {
+        case function(String), module(String), collation(String), tokenizer(String)
+    }
+
+    /// What the statement lacks.
+    var lack: Lack? {
+        let lacks: [(String, (String) -> Lack)] = [
+            ("no such function: ", Lack.function), ("no such module: ", Lack.module),
+            ("no such collation sequence: ", Lack.collation),
+            ("no such tokenizer: ", Lack.tokenizer), ("unknown tokenizer: ", Lack.tokenizer),
+        ]
+        for (prefix, make) in lacks where message.hasPrefix(prefix) {
+            return make(String(message.dropFirst(prefix.count)))
+        }
+        return nil
+    }
+
+    /// The table that it names and that doesn't exist.
+    var missingTable: String? {
+        let prefix = "no such table: "
+        guard message.hasPrefix(prefix) else { return nil }
+        let name = message.dropFirst(prefix.count)
+        return String(name.hasPrefix("main.") ? name.dropFirst(5) : name)
     }
 
     fileprivate init(_ db: Database, _ code: Int32) {
@@ -265,7 +346,7 @@ private final class StatementWatch {
     }
 
     private var isOver: Bool {
-        end.map { ThreadTime.now > $0 } ?? false
+        isRecording && (end.map { ThreadTime.now > $0 } ?? false)
     }
 
     private func authorize(
