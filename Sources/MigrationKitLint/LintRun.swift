@@ -46,7 +46,7 @@ final class LintRun {
     /// The state after the last migration.
     func end() throws -> (schema: SchemaModel, broken: [BrokenObject]) {
         let schema = try base.schema()
-        return (schema, base.brokenObjects(in: schema))
+        return (schema, broken.map { Array($0.values) } ?? base.brokenObjects(in: schema))
     }
 
     /// Runs a migration without a look at it.
@@ -54,6 +54,7 @@ final class LintRun {
         let (sources, closure) = try sources(of: step)
         let pass = try StepPass(sources, on: base, schema: SchemaModel(), settings(of: step))
         known.formUnion(try base.schema().tables.keys)
+        broken = nil
         if let closure, closure.hasOtherSchema(than: base) {
             try base.replaceContent(with: closure.queue)
         }
@@ -66,6 +67,9 @@ final class LintRun {
     /// Runs a migration, and records what it does.
     func record(_ step: MigrationStep<Database>) throws -> StepRecord {
         let before = try base.schema()
+        if broken == nil {
+            broken = base.brokenObjects(in: before).reduce(into: [:]) { $0[$1.key] = $1 }
+        }
         let (sources, closure) = try sources(of: step)
         let settings = settings(of: step)
         let copy = try base.copy()
@@ -118,7 +122,7 @@ final class LintRun {
             rebuilds: Rebuild.all(in: statements, before: before),
             valuesBefore: rows?.valuesBefore ?? [:],
             valuesAfter: rows?.valuesAfter ?? [:],
-            broken: brokenObjects(statements, after),
+            broken: newlyBroken(before: before, after: after),
             incomplete: incomplete,
             down: try down(of: step, from: after),
             data: count.map { RealRows(count: $0, tables: untouched) }
@@ -259,22 +263,21 @@ final class LintRun {
 
     // MARK: - Views and Triggers
 
-    /// The views and triggers that SQLite didn't compile after the last checked migration, by key.
-    private var brokenBefore: Set<String>?
+    /// The views and triggers that SQLite doesn't compile now, by kind and name; `nil` if that isn't
+    /// known, since a migration was run without a look at it.
+    private var broken: [String: BrokenObject]?
 
-    private func brokenObjects(
-        _ statements: [StatementRecord],
-        _ schema: SchemaModel
-    ) -> [BrokenObject] {
-        // Only what is dropped or renamed breaks others.
-        let mayBreak = statements.contains { statement in
-            statement.actions.contains { [.drop, .alter].contains($0.kind) }
-        }
-        guard mayBreak || brokenBefore == nil else { return [] }
-        let broken = base.brokenObjects(in: schema)
-        let known = brokenBefore
-        brokenBefore = Set(broken.map(\.name))
-        return mayBreak ? broken.filter { !(known ?? []).contains($0.name) } : []
+    /// The views and triggers that a migration breaks. Only those are compiled that it may concern.
+    private func newlyBroken(before: SchemaModel, after: SchemaModel) -> [BrokenObject] {
+        guard let known = broken else { return [] }
+        let changed = after.changedNames(since: before)
+        guard !changed.isEmpty else { return [] }
+        let concerned = after.objects(reading: changed)
+        let now = base.brokenObjects(among: concerned, in: after)
+        var broken = known.filter { !concerned.contains($0.key) }
+        for object in now { broken[object.key] = object }
+        self.broken = broken
+        return now.filter { known[$0.key] == nil && before.has($0) }
     }
 
     // MARK: - Rows

@@ -4,6 +4,14 @@ import MigrationKitSQL
 
 /// Runs migrations on a scratch database in memory, and reports what they would lose or break.
 ///
+/// Each migration is run on what the earlier ones leave, and on a copy with a few generated rows in
+/// the tables that it reaches. Nothing outside of memory is touched.
+///
+/// In a folder, `-- migrationkit:allow RULE reason` silences a rule: for the statement in whose lines
+/// it stands, otherwise for the next one. Before the first statement of a file, it counts for the
+/// whole file if an empty line follows it. A reason is required. For steps in Swift there is
+/// ``levels``.
+///
 /// ```swift
 /// let report = try MigrationLint(steps: registry.steps).report()
 /// #expect(report.findings.allSatisfy { $0.level < .error })
@@ -94,13 +102,27 @@ public struct MigrationLint: Sendable {
             record.finallyBroken = end.broken
             var list = FindingList(of: record)
             for rule in Rules.all { rule(record, &list) }
-            findings += list.findings
+            let comments = AllowComments(in: folder?.scripts[record.identifier])
+            findings +=
+                comments.apply(
+                    to: list.findings,
+                    of: record.identifier,
+                    isDecided: isDecided
+                ).inOrder
         }
         return LintReport(findings: findings.compactMap(leveled), checked: records.count)
     }
 
     private func isSelected(_ step: MigrationStep<Database>) -> Bool {
         selection?.contains(step.identifier) ?? true
+    }
+
+    /// Whether a rule that finds nothing now finds nothing anywhere.
+    private func isDecided(_ rule: LintRule) -> Bool {
+        let isOff = levels[rule].map { $0 == nil } ?? false
+        let dependsOnOthers = [LintRule.migrationChanged, .migrationRemoved, .migrationInserted]
+            .contains(rule)
+        return !isOff && database == nil && !dependsOnOthers
     }
 
     /// A finding with the level that the settings give its rule.

@@ -202,11 +202,12 @@ extension SchemaDescription.Table {
 extension String {
     /// Whether SQLite considers two names the same: it ignores the case of ASCII letters.
     package func isSameName(as other: String) -> Bool {
-        sqliteFolded == other.sqliteFolded
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { Self.sqliteFolded($0) == Self.sqliteFolded($1) }
     }
 
-    private var sqliteFolded: [UInt8] {
-        utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    private static func sqliteFolded(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }
 

@@ -24,13 +24,13 @@ struct RowPass {
     ) throws {
         var names: Set<String> = []
         for source in sources {
-            for word in SQLWord.all(in: source.text) where !word.isLiteral {
-                names.insert(word.name.lowercased())
-            }
+            let parsed = ParsedStatement(source.text)
+            guard parsed.mayMeetRows else { continue }
+            for word in parsed.words where !word.isLiteral { names.insert(word.name.lowercased()) }
         }
         let tables = before.reachable(from: names)
         guard !tables.isEmpty else { return nil }
-        RowGenerator(for: database, schema: before).fill(tables)
+        RowGenerator(for: database, schema: before).fill(tables, limit: settings.limit / 4)
         countsBefore = database.rowCounts(of: tables).filter { $0.value > 0 }
         guard !countsBefore.isEmpty else { return nil }
 
@@ -51,24 +51,47 @@ struct RowPass {
     }
 }
 
+extension ParsedStatement {
+    /// Whether it may change existing rows, or depend on them.
+    fileprivate var mayMeetRows: Bool {
+        switch kind {
+        case .createTable, .createTemporary, .insert: hasKeywordAnywhere("SELECT")
+        case .createIndex(_, _, let isUnique): isUnique
+        case .createTrigger, .createView, .createVirtualTable, .dropIndex, .dropTrigger, .dropView,
+            .pragma, .select:
+            false
+        case .dropTable, .renameTable, .renameColumn, .addColumn, .dropColumn, .update, .delete,
+            .other:
+            true
+        }
+    }
+}
+
 extension SchemaModel {
-    /// The tables that statements with these words can reach: those named, those that triggers of
-    /// them or views name, and all their parents and children.
+    /// The tables that statements with these words can reach: those named, those that triggers or
+    /// views name, their children, and the parents of all of them.
     fileprivate func reachable(from names: Set<String>) -> Set<String> {
         var found: Set<String> = []
         var open = names.filter { tables[$0] != nil || views[$0] != nil }
         while let name = open.popFirst() {
             guard found.insert(name).inserted else { continue }
-            if let table = tables[name] {
-                open.formUnion(table.foreignKeys.map { $0.table.lowercased() })
-                open.formUnion(children(of: name).map { $0.table.name.lowercased() })
-            }
             let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
             for text in texts {
                 for word in text.split(separator: " ") {
                     let word = CanonicalSQL.name(String(word)).lowercased()
                     if tables[word] != nil || views[word] != nil { open.insert(word) }
                 }
+            }
+        }
+        for child in tables.values
+        where child.foreignKeys.contains(where: { found.contains($0.table.lowercased()) }) {
+            found.insert(child.name.lowercased())
+        }
+        open = found
+        while let name = open.popFirst() {
+            for key in tables[name]?.foreignKeys ?? [] {
+                let parent = key.table.lowercased()
+                if found.insert(parent).inserted { open.insert(parent) }
             }
         }
         return found.filter { tables[$0] != nil }

@@ -171,11 +171,3 @@ struct RealRows {
         )
     }
 }
-
-/// A view or trigger that SQLite doesn't compile.
-struct BrokenObject: Equatable {
-    let name: String
-    let isView: Bool
-    /// SQLite's message.
-    let message: String
-}

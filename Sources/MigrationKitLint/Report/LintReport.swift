@@ -91,3 +91,13 @@ extension LintFinding {
         )
     }
 }
+
+extension [LintFinding] {
+    /// Those of one migration, sorted by their places. Those without a place come first.
+    var inOrder: [LintFinding] {
+        enumerated().sorted {
+            ($0.element.line ?? 0, $0.element.column ?? 0, $0.offset)
+                < ($1.element.line ?? 0, $1.element.column ?? 0, $1.offset)
+        }.map(\.element)
+    }
+}

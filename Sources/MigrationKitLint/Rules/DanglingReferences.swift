@@ -5,10 +5,6 @@ enum DanglingReferences {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         foreignKeys(step, &findings)
         for object in step.broken where !findings.explains(object.name) {
-            let known =
-                object.isView
-                ? step.before.view(object.name) != nil : step.before.trigger(object.name) != nil
-            guard known else { continue }
             let what = object.isView ? "view" : "trigger"
             let isMended = !step.finallyBroken.contains { $0.name == object.name }
             findings.add(

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
@@ -8,7 +9,7 @@ import MigrationKitGRDB
 struct RowGenerator {
     private let database: ScratchDatabase
     private let schema: SchemaModel
-    static let rowCount = 3
+    private static let rowCount = 3
     private static let attempts = 200
 
     /// - Parameters:
@@ -21,10 +22,15 @@ struct RowGenerator {
 
     /// Fills those of the tables that are empty, parents first.
     ///
-    /// - Parameter tables: Their names in lower case.
-    func fill(_ tables: Set<String>) {
+    /// - Parameters:
+    ///   - tables: Their names in lower case.
+    ///   - limit: How much processor time it may take. Tables that are left stay empty.
+    func fill(_ tables: Set<String>, limit: Duration) {
         database.execute("PRAGMA foreign_keys = OFF; BEGIN")
-        for table in parentsFirst(tables) where !table.isVirtual { fill(table) }
+        let end = ThreadTime.now + UInt64(limit / .nanoseconds(1))
+        for table in parentsFirst(tables) where !table.isVirtual && ThreadTime.now < end {
+            fill(table, until: end)
+        }
         database.execute("COMMIT")
     }
 
@@ -41,47 +47,111 @@ struct RowGenerator {
         return ordered
     }
 
-    private func fill(_ table: SchemaModel.Table) {
-        let name = GRDBMigrationSQLHelpers.quoted(table.name)
-        guard database.rowCounts(of: [table.name])[table.name] == 0 else { return }
+    private func fill(_ table: SchemaModel.Table, until end: UInt64) {
+        let name = "main." + GRDBMigrationSQLHelpers.quoted(table.name)
         let columns = table.columns.filter { $0.generated == nil && !$0.isHidden }
         let names = columns.map { GRDBMigrationSQLHelpers.quoted($0.name) }.joined(separator: ", ")
-        for row in 0..<Self.rowCount {
-            var attempt = 0
-            for values in Candidates(of: columns, in: table, schema, row: row) {
-                attempt += 1
-                guard attempt <= Self.attempts else { return }
-                let list = values.joined(separator: ", ")
-                if database.execute("INSERT INTO main.\(name) (\(names)) VALUES (\(list))") {
-                    break
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        database.read { db in
+            // Compiled only once: that takes long if there are triggers.
+            guard (try? Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(name))")) == false,
+                let statement = try? db.makeStatement(
+                    sql: "INSERT INTO \(name) (\(names)) VALUES (\(marks))"
+                )
+            else { return }
+            let keys = columns.map { references(of: $0, in: table, db) }
+            let literals = table.checks.flatMap(Self.literals)
+            for row in 0..<Self.rowCount {
+                var attempt = 0
+                let candidates = Candidates(
+                    choices: columns.indices.map { place in
+                        keys[place].map { $0.rotated(by: row) }
+                            ?? Self.choices(for: columns[place], at: place, row, literals)
+                    }
+                )
+                for values in candidates {
+                    attempt += 1
+                    guard attempt <= Self.attempts, ThreadTime.now < end else { return }
+                    if (try? statement.execute(arguments: StatementArguments(values))) != nil {
+                        break
+                    }
                 }
             }
         }
     }
-}
 
-/// Rows to try, as SQL expressions: first values of the declared types, then values that the CHECK
-/// constraints name, one column after the other and then all at once.
-private struct Candidates: Sequence {
-    private let choices: [[String]]
+    // MARK: - Values
 
-    init(
-        of columns: [SchemaModel.Column],
+    /// The keys of the parent's rows; `nil` if the column is in no foreign key, or its parent has
+    /// no row.
+    private func references(
+        of column: SchemaModel.Column,
         in table: SchemaModel.Table,
-        _ schema: SchemaModel,
-        row: Int
-    ) {
-        let literals = table.checks.flatMap(Self.literals)
-        choices = columns.enumerated().map { place, column in
-            let references = Self.references(of: column, in: table, schema, row: row)
-            return references
-                + Self.choices(for: column, at: place, row: row, literals: literals)
+        _ db: Database
+    ) -> [DatabaseValue]? {
+        for key in table.foreignKeys {
+            guard let number = key.columns.firstIndex(where: { $0.isSameName(as: column.name) })
+            else { continue }
+            guard !key.table.isSameName(as: table.name) else { return [.null] }
+            let referenced = schema.referencedColumns(of: key)
+            guard schema.table(key.table) != nil, number < referenced.count else { return nil }
+            let parent = GRDBMigrationSQLHelpers.quoted(key.table)
+            let name = GRDBMigrationSQLHelpers.quoted(referenced[number])
+            let keys = try? DatabaseValue.fetchAll(
+                db,
+                sql: "SELECT \(name) FROM main.\(parent) LIMIT \(Self.rowCount)"
+            )
+            guard let keys, !keys.isEmpty else { return nil }
+            return keys
         }
+        return nil
     }
 
-    func makeIterator() -> AnyIterator<[String]> {
+    private static func choices(
+        for column: SchemaModel.Column,
+        at place: Int,
+        _ row: Int,
+        _ literals: [DatabaseValue]
+    ) -> [DatabaseValue] {
+        let number = place * 100 + row + 1
+        let date = "2024-01-0\(row + 1)"
+        let bytes = Data([UInt8(truncatingIfNeeded: place), UInt8(row)])
+        let typical: [any DatabaseValueConvertible] =
+            switch column.affinity {
+            case .integer: [number, row % 2]
+            case .real: [Double(number) + 0.5, Double(row) + 0.5, 0.5]
+            case .text: ["c\(place)r\(row)", date, "\(number)"]
+            case .blob: [bytes, "c\(place)r\(row)", number]
+            case .numeric: [number, row % 2, date]
+            }
+        let json: [any DatabaseValueConvertible] = ["{\"k\":\(row)}", "[\(row)]"]
+        return typical.map(\.databaseValue) + literals + json.map(\.databaseValue)
+            + (column.isNotNull ? [] : [.null])
+    }
+
+    /// The strings of an expression, and its numbers with those beside them.
+    private static func literals(_ expression: String) -> [DatabaseValue] {
+        let bytes = Array(expression.utf8)
+        return SQLTokenizer(bytes).flatMap { token -> [DatabaseValue] in
+            let text = String(decoding: bytes[token.range], as: UTF8.self)
+            if text.hasPrefix("'") { return [CanonicalSQL.name(text).databaseValue] }
+            guard token.kind == .word, let number = Int(text) else { return [] }
+            return [number, number + 1, number - 1].map(\.databaseValue)
+        }
+    }
+}
+
+/// Rows to try: first values of the declared types, then those that the CHECK constraints name, in
+/// all columns at once and in one column after the other.
+private struct Candidates: Sequence {
+    let choices: [[DatabaseValue]]
+
+    func makeIterator() -> AnyIterator<[DatabaseValue]> {
         let longest = choices.map(\.count).max() ?? 0
         let first = choices.compactMap(\.first)
+        let together = (1..<Swift.max(longest, 1)).lazy.map { number in
+            choices.map { $0[number % $0.count] }
+        }
         let single = choices.indices.lazy.flatMap { place in
             choices[place].dropFirst().lazy.map { choice in
                 var row = first
@@ -89,62 +159,23 @@ private struct Candidates: Sequence {
                 return row
             }
         }
-        let together = (1..<Swift.max(longest, 1)).lazy.map { number in
-            choices.map { $0[number % $0.count] }
+        var stages = [
+            AnyIterator([first].makeIterator()), AnyIterator(together.makeIterator()),
+            AnyIterator(single.makeIterator()),
+        ][...]
+        return AnyIterator {
+            while let stage = stages.first {
+                if let row = stage.next() { return row }
+                stages.removeFirst()
+            }
+            return nil
         }
-        return AnyIterator(([first] + Array(together) + Array(single)).makeIterator())
     }
+}
 
-    private static func choices(
-        for column: SchemaModel.Column,
-        at place: Int,
-        row: Int,
-        literals: [String]
-    ) -> [String] {
-        var choices: [String] = []
-        let value = place * 100 + row + 1
-        switch column.affinity {
-        case .integer: choices += ["\(value)", "\(row % 2)"]
-        case .real: choices += ["\(value).5", "\(row).5", "0.5"]
-        case .text: choices += ["'c\(place)r\(row)'", "'2024-01-0\(row + 1)'", "'\(value)'"]
-        case .blob: choices += ["x'0\(place % 10)0\(row)'", "'c\(place)r\(row)'", "\(value)"]
-        case .numeric: choices += ["\(value)", "\(row % 2)", "'2024-01-0\(row + 1)'"]
-        }
-        choices += literals
-        choices += ["'{\"k\":\(row)}'", "'[\(row)]'"]
-        if !column.isNotNull { choices.append("NULL") }
-        return choices
-    }
-
-    /// The keys of existing rows of the parent.
-    private static func references(
-        of column: SchemaModel.Column,
-        in table: SchemaModel.Table,
-        _ schema: SchemaModel,
-        row: Int
-    ) -> [String] {
-        for key in table.foreignKeys {
-            guard let number = key.columns.firstIndex(where: { $0.isSameName(as: column.name) })
-            else { continue }
-            guard !key.table.isSameName(as: table.name) else { return ["NULL"] }
-            let referenced = schema.referencedColumns(of: key)
-            guard schema.table(key.table) != nil, number < referenced.count else { return [] }
-            let parent = GRDBMigrationSQLHelpers.quoted(key.table)
-            let name = GRDBMigrationSQLHelpers.quoted(referenced[number])
-            return ["(SELECT \(name) FROM main.\(parent) LIMIT 1 OFFSET \(row))"]
-                + ["(SELECT \(name) FROM main.\(parent) LIMIT 1)"]
-        }
-        return []
-    }
-
-    /// The strings of an expression, and its numbers with those beside them.
-    private static func literals(_ expression: String) -> [String] {
-        let bytes = Array(expression.utf8)
-        return SQLTokenizer(bytes).flatMap { token -> [String] in
-            let text = String(decoding: bytes[token.range], as: UTF8.self)
-            if text.hasPrefix("'") { return [text] }
-            guard token.kind == .word, let number = Int(text) else { return [] }
-            return ["\(number)", "\(number + 1)", "\(number - 1)"]
-        }
+extension [DatabaseValue] {
+    /// The same values, beginning with another one.
+    fileprivate func rotated(by count: Int) -> [DatabaseValue] {
+        indices.map { self[($0 + count) % self.count] }
     }
 }
