@@ -237,6 +237,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitRescue",
                 "MigrationKitSQLCipher",

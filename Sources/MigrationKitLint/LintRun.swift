@@ -102,7 +102,7 @@ final class LintRun {
             before,
             afterFailuresGoesOn: goesOn
         )
-        for statement in statements where statement.failure != nil {
+        for statement in statements where statement.failure != nil && !goesOn {
             missing.add(statement.parsed, statement.unknownTable)
         }
         known.formUnion(statements.flatMap { $0.after.tables.keys })
@@ -342,6 +342,10 @@ private struct MissingObjects {
 
     mutating func add(_ statement: ParsedStatement, _ table: String?) {
         if let table { names.insert(table.lowercased()) }
+        switch statement.kind {
+        case .insert, .update, .delete: return
+        default: break
+        }
         if let name = statement.target { names.insert(name.lowercased()) }
         switch statement.kind {
         case .renameTable(_, let new), .renameColumn(_, _, let new): names.insert(new.lowercased())

@@ -9,10 +9,7 @@ func lint(
     _ files: KeyValuePairs<String, String>,
     _ configure: (inout MigrationLint) -> Void = { _ in }
 ) throws -> LintReport {
-    let folder = try TemporaryFolder(files)
-    var lint = MigrationLint(folder: try MigrationFolder(path: folder.path("")))
-    configure(&lint)
-    return try lint.report()
+    try report(of: TemporaryFolder(files), configure)
 }
 
 /// Checks migrations whose statements are given, in order.
@@ -22,9 +19,18 @@ func lint(
 ) throws -> LintReport {
     let folder = try TemporaryFolder()
     for (number, text) in scripts.enumerated() {
-        try folder.write("\(number + 1)_step.sql", Array(text.utf8))
+        try folder.write("\(number + 1)_step.sql", text.utf8)
     }
-    var lint = MigrationLint(folder: try MigrationFolder(path: folder.path("")))
+    return try report(of: folder, configure)
+}
+
+private func report(
+    of folder: TemporaryFolder,
+    _ configure: (inout MigrationLint) -> Void
+) throws -> LintReport {
+    var lint = try withExtendedLifetime(folder) {
+        MigrationLint(folder: try MigrationFolder(path: folder.path("")))
+    }
     configure(&lint)
     return try lint.report()
 }
@@ -36,7 +42,8 @@ extension LintReport {
         findings.filter { $0.level >= level }.map { finding in
             let place = finding.line.map { ":\($0)" } ?? ""
             let level = finding.level == finding.rule.level ? "" : " (\(finding.level))"
-            return "\(finding.migration.prefix { $0 != "_" })\(place) \(finding.rule.rawValue)\(level)"
+            return
+                "\(finding.migration.prefix { $0 != "_" })\(place) \(finding.rule.rawValue)\(level)"
         }
     }
 

@@ -52,6 +52,7 @@ import Testing
         ("Sources/MigrationKit", "GettingStarted"),
         ("Sources/MigrationKitCLI", "GettingStarted"),
         ("Sources/MigrationKitGRDB", "GettingStarted"),
+        ("Sources/MigrationKitLint", "GettingStarted"),
         ("Sources/MigrationKitRescue", "GettingStarted"),
         ("Sources/MigrationKitSQL", "GettingStarted"),
         ("Sources/MigrationKitSQLCipher", "GettingStarted"),

@@ -43,7 +43,7 @@ struct StepPass {
         let after: SchemaModel
         let actions: [StatementAction]
         let failure: StatementFailure?
-        let standIns: [String]
+        let standIns: [StatementFailure.Lack]
         let takesNameForString: Bool
         let rows: [String: StatementRecord.RowChange]
         let foreignKeysAreOn: Bool

@@ -110,8 +110,8 @@ struct StatementRecord {
     /// the app creates it without a migration.
     let unknownTable: String?
 
-    /// The functions that it needs, and that only the app has. The scratch database has stand-ins.
-    let standIns: [String]
+    /// What it needs and only the app has. The scratch database has stand-ins.
+    let standIns: [StatementFailure.Lack]
 
     /// Whether it has a name in double quotes that is none, and that SQLite takes for a string if
     /// the connection allows it. The scratch database does; the configuration doesn't.

@@ -55,7 +55,7 @@ enum FailedChecks {
     /// What only the app's connections have or allow.
     private static func lacks(_ statement: StatementRecord, _ findings: inout FindingList) {
         let missing =
-            statement.standIns.map { "the function '\($0)'" }
+            statement.standIns.map(\.phrase)
             + [statement.failureIsExplained ? nil : statement.failure?.lack?.phrase]
             .compactMap(\.self)
         if !missing.isEmpty {

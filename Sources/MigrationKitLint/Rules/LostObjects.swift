@@ -32,8 +32,17 @@ enum LostObjects {
             guard let same else {
                 guard !rebuild.after.serves(index), !kept.contains(where: { $0.serves(index) })
                 else { continue }
+                // Another index on the same column may take its place, and a unique index may be
+                // the reason for the rebuild.
+                let isDoubtful =
+                    rebuild.isAnew || index.isUnique
+                    || kept.contains { other in
+                        other.columns.first?.text == index.columns.first?.text
+                            && step.before.index(other.name) == nil
+                    }
                 findings.add(
                     .rebuildLosesIndex,
+                    level: isDoubtful ? .warning : nil,
                     at: rebuild.end,
                     "the rebuild of table '\(rebuild.table)' loses the index '\(index.name)'",
                     fix: "Create it again after the rebuild:\n\(index.sql.withoutLiterals);"
@@ -79,7 +88,7 @@ enum LostObjects {
             if isExplicit, isOwn { continue }
             findings.add(
                 .rebuildLosesTrigger,
-                level: isExplicit ? .warning : nil,
+                level: isExplicit || rebuild.isAnew ? .warning : nil,
                 at: rebuild.end,
                 isOwn
                     ? "the rebuild of table '\(rebuild.table)' loses the trigger '\(trigger.name)'"

@@ -28,6 +28,8 @@ enum RebuiltRows {
         if rebuild.copies.isEmpty {
             findings.add(
                 .rebuildLosesRows,
+                // If the old rows don't fit the new table, they are left behind on purpose.
+                level: rebuild.canCopyRows ? nil : .warning,
                 at: drop,
                 "the rebuild of table '\(table)' copies no row into the new table",
                 fix:
@@ -119,7 +121,7 @@ enum RebuiltRows {
                 && step.after.children(of: rebuild.table).isEmpty
             findings.add(
                 .rebuildLosesColumn,
-                level: isGivenOther || isRenumbered ? .warning : nil,
+                level: isGivenOther || isRenumbered || column.type != new.type ? .warning : nil,
                 at: copy,
                 isGivenOther
                     ? "the rebuild of table '\(rebuild.table)' gives column '\(column.name)' other "
@@ -141,6 +143,7 @@ enum RebuiltRows {
         guard let before = step.valuesBefore[key], let after = step.valuesAfter[key],
             let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement
         else { return }
+        let copiesAll = copy.parsed.words.contains { $0.text == "*" }
         var shifted: [String] = []
         for column in rebuild.after.columns where column.generated == nil {
             let name = column.name.lowercased()
@@ -148,14 +151,14 @@ enum RebuiltRows {
                 continue
             }
             let isShifted = before.contains { source, values in
-                source != name && values == new && Set(values) != [""]
-                    && (after[source] ?? []) != values
+                guard source != name, values == new, Set(values) != [""] else { return false }
+                // A column that only the old table has may have got the other one's name.
+                return after[source].map { $0 != values } ?? copiesAll
             }
             if isShifted { shifted.append(column.name) }
         }
         guard !shifted.isEmpty else { return }
-        let isByPosition =
-            copy.parsed.insertedColumns == nil || copy.parsed.words.contains { $0.text == "*" }
+        let isByPosition = copy.parsed.insertedColumns == nil || copiesAll
         findings.add(
             .rebuildShiftsColumns,
             level: isByPosition ? nil : .warning,
@@ -208,6 +211,23 @@ enum RebuiltRows {
                 fix: "Keep the type, or check first that no value changes."
             )
         }
+    }
+}
+
+extension Rebuild {
+    /// Whether the new table takes the columns of the old rows: their keys are alike, and no other
+    /// column needs a value.
+    fileprivate var canCopyRows: Bool {
+        let isKeyAlike =
+            before.primaryKey.map { $0.lowercased() } == after.primaryKey.map { $0.lowercased() }
+            && after.primaryKey.allSatisfy {
+                before.column($0)?.affinity == after.column($0)?.affinity
+            }
+        return isKeyAlike
+            && after.columns.allSatisfy { column in
+                before.column(column.name) != nil || !column.isNotNull
+                    || column.defaultValue != nil || column.generated != nil
+            }
     }
 }
 

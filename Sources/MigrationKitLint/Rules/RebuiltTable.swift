@@ -13,7 +13,7 @@ enum RebuiltTable {
     }
 
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
-        for rebuild in step.rebuilds {
+        for rebuild in step.rebuilds where !rebuild.isAnew {
             let losses =
                 constraints(rebuild, step.after) + options(rebuild) + columnProperties(rebuild)
             if losses.count > 1 || rebuild.hasOtherChanges(besides: losses.count) {

@@ -12,6 +12,7 @@ final class ScratchDatabase {
     private let queue: DatabaseQueue
     private let configuration: Configuration
     private let reader: SchemaReader
+    private let standIns: StandIns
     private let watch = StatementWatch()
 
     /// Creates an empty database.
@@ -20,12 +21,22 @@ final class ScratchDatabase {
     ///   - configuration: The app's configuration, with its functions and collations.
     ///   - reader: What all scratch databases of a check read schemas with.
     /// - Throws: What `prepareDatabase` of the configuration throws.
-    init(_ configuration: Configuration, reader: SchemaReader) throws {
+    convenience init(_ configuration: Configuration, reader: SchemaReader) throws {
+        try self.init(configuration, reader: reader, StandIns())
+    }
+
+    private init(
+        _ configuration: Configuration,
+        reader: SchemaReader,
+        _ standIns: StandIns
+    ) throws {
         self.configuration = configuration
         self.reader = reader
+        self.standIns = standIns
         queue = try Self.queue(configuration)
         queue.inDatabase { db in
             watch.begin(on: db)
+            standIns.register(on: db)
             _enableDoubleQuotedStringLiterals(db.sqliteConnection)
         }
     }
@@ -45,7 +56,7 @@ final class ScratchDatabase {
 
     /// The same content in another database.
     func copy() throws -> ScratchDatabase {
-        let copy = try ScratchDatabase(configuration, reader: reader)
+        let copy = try ScratchDatabase(configuration, reader: reader, standIns)
         try queue.backup(to: copy.queue)
         return copy
     }
@@ -139,24 +150,19 @@ final class ScratchDatabase {
     /// - Parameter sql: One statement. If there are more, they are run too.
     /// - Returns: What it does, and how it fails.
     func run(_ sql: String) -> StatementResult {
-        var standIns: [String] = []
         let takesNameForString =
             !configuration.acceptsDoubleQuotedStringLiterals && sql.contains("\"")
             && needsDoubleQuotedStrings(sql)
         while true {
             let (actions, failure) = runOnce(sql)
-            // The check goes on with a function that returns its first argument.
-            if let failure, case .function(let name)? = failure.lack, !standIns.contains(name) {
-                standIns.append(name)
-                queue.inDatabase { db in
-                    db.add(function: DatabaseFunction(name, pure: true) { $0.first })
-                }
+            // The check goes on with something in the place of what only the app has.
+            if let lack = failure?.lack, queue.inDatabase({ standIns.add(lack, on: $0) }) {
                 continue
             }
             return StatementResult(
                 actions: actions,
                 failure: failure,
-                standIns: standIns,
+                standIns: standIns.used(in: actions, sql),
                 takesNameForString: takesNameForString
             )
         }
@@ -231,8 +237,8 @@ struct StatementResult {
     /// What it does, as SQLite reports it when it compiles the statement.
     var actions: [StatementAction]
     let failure: StatementFailure?
-    /// The functions that only the app has, and that were replaced.
-    let standIns: [String]
+    /// What only the app has, and was replaced.
+    let standIns: [StatementFailure.Lack]
     /// Whether it has a name in double quotes that only a connection which accepts double-quoted
     /// strings takes.
     let takesNameForString: Bool
@@ -280,6 +286,45 @@ struct StatementFailure: Error {
     fileprivate init(_ db: Database, _ code: Int32) {
         self.code = ResultCode(rawValue: sqlite3_extended_errcode(db.sqliteConnection))
         message = sqlite3_errmsg(db.sqliteConnection).map { String(cString: $0) } ?? "\(code)"
+    }
+}
+
+/// What takes the place of functions and collations that only the app has: a function returns its
+/// first argument, and a collation compares bytes.
+private final class StandIns {
+    private var functions: Set<String> = []
+    private var collations: Set<String> = []
+
+    /// - Returns: Whether there can be one, and wasn't.
+    func add(_ lack: StatementFailure.Lack, on db: Database) -> Bool {
+        switch lack {
+        case .function(let name):
+            guard functions.insert(name.lowercased()).inserted else { return false }
+        case .collation(let name):
+            guard collations.insert(name.lowercased()).inserted else { return false }
+        case .module, .tokenizer: return false
+        }
+        register(on: db)
+        return true
+    }
+
+    func register(on db: Database) {
+        for name in functions {
+            db.add(function: DatabaseFunction(name, pure: true) { $0.first })
+        }
+        for name in collations {
+            db.add(collation: DatabaseCollation(name) { $0.compare($1) })
+        }
+    }
+
+    /// Those that a statement uses.
+    func used(in actions: [StatementAction], _ sql: String) -> [StatementFailure.Lack] {
+        let called = Set(
+            actions.filter { $0.kind == .function }.compactMap { $0.detail?.lowercased() }
+        )
+        let text = collations.isEmpty ? "" : sql.lowercased()
+        return called.intersection(functions).sorted().map(StatementFailure.Lack.function)
+            + collations.filter(text.contains).sorted().map(StatementFailure.Lack.collation)
     }
 }
 

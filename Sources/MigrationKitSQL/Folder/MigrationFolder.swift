@@ -157,6 +157,26 @@ public struct MigrationSQL: Equatable, Sendable {
     }
 }
 
+extension MigrationSQL {
+    /// The statements that apply the step, in order.
+    package var upStatements: [ScriptStatement] { scripts.up.statements }
+
+    /// The statements that take it back.
+    package var downStatements: [ScriptStatement] { scripts.down?.statements ?? [] }
+
+    /// The files of the step, each with its name and its text. Both parts may be in one.
+    package var files: [(name: String, bytes: [UInt8])] {
+        let up = scripts.up.file
+        guard let down = scripts.down?.file, down.name != up.name else {
+            return [(up.name, up.bytes)]
+        }
+        return [(up.name, up.bytes), (down.name, down.bytes)]
+    }
+
+    /// Whether the step runs in a transaction.
+    package var usesTransaction: Bool { scripts.usesTransaction }
+}
+
 extension Array where Element: Sendable {
     /// Works like `map`, but on all cores if there are many elements: a folder may have thousands
     /// of files while a user waits for an app's first screen.

@@ -21,30 +21,10 @@ package struct ScriptStatement: Sendable {
     package let lastLine: Int
 }
 
-extension MigrationSQL {
-    /// The statements that apply the step, in order.
-    package var upStatements: [ScriptStatement] { scripts.up.statements }
-
-    /// The statements that take it back.
-    package var downStatements: [ScriptStatement] { scripts.down?.statements ?? [] }
-
-    /// The files of the step, each with its name and its text. Both parts may be in one.
-    package var files: [(name: String, bytes: [UInt8])] {
-        let up = scripts.up.file
-        guard let down = scripts.down?.file, down.name != up.name else {
-            return [(up.name, up.bytes)]
-        }
-        return [(up.name, up.bytes), (down.name, down.bytes)]
-    }
-
-    /// Whether the step runs in a transaction.
-    package var usesTransaction: Bool { scripts.usesTransaction }
-}
-
 extension SQLScript {
     /// The statements, split without compiling them: what comes after a statement that SQLite
     /// refuses is found, too.
-    fileprivate var statements: [ScriptStatement] {
+    var statements: [ScriptStatement] {
         var statements: [ScriptStatement] = []
         var position = TextPosition(in: file.bytes)
         for range in ranges {
