@@ -37,9 +37,11 @@ private func report(
 
 extension LintReport {
     /// The findings as short lines: the migration, the line, the rule and the level if it isn't the
-    /// rule's own.
+    /// rule's own. Without those that most examples have, whatever they are about.
     func lines(from level: LintLevel = .warning) -> [String] {
-        findings.filter { $0.level >= level }.map { finding in
+        let everywhere: Set<LintRule> = [.breaksInstalledVersion, .migrationInserted]
+        return findings.filter { $0.level >= level && !everywhere.contains($0.rule) }.map {
+            finding in
             let place = finding.line.map { ":\($0)" } ?? ""
             let level = finding.level == finding.rule.level ? "" : " (\(finding.level))"
             return

@@ -3,6 +3,10 @@ import MigrationKitGRDB
 /// The rule about foreign keys, views and triggers that refer to something that no longer exists.
 enum DanglingReferences {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        // A migration that fails leaves everything as it was.
+        guard step.statements.allSatisfy({ $0.failure == nil || $0.failureIsExplained }) else {
+            return
+        }
         foreignKeys(step, &findings)
         for object in step.broken where !findings.explains(object.name) {
             let what = object.isView ? "view" : "trigger"

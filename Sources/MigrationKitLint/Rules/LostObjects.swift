@@ -181,9 +181,9 @@ extension StepRecord {
 }
 
 extension Rebuild {
-    /// The columns that the new table doesn't have.
-    var lostColumns: [String] {
-        before.columns.map(\.name).filter { after.column($0) == nil }
+    /// The columns that the new table doesn't have, not even under another name.
+    fileprivate var lostColumns: [String] {
+        before.columns.map(\.name).filter { after.column($0) == nil && !carries($0) }
     }
 
     fileprivate func isAboutLostColumn(_ index: SchemaModel.Index) -> Bool {

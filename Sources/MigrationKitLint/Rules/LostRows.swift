@@ -8,6 +8,7 @@ enum LostRows {
             case .dropTable(let table):
                 drop(of: table, statement, step, &findings)
                 cascade(from: table, statement, step, &findings)
+                refusal(of: table, statement, step, &findings)
             case .dropColumn(let table, let column):
                 drop(of: column, in: table, statement, step, &findings)
             case .delete(let table):
@@ -108,7 +109,8 @@ enum LostRows {
         } else if let format = step.format, step.usesTransaction {
             findings.add(
                 .cascadeDeletes,
-                level: .warning,
+                // The format of `create`, which this program mostly applies itself.
+                level: format == .dbmate ? .note : .warning,
                 at: statement,
                 "foreign keys are off in a migration here; but if \(format.otherTool) applies it with "
                     + "foreign keys on, dropping table '\(name)' \(effect)",
@@ -116,6 +118,30 @@ enum LostRows {
                     + "transaction, and `defer_foreign_keys` doesn't prevent it."
             )
         }
+    }
+
+    /// With foreign keys on, a table can't be dropped while rows refer to its rows.
+    private static func refusal(
+        of name: String,
+        _ statement: StatementRecord,
+        _ step: StepRecord,
+        _ findings: inout FindingList
+    ) {
+        guard statement.foreignKeysAreOn,
+            statement.failureWithRows?.code.primaryResultCode == .SQLITE_CONSTRAINT,
+            step.original(of: name, at: statement) != nil, step.data?.rows(in: name) != 0
+        else { return }
+        let children = statement.before.children(of: name).map(\.table.name).filter {
+            !$0.isSameName(as: name) && step.data?.rows(in: $0) != 0
+        }
+        guard !children.isEmpty else { return }
+        findings.add(
+            .migrationFails,
+            at: statement,
+            "foreign keys are on here: table '\(name)' can't be dropped while rows of "
+                + "\(listed(Set(children).sorted())) refer to it",
+            fix: "Let the step check foreign keys at its end, which turns them off meanwhile."
+        )
     }
 
     /// A `DELETE` that leaves children without their parent, since foreign keys are off.
