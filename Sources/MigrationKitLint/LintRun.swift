@@ -87,7 +87,7 @@ final class LintRun {
             after = try base.schema()
             incomplete = "the statements of its closure have another result when they run again"
         }
-        let goesOn = closure.map { !$0.hasFailed } ?? false
+        let goesOn = closure.map { $0.failure == nil } ?? false
         let rebuilds = Rebuild.all(
             in: statements(sources, pass, nil, before, afterFailuresGoesOn: goesOn),
             before: before
@@ -137,7 +137,8 @@ final class LintRun {
     private struct ClosureResult {
         let queue: DatabaseQueue
         let incomplete: String?
-        let hasFailed: Bool
+        /// What it throws, in SQLite's words if it is an error of SQLite.
+        let failure: String?
 
         func hasOtherSchema(than database: ScratchDatabase) -> Bool {
             func objects(_ db: Database) -> [Row]? {
@@ -177,7 +178,13 @@ final class LintRun {
         }
         return (
             result.statements.map(SourceStatement.init(traced:)),
-            ClosureResult(queue: queue, incomplete: incomplete, hasFailed: result.error != nil)
+            ClosureResult(
+                queue: queue,
+                incomplete: incomplete,
+                failure: result.error.map { error in
+                    (error as? DatabaseError)?.message ?? "the closure throws an error of its own"
+                }
+            )
         )
     }
 
@@ -313,7 +320,7 @@ final class LintRun {
         return DownRecord(
             statements: [],
             after: try result.queue.inDatabase(SchemaReader().schema),
-            failure: result.incomplete
+            failure: result.failure ?? result.incomplete
         )
     }
 }

@@ -125,6 +125,36 @@ import Testing
         #expect(try MigrationLint(steps: steps).report().lines() == ["2 migration-fails"])
     }
 
+    @Test func aRollbackThatFailsIsRecorded() throws {
+        let step = MigrationStep<Database>(
+            identifier: "1",
+            apply: { try $0.execute(sql: Self.note) },
+            rollback: { try $0.drop(table: "nodes") }
+        )
+        let run = try LintRun(
+            folder: nil,
+            configuration: Configuration(),
+            limit: .seconds(2),
+            database: nil
+        )
+        let down = try #require(try run.record(step).down)
+        #expect(down.failure == "no such table: nodes")
+        #expect(down.after.table("note") != nil)
+    }
+
+    @Test func aColumnThatGetsOtherValuesIsOnlyDoubtful() throws {
+        let report = try lint([
+            "CREATE TABLE user (id INTEGER PRIMARY KEY, bio TEXT, html TEXT);",
+            """
+            CREATE TABLE user_new (id INTEGER PRIMARY KEY, bio TEXT, html TEXT, role TEXT);
+            INSERT INTO user_new SELECT id, bio, bio, 'x' FROM user;
+            DROP TABLE user;
+            ALTER TABLE user_new RENAME TO user;
+            """,
+        ])
+        #expect(report.lines() == ["2:2 rebuild-loses-column (warning)"])
+    }
+
     // MARK: - Generated rows
 
     @Test(

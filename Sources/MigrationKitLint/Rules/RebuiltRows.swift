@@ -92,8 +92,7 @@ enum RebuiltRows {
         guard rebuild.drop != nil,
             let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement
         else { return }
-        let lists = rebuild.copies.filter(\.isIntoNew)
-            .compactMap(\.statement.parsed.insertedColumns)
+        let lists = rebuild.copies.filter(\.isIntoNew).map(\.statement.parsed.insertedColumns)
         for column in rebuild.before.columns where column.generated == nil && !column.isHidden {
             guard !rebuild.carries(column.name) else { continue }
             let quoted = GRDBMigrationSQLHelpers.quoted(column.name)
@@ -112,8 +111,9 @@ enum RebuiltRows {
                 continue
             }
             guard new.generated == nil else { continue }
+            // Without a list, all columns are given a value.
             let isGivenOther = lists.contains { names in
-                names.contains { $0.isSameName(as: column.name) }
+                names?.contains { $0.isSameName(as: column.name) } ?? true
             }
             // New numbers are wrong if other tables have the old ones.
             let isRenumbered =
