@@ -13,7 +13,7 @@ import Testing
 
     private static let pages: [String] = {
         let folder = root.appending(path: "Documentation").path
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let names = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] ?? []
         return ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
             + names.filter { $0.hasSuffix(".md") }.sorted().map { "Documentation/\($0)" }
     }()

@@ -1,0 +1,15 @@
+-- foreign-keys: immediate
+-- The items stay, but none of them is in a list any more.
+-- migration: 0001_lists
+CREATE TABLE lists (id INTEGER PRIMARY KEY, title TEXT);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY,
+    list_id INTEGER REFERENCES lists (id) ON DELETE SET NULL
+);
+CREATE INDEX items_list ON items (list_id);
+-- migration: 0002_title_default
+CREATE TABLE new_lists (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
+INSERT INTO new_lists (id, title) SELECT id, title FROM lists;
+-- expect: cascade-deletes
+DROP TABLE lists;
+ALTER TABLE new_lists RENAME TO lists;

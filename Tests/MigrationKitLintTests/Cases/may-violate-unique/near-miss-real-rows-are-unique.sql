@@ -1,0 +1,7 @@
+-- No row of this database violates it.
+-- migration: 0001_users
+CREATE TABLE users (id INTEGER PRIMARY KEY, email TEXT NOT NULL);
+-- migration: 0002_unique_email
+CREATE UNIQUE INDEX users_email ON users (email);
+-- database: 0001_users
+INSERT INTO users (email) VALUES ('ada@example.com'), ('bo@example.com');

@@ -1,0 +1,9 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL DEFAULT 'untitled');
+-- migration: 0002_color
+-- expect in migration: rebuild-loses-column-property
+-- expect in migration: breaks-installed-version
+CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL, color TEXT);
+INSERT INTO new_notes (id, title) SELECT id, title FROM notes;
+DROP TABLE notes;
+ALTER TABLE new_notes RENAME TO notes;

@@ -1,0 +1,10 @@
+-- DROP TABLE drops the index with the table, and nothing creates it again.
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, changed INTEGER);
+CREATE INDEX notes_changed ON notes (changed DESC);
+-- migration: 0002_title_default
+CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '', changed INTEGER);
+INSERT INTO new_notes (id, title, changed) SELECT id, title, changed FROM notes;
+-- expect in migration: rebuild-loses-index
+DROP TABLE notes;
+ALTER TABLE new_notes RENAME TO notes;

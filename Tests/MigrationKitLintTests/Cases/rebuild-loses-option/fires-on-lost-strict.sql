@@ -1,0 +1,8 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT) STRICT;
+-- migration: 0002_color
+-- expect in migration: rebuild-loses-option
+CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT, color TEXT);
+INSERT INTO new_notes (id, title) SELECT id, title FROM notes;
+DROP TABLE notes;
+ALTER TABLE new_notes RENAME TO notes;

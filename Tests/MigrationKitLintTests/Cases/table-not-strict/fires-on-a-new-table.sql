@@ -1,0 +1,2 @@
+-- migration: 0001_notes
+CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);  -- expect: table-not-strict
