@@ -73,6 +73,9 @@ final class LintRun {
         let (sources, closure) = try sources(of: step)
         let settings = settings(of: step)
         let copy = try base.copy()
+        let trials =
+            Trials.areNeeded(for: sources, usesTransaction: step.usesTransaction)
+            ? Trials(of: sources, from: try base.copy(), schema: before, settings) : nil
         var pass = try StepPass(sources, on: base, schema: before, settings)
         let commitFailure = try pass.commitFailure ?? orphans(of: pass, in: step)
         if pass.commitFailure != nil {
@@ -125,7 +128,8 @@ final class LintRun {
             broken: newlyBroken(before: before, after: after),
             incomplete: incomplete,
             down: try down(of: step, from: after),
-            data: count.map { RealRows(count: $0, tables: untouched) }
+            data: count.map { RealRows(count: $0, tables: untouched) },
+            trials: trials
         )
         untouched.subtract(changedTables(statements))
         return record

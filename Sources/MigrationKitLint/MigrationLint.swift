@@ -87,20 +87,25 @@ public struct MigrationLint: Sendable {
             limit: timeLimit,
             database: database
         )
-        var records: [StepRecord] = []
+        var records: [(step: StepRecord, findings: FindingList)] = []
         for step in steps {
             if isSelected(step) {
-                records.append(try run.record(step))
+                var record = try run.record(step)
+                var list = FindingList(of: record)
+                for rule in Rules.withTrials { rule(record, &list) }
+                // They hold a database.
+                record.trials = nil
+                records.append((record, list))
             } else {
                 try run.skip(step)
             }
         }
         let end = try run.end()
-        var findings: [LintFinding] = []
-        for var record in records {
+        var findings = Publication.findings(in: steps, published)
+        findings += Publication.withoutWayDown(in: steps, selected: isSelected)
+        for var (record, list) in records {
             record.final = end.schema
             record.finallyBroken = end.broken
-            var list = FindingList(of: record)
             for rule in Rules.all { rule(record, &list) }
             let comments = AllowComments(in: folder?.scripts[record.identifier])
             findings +=

@@ -78,7 +78,8 @@ import Testing
         let pages = try FileManager.default
             .contentsOfDirectory(atPath: PackageFolder.path("Documentation/lint"))
         #expect(
-            pages.sorted() == (LintRule.allCases.map { "\($0.rawValue).md" } + ["README.md"]).sorted()
+            pages.sorted()
+                == (LintRule.allCases.map { "\($0.rawValue).md" } + ["README.md"]).sorted()
         )
     }
 
@@ -195,7 +196,7 @@ private struct LintCase {
             }
         } else {
             var text = line
-            if let match = line.firstMatch(of: / *-- expect( in migration)?: (.+)/) {
+            if let match = line.firstMatch(of: /(?: *)-- expect( in migration)?: (.+)/) {
                 pending.append((match.2, number, match.1 != nil))
                 text.removeSubrange(match.range)
             }
@@ -322,12 +323,14 @@ private struct LintCase {
     }
 
     private func step(_ section: Section) -> MigrationStep<Database> {
-        let (up, down) = (section.upSQL, section.downSQL)
+        let up = section.upSQL
+        var rollback: (@Sendable (Database) throws -> Void)?
+        if let down = section.downSQL { rollback = { try $0.execute(sql: down) } }
         return MigrationStep(
             identifier: section.name,
             foreignKeyChecks: foreignKeyChecks,
-            apply: { try $0.execute(sql: up) },
-            rollback: down.map { down in { try $0.execute(sql: down) } }
+            apply: { (db: Database) in try db.execute(sql: up) },
+            rollback: rollback
         )
     }
 

@@ -22,13 +22,7 @@ struct RowPass {
         _ rebuilt: [String],
         _ settings: StepPass.Settings
     ) throws {
-        var names: Set<String> = []
-        for source in sources {
-            let parsed = ParsedStatement(source.text)
-            guard parsed.mayMeetRows else { continue }
-            for word in parsed.words where !word.isLiteral { names.insert(word.name.lowercased()) }
-        }
-        let tables = before.reachable(from: names)
+        let tables = before.reachable(from: sources)
         guard !tables.isEmpty else { return nil }
         RowGenerator(for: database, schema: before).fill(tables, limit: settings.limit / 4)
         countsBefore = database.rowCounts(of: tables).filter { $0.value > 0 }
@@ -68,9 +62,15 @@ extension ParsedStatement {
 }
 
 extension SchemaModel {
-    /// The tables that statements with these words can reach: those named, those that triggers or
-    /// views name, their children, and the parents of all of them.
-    fileprivate func reachable(from names: Set<String>) -> Set<String> {
+    /// The tables that statements can reach: those named, those that triggers or views name, their
+    /// children, and the parents of all of them.
+    func reachable(from sources: [SourceStatement]) -> Set<String> {
+        var names: Set<String> = []
+        for source in sources {
+            let parsed = ParsedStatement(source.text)
+            guard parsed.mayMeetRows else { continue }
+            for word in parsed.words where !word.isLiteral { names.insert(word.name.lowercased()) }
+        }
         var found: Set<String> = []
         var open = names.filter { tables[$0] != nil || views[$0] != nil }
         while let name = open.popFirst() {

@@ -67,6 +67,9 @@ struct StepRecord {
     /// migrations change.
     let data: RealRows?
 
+    /// Runs it again with other rows; `nil` if no rule needs that.
+    var trials: Trials?
+
     /// Whether a table was in the schema before, so that it may have rows.
     func existed(_ table: String) -> Bool { before.table(table) != nil }
 }

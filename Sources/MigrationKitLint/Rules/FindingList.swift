@@ -1,11 +1,13 @@
 /// Collects what rules find in one migration.
 struct FindingList {
-    private let step: StepRecord
+    private let migration: String
+    private let file: String
     private(set) var findings: [LintFinding] = []
     private var rulesByStatement: [Int: Set<LintRule>] = [:]
 
     init(of step: StepRecord) {
-        self.step = step
+        migration = step.identifier
+        file = step.file
     }
 
     /// Adds a finding.
@@ -26,8 +28,8 @@ struct FindingList {
         let finding = LintFinding(
             rule: rule,
             level: level,
-            migration: step.identifier,
-            file: statement?.place?.file ?? step.file,
+            migration: migration,
+            file: statement?.place?.file ?? file,
             line: statement?.place?.line,
             column: statement?.place?.column,
             message: message,
@@ -45,12 +47,22 @@ struct FindingList {
 
 /// The rules, in groups: each group is a function that reads the record of a migration.
 enum Rules {
+    /// Those that run migrations again, before the next one is recorded.
+    static let withTrials: [@Sendable (StepRecord, inout FindingList) -> Void] = [
+        FailsOnData.check,
+        InstalledVersion.check,
+        Repeatability.check,
+    ]
+
     static let all: [@Sendable (StepRecord, inout FindingList) -> Void] = [
         LostRows.check,
         RebuiltRows.check,
         LostObjects.check,
         RebuiltTable.check,
         DanglingReferences.check,
+        Transactions.check,
+        Doubtful.check,
+        Secrets.check,
         // The last one, since it leaves out failures that another rule explains.
         FailedChecks.check,
     ]

@@ -1,0 +1,272 @@
+import MigrationKitGRDB
+
+/// The rules of the group "Missing or doubtful", but for `no-way-down` and `check-incomplete`.
+enum Doubtful {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        newTables(in: step, &findings)
+        unindexedKeys(in: step, &findings)
+        manyAlters(in: step, &findings)
+        doubleQuotedStrings(in: step, &findings)
+        wayDown(of: step, &findings)
+    }
+
+    // MARK: - Tables
+
+    private static func newTables(in step: StepRecord, _ findings: inout FindingList) {
+        let formerPages = Set(step.before.tables.values.map(\.rootPage))
+        for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
+            guard step.before.table(table.name) == nil, !table.isVirtual,
+                !formerPages.contains(table.rootPage)
+            else { continue }
+            let creation = step.statements.last { statement in
+                if case .createTable(let name) = statement.kind {
+                    name.isSameName(as: table.name)
+                } else {
+                    false
+                }
+            }
+            if !table.isStrict {
+                findings.add(
+                    .tableNotStrict,
+                    at: creation,
+                    "table '\(table.name)' isn't STRICT, so its columns accept values of any type",
+                    fix: "Add STRICT after the closing parenthesis."
+                )
+            }
+            if table.isAutoincrement {
+                findings.add(
+                    .needlessAutoincrement,
+                    at: creation,
+                    "table '\(table.name)' has AUTOINCREMENT, which is only needed if ids of "
+                        + "deleted rows must never be given out again",
+                    fix: "Leave it out. An INTEGER PRIMARY KEY counts up without it."
+                )
+            }
+        }
+    }
+
+    private static func unindexedKeys(in step: StepRecord, _ findings: inout FindingList) {
+        for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
+            let before = step.before.table(table.name)
+            for key in table.foreignKeys where !step.after.hasIndex(on: key.columns, of: table) {
+                if let before, before.foreignKeys.contains(where: { $0.columns == key.columns }),
+                    !step.before.hasIndex(on: key.columns, of: before)
+                {
+                    continue
+                }
+                let creation = step.rebuilds.first { $0.table.isSameName(as: table.name) }?.creation
+                findings.add(
+                    .foreignKeyWithoutIndex,
+                    at: creation
+                        ?? step.last { before, after in
+                            before.table(table.name)?.foreignKeys.contains(key) != true
+                                && after.table(table.name)?.foreignKeys.contains(key) == true
+                        },
+                    "table '\(table.name)' has no index on \(listed(key.columns)), so a change of "
+                        + "a row in '\(key.table)' reads the whole table",
+                    fix: "CREATE INDEX \(table.name)_\(key.columns.joined(separator: "_")) ON "
+                        + "\(table.name) (\(key.columns.joined(separator: ", ")));"
+                )
+            }
+        }
+    }
+
+    /// Each DROP COLUMN writes all rows: <https://www.sqlite.org/lang_altertable.html>
+    private static func manyAlters(in step: StepRecord, _ findings: inout FindingList) {
+        var drops: [String: [StatementRecord]] = [:]
+        for statement in step.statements where statement.failure == nil {
+            guard case .dropColumn(let table, _) = statement.kind else { continue }
+            drops[table.lowercased(), default: []].append(statement)
+        }
+        for statements in drops.values where statements.count >= 3 {
+            guard case .dropColumn(let table, _) = statements[0].kind else { continue }
+            findings.add(
+                .manyAlters,
+                at: statements[0],
+                "table '\(table)' is written \(statements.count) times, once for each dropped "
+                    + "column",
+                fix: "Rebuild the table once: create it anew, copy, drop, rename."
+            )
+        }
+    }
+
+    // MARK: - Strings in Double Quotes
+
+    /// SQLite takes a name in double quotes for a string if it names nothing. A name that is
+    /// nowhere in the schema or in the statement, in a statement that SQLite accepts, is one.
+    private static func doubleQuotedStrings(in step: StepRecord, _ findings: inout FindingList) {
+        let suspects = step.statements.filter { statement in
+            statement.failure == nil
+                && statement.parsed.words.contains { $0.text.hasPrefix("\"") }
+                && !statement.actions.contains { $0.database == "temp" }
+        }
+        guard !suspects.isEmpty else { return }
+        for statement in suspects {
+            let names = statement.before.names.union(statement.after.names)
+                .union(statement.parsed.ownNames)
+            let words = statement.parsed.words
+            for (number, word) in words.enumerated() where word.text.hasPrefix("\"") {
+                let previous = number > 0 ? words[number - 1] : nil
+                let next = number + 1 < words.count ? words[number + 1].text : ""
+                guard previous?.mayPrecedeString ?? false, ![".", "("].contains(next),
+                    previous?.keyword == "DEFAULT" || !names.contains(word.name.lowercased())
+                else { continue }
+                findings.add(
+                    .doubleQuotedString,
+                    at: statement,
+                    "a text in double quotes names no column, so SQLite takes it for a string",
+                    fix: "Write strings in single quotes."
+                )
+                break
+            }
+        }
+    }
+
+    // MARK: - The Way Down
+
+    private static func wayDown(of step: StepRecord, _ findings: inout FindingList) {
+        guard let down = step.down, step.incomplete == nil,
+            step.statements.allSatisfy({ $0.failure == nil })
+        else { return }
+        if let failed = down.statements.first(where: { $0.failure != nil }) {
+            guard failed.failure?.needsTheApp != true else { return }
+            findings.add(
+                .wayDownDiffers,
+                at: failed,
+                "the way down fails: \(failed.failure?.nameOnly ?? "")"
+            )
+        } else if down.failure != nil {
+            findings.add(.wayDownDiffers, at: nil, "the way down fails")
+        } else if let difference = step.before.difference(to: down.after) {
+            findings.add(
+                .wayDownDiffers,
+                at: down.statements.first,
+                "the way down doesn't restore the schema: \(difference)",
+                fix: "Undo the statements in the reverse order."
+            )
+        }
+    }
+}
+
+extension StatementFailure {
+    /// Whether it lacks something that only the app has.
+    fileprivate var needsTheApp: Bool {
+        ["no such function", "no such collation", "no such module"].contains {
+            message.hasPrefix($0)
+        }
+    }
+
+    /// Its message without a text that may be a literal.
+    var nameOnly: String {
+        message.contains("'") || message.hasPrefix("near ")
+            ? "SQLite refuses a statement" : message
+    }
+}
+
+extension SQLWord {
+    /// Whether an expression may come after it.
+    fileprivate var mayPrecedeString: Bool {
+        guard let keyword else { return kind == .symbol && ![")", ".", ";"].contains(text) }
+        return [
+            "SELECT", "DISTINCT", "WHERE", "AND", "OR", "NOT", "THEN", "ELSE", "WHEN", "CASE",
+            "LIKE", "GLOB", "MATCH", "REGEXP", "BETWEEN", "IS", "DEFAULT", "HAVING", "LIMIT",
+        ].contains(keyword)
+    }
+}
+
+extension ParsedStatement {
+    /// The names that the statement itself defines: after `AS`, `WITH` and a closing parenthesis.
+    fileprivate var ownNames: Set<String> {
+        var names: Set<String> = []
+        for (word, next) in zip(words, words.dropFirst()) {
+            if ["AS", "WITH", "RECURSIVE", "WINDOW"].contains(word.keyword) || word.text == ")" {
+                names.insert(next.name.lowercased())
+            }
+            if next.keyword == "AS", word.kind == .quoted { names.insert(word.name.lowercased()) }
+        }
+        return names
+    }
+}
+
+extension SchemaModel {
+    /// All names, with those that tables have without declaring them, in lower case.
+    fileprivate var names: Set<String> {
+        var names: Set<String> = [
+            "rowid", "oid", "_rowid_", "rank", "key", "value", "type", "atom", "id", "parent",
+            "fullkey", "path", "json", "root", "name", "tbl_name", "rootpage", "sql", "seq",
+        ]
+        for (name, table) in tables {
+            names.insert(name)
+            names.formUnion(table.columns.map { $0.name.lowercased() })
+        }
+        for view in views.values {
+            // Their columns are not read; their text has the names.
+            names.formUnion(SQLWord.all(in: view.sql).map { $0.name.lowercased() })
+        }
+        names.formUnion(indexes.keys)
+        names.formUnion(triggers.keys)
+        return names
+    }
+
+    /// Whether an index begins with these columns, in any order.
+    fileprivate func hasIndex(on columns: [String], of table: Table) -> Bool {
+        let wanted = Set(columns.map { $0.lowercased() })
+        let full = indexes(of: table.name).filter { $0.condition == nil }.map {
+            $0.columns.map(\.text)
+        }
+        let unique = table.uniques.map { $0.map(\.text) }
+        return (full + unique + [table.primaryKey]).contains { key in
+            key.count >= wanted.count
+                && Set(key.prefix(wanted.count).map { $0.lowercased() }) == wanted
+        }
+    }
+
+    /// What another schema has more, less or otherwise, as a clause; `nil` if both mean the same.
+    /// The order of columns doesn't count.
+    fileprivate func difference(to other: SchemaModel) -> String? {
+        func difference<Object>(
+            _ kind: String,
+            _ before: [String: Object],
+            _ after: [String: Object],
+            name: (Object) -> String,
+            isSame: (Object, Object) -> Bool
+        ) -> String? {
+            for key in Set(before.keys).union(after.keys).sorted() {
+                switch (before[key], after[key]) {
+                case (let old?, nil): return "\(kind) '\(name(old))' is missing"
+                case (nil, let new?): return "\(kind) '\(name(new))' is left behind"
+                case (let old?, let new?) where !isSame(old, new):
+                    return "\(kind) '\(name(old))' differs"
+                default: continue
+                }
+            }
+            return nil
+        }
+        return difference("table", tables, other.tables, name: \.name) {
+            $0.hasSameParts(as: $1)
+        }
+            ?? difference("index", indexes, other.indexes, name: \.name) {
+                $0.hasSameDefinition(as: $1)
+            }
+            ?? difference("trigger", triggers, other.triggers, name: \.name) {
+                $0.definition == $1.definition
+            }
+            ?? difference("view", views, other.views, name: \.name) {
+                $0.definition == $1.definition
+            }
+    }
+}
+
+extension SchemaModel.Table {
+    /// Whether it is the same apart from the order of its columns and constraints.
+    fileprivate func hasSameParts(as other: Self) -> Bool {
+        func same<Part: Equatable>(_ parts: [Part], _ others: [Part]) -> Bool {
+            parts.count == others.count && parts.allSatisfy(others.contains)
+        }
+        return module == other.module && isStrict == other.isStrict
+            && isWithoutRowID == other.isWithoutRowID && isAutoincrement == other.isAutoincrement
+            && primaryKey == other.primaryKey && same(columns, other.columns)
+            && same(uniques, other.uniques) && same(checks, other.checks)
+            && same(foreignKeys, other.foreignKeys)
+    }
+}

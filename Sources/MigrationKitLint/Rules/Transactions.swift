@@ -1,0 +1,66 @@
+/// The rule of the group "Does nothing, or something else, in a transaction".
+enum Transactions {
+    static func check(_ step: StepRecord, _ findings: inout FindingList) {
+        guard step.usesTransaction else { return }
+        for statement in step.statements {
+            switch statement.kind {
+            case .pragma("foreign_keys", value: _?):
+                let state = statement.foreignKeysAreOn ? "on" : "off"
+                findings.add(
+                    .noEffectInTransaction,
+                    at: statement,
+                    "PRAGMA foreign_keys has no effect in a transaction; foreign keys are \(state) "
+                        + "in this migration",
+                    fix: statement.foreignKeysAreOn
+                        ? "Leave foreign keys off during the migration, which is the default. They "
+                            + "are checked before the commit."
+                        : "Remove it. Foreign keys are off in a migration, and checked before the "
+                            + "commit."
+                )
+            case .pragma("journal_mode", value: _?), .pragma("synchronous", value: _?),
+                .pragma("wal_checkpoint", _):
+                fails(statement, &findings)
+            case .other("VACUUM"):
+                fails(statement, level: .error, &findings)
+            case .other("ATTACH"), .other("DETACH"), .other("BEGIN"), .other("COMMIT"),
+                .other("END"), .other("ROLLBACK"), .other("SAVEPOINT"), .other("RELEASE"):
+                findings.add(
+                    .noEffectInTransaction,
+                    level: .error,
+                    at: statement,
+                    "a migration can't contain \(statement.name): its transaction belongs to the "
+                        + "runner, and covers its own database only",
+                    fix: "Remove it. Put parts that must commit separately into migrations of "
+                        + "their own."
+                )
+            default:
+                continue
+            }
+        }
+    }
+
+    private static func fails(
+        _ statement: StatementRecord,
+        level: LintLevel? = nil,
+        _ findings: inout FindingList
+    ) {
+        findings.add(
+            .noEffectInTransaction,
+            level: level,
+            at: statement,
+            "SQLite refuses \(statement.name) in a transaction, and this migration runs in one",
+            fix: "Put it into a migration of its own that runs outside of a transaction."
+        )
+    }
+}
+
+extension StatementRecord {
+    /// What it is called in messages.
+    fileprivate var name: String {
+        switch kind {
+        case .pragma(let name, _): "PRAGMA \(name)"
+        case .other(let verb): verb
+        default: "the statement"
+        }
+    }
+}
