@@ -31,14 +31,16 @@ import Testing
     @Test(arguments: LintCase.paths(in: "Cases"))
     func rulesFindWhatTheCaseNames(path: String) throws {
         let lintCase = try LintCase(path: path)
-        #expect(try lintCase.differences() == [])
+        let differences = try lintCase.differences()
+        #expect(differences == [])
     }
 
     @Test(arguments: LintCase.paths(in: "Stories"))
     func storiesAreFoundBeforeAnythingIsApplied(path: String) throws {
         let lintCase = try LintCase(path: path)
         #expect(!lintCase.expectations.isEmpty)
-        #expect(try lintCase.differences() == [])
+        let differences = try lintCase.differences()
+        #expect(differences == [])
     }
 
     @Test(arguments: LintRule.allCases)

@@ -95,6 +95,17 @@ enum Doubtful {
     /// SQLite takes a name in double quotes for a string if it names nothing. A name that is
     /// nowhere in the schema or in the statement, in a statement that SQLite accepts, is one.
     private static func doubleQuotedStrings(in step: StepRecord, _ findings: inout FindingList) {
+        // GRDB turns that off, unless the configuration says otherwise. Defaults are still accepted.
+        for statement in step.statements where !statement.failureIsExplained {
+            guard statement.failure?.isAboutDoubleQuotes ?? false else { continue }
+            findings.add(
+                .doubleQuotedString,
+                level: .error,
+                at: statement,
+                "a text in double quotes names no column, so SQLite refuses the statement",
+                fix: "Write strings in single quotes."
+            )
+        }
         let suspects = step.statements.filter { statement in
             statement.failure == nil
                 && statement.parsed.words.contains { $0.text.hasPrefix("\"") }
@@ -149,6 +160,10 @@ enum Doubtful {
 }
 
 extension StatementFailure {
+    fileprivate var isAboutDoubleQuotes: Bool {
+        message.hasPrefix("no such column: \"") && message.contains("single-quotes")
+    }
+
     /// Whether it lacks something that only the app has.
     fileprivate var needsTheApp: Bool {
         ["no such function", "no such collation", "no such module"].contains {

@@ -300,12 +300,17 @@ private struct NewConstraint {
             }
             for (number, run) in pass.statements.enumerated() {
                 guard let code = run.failure?.code, code.isViolation(of: kind),
-                    step.statements[number].failureWithRows?.code != code
+                    !isUnique || step.statements[number].failureWithRows?.code != code
                 else { continue }
                 return number
             }
         }
         return nil
+    }
+
+    /// Generated rows may have the keys of rows that the migration inserts.
+    private var isUnique: Bool {
+        if case .unique = kind { true } else { false }
     }
 
     /// The SQL that makes the generated rows violate it, in several ways.

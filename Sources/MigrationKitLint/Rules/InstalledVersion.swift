@@ -7,7 +7,7 @@ enum InstalledVersion {
             if let now = step.after.table(table.name) {
                 columns(of: table, now, step, &findings)
                 checks(of: table, now, step, &findings)
-            } else if step.after.view(table.name) == nil {
+            } else if step.after.view(table.name) == nil, !step.fails(toRestore: table.name) {
                 // A view with the old name serves the installed version.
                 missing(table, step, &findings)
             }
@@ -65,13 +65,16 @@ enum InstalledVersion {
         for column in new.columns where column.isRequired {
             guard new.rowIDColumn?.name != column.name else { continue }
             if let before = old.column(column.name), before.isRequired { continue }
+            let place =
+                rebuild?.creation
+                ?? step.last { before, after in
+                    before.table(old.name)?.column(column.name)?.isRequired != true
+                        && after.table(old.name)?.column(column.name)?.isRequired == true
+                }
+            guard place?.rejection == nil else { continue }
             findings.add(
                 .breaksInstalledVersion,
-                at: rebuild?.creation
-                    ?? step.last { before, after in
-                        before.table(old.name)?.column(column.name)?.isRequired != true
-                            && after.table(old.name)?.column(column.name)?.isRequired == true
-                    },
+                at: place,
                 "column '\(column.name)' of table '\(old.name)' becomes NOT NULL without a "
                     + "default, and rows of the version that is still installed may lack it",
                 fix: "Give the column a default."
@@ -110,6 +113,16 @@ extension SchemaModel.Column {
 }
 
 extension StepRecord {
+    /// Whether a statement would give a table this name, but fails.
+    fileprivate func fails(toRestore table: String) -> Bool {
+        statements.contains { statement in
+            guard statement.failure != nil, case .renameTable(_, let name) = statement.kind else {
+                return false
+            }
+            return name.isSameName(as: table)
+        }
+    }
+
     /// The last statement whose schemas before and after it satisfy a condition.
     func last(
         where isChange: (_ before: SchemaModel, _ after: SchemaModel) -> Bool

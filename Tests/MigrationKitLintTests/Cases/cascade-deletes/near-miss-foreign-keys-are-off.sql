@@ -1,3 +1,4 @@
+-- steps
 -- A migration's foreign keys are off unless it asks for them, so nothing cascades.
 -- migration: 0001_lists
 CREATE TABLE lists (id INTEGER PRIMARY KEY, title TEXT);

@@ -7,5 +7,5 @@ CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT DEFAULT '', changed I
 INSERT INTO new_notes (id, title, changed) SELECT id, title, changed FROM notes;
 DROP TABLE notes;
 ALTER TABLE new_notes RENAME TO notes;
--- expect in migration: rebuild-loses-index
+-- expect in migration: rebuild-loses-index warning
 CREATE INDEX notes_list ON notes (title, changed);

@@ -9,5 +9,5 @@ CREATE TABLE new_notes (
 INSERT INTO new_notes (id, title, deleted) SELECT id, title, deleted FROM notes;
 DROP TABLE notes;
 ALTER TABLE new_notes RENAME TO notes;
--- expect in migration: rebuild-loses-index
+-- expect in migration: rebuild-loses-index warning
 CREATE INDEX notes_title ON notes (title);

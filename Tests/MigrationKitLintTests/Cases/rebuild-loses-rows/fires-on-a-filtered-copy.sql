@@ -5,7 +5,7 @@ CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, archived INTEGER NOT NUL
 CREATE TABLE new_notes (
     id INTEGER PRIMARY KEY, title TEXT DEFAULT '', archived INTEGER NOT NULL DEFAULT 0
 );
--- expect in migration: rebuild-loses-rows
+-- expect in migration: rebuild-loses-rows warning
 INSERT INTO new_notes (id, title, archived)
     SELECT id, title, archived FROM notes WHERE title IS NOT NULL AND archived = 1;
 DROP TABLE notes;

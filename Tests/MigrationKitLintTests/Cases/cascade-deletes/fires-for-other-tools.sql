@@ -1,0 +1,14 @@
+-- Foreign keys are off in a migration here. Another tool that reads this folder may have them on.
+-- migration: 0001_lists
+CREATE TABLE lists (id INTEGER PRIMARY KEY, title TEXT);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY,
+    list_id INTEGER NOT NULL REFERENCES lists (id) ON DELETE CASCADE
+);
+CREATE INDEX items_list ON items (list_id);
+-- migration: 0002_title_default
+CREATE TABLE new_lists (id INTEGER PRIMARY KEY, title TEXT DEFAULT '');
+INSERT INTO new_lists (id, title) SELECT id, title FROM lists;
+-- expect: cascade-deletes note
+DROP TABLE lists;
+ALTER TABLE new_lists RENAME TO lists;
