@@ -101,8 +101,11 @@ public struct MigrationLint: Sendable {
             }
         }
         let end = try run.end()
-        var findings = Publication.findings(in: steps, published)
-        findings += Publication.withoutWayDown(in: steps, selected: isSelected)
+        let general =
+            Publication.findings(in: steps, published)
+            + Publication.withoutWayDown(in: steps, selected: isSelected)
+        let recorded = Set(records.map(\.step.identifier))
+        var findings = general.filter { !recorded.contains($0.migration) }
         for var (record, list) in records {
             record.final = end.schema
             record.finallyBroken = end.broken
@@ -110,7 +113,7 @@ public struct MigrationLint: Sendable {
             let comments = AllowComments(in: folder?.scripts[record.identifier])
             findings +=
                 comments.apply(
-                    to: list.findings,
+                    to: general.filter { $0.migration == record.identifier } + list.findings,
                     of: record.identifier,
                     isDecided: isDecided
                 ).inOrder

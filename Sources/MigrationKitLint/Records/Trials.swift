@@ -11,6 +11,14 @@ struct Trials {
     private let sources: [SourceStatement]
     private let schema: SchemaModel
     private let settings: StepPass.Settings
+    let results = Results()
+
+    /// What was found out already.
+    final class Results {
+        fileprivate var filled: ScratchDatabase?
+        /// By table and expression.
+        var updates: [[String]: String?] = [:]
+    }
 
     /// - Parameters:
     ///   - sources: The migration's statements.
@@ -44,8 +52,14 @@ struct Trials {
     /// - Parameter setup: SQL that changes the rows.
     /// - Returns: `nil` if SQLite refuses the setup: there can be no such rows.
     func database(after setup: [String] = []) -> ScratchDatabase? {
-        guard let copy = try? start.copy() else { return nil }
-        RowGenerator(for: copy, schema: schema).fill(schema.reachable(from: sources))
+        if results.filled == nil, let filled = try? start.copy() {
+            RowGenerator(for: filled, schema: schema).fill(
+                schema.reachable(from: sources),
+                limit: settings.limit / 4
+            )
+            results.filled = filled
+        }
+        guard let copy = try? results.filled?.copy() else { return nil }
         return setup.allSatisfy { copy.execute($0) } ? copy : nil
     }
 

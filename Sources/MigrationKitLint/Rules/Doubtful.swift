@@ -46,8 +46,14 @@ enum Doubtful {
     }
 
     private static func unindexedKeys(in step: StepRecord, _ findings: inout FindingList) {
+        let dropsIndex = step.statements.contains {
+            if case .dropIndex = $0.kind { true } else { false }
+        }
         for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
             let before = step.before.table(table.name)
+            if !dropsIndex, before?.sql == table.sql, before?.rootPage == table.rootPage {
+                continue
+            }
             for key in table.foreignKeys where !step.after.hasIndex(on: key.columns, of: table) {
                 if let before, before.foreignKeys.contains(where: { $0.columns == key.columns }),
                     !step.before.hasIndex(on: key.columns, of: before)
@@ -95,19 +101,19 @@ enum Doubtful {
     /// SQLite takes a name in double quotes for a string if it names nothing. A name that is
     /// nowhere in the schema or in the statement, in a statement that SQLite accepts, is one.
     private static func doubleQuotedStrings(in step: StepRecord, _ findings: inout FindingList) {
-        // GRDB turns that off, unless the configuration says otherwise. Defaults are still accepted.
-        for statement in step.statements where !statement.failureIsExplained {
-            guard statement.failure?.isAboutDoubleQuotes ?? false else { continue }
+        // Programs with GRDB refuse such a string, but still accept it as a default.
+        for statement in step.statements where statement.takesNameForString {
+            guard !statement.failureIsExplained else { continue }
             findings.add(
                 .doubleQuotedString,
                 level: .error,
                 at: statement,
-                "a text in double quotes names no column, so SQLite refuses the statement",
+                "a string is in double quotes, which are for names, so SQLite refuses the statement",
                 fix: "Write strings in single quotes."
             )
         }
         let suspects = step.statements.filter { statement in
-            statement.failure == nil
+            statement.failure == nil && !statement.takesNameForString
                 && statement.parsed.words.contains { $0.text.hasPrefix("\"") }
                 && !statement.actions.contains { $0.database == "temp" }
         }
@@ -140,11 +146,12 @@ enum Doubtful {
             step.statements.allSatisfy({ $0.failure == nil })
         else { return }
         if let failed = down.statements.first(where: { $0.failure != nil }) {
-            guard failed.failure?.needsTheApp != true else { return }
+            guard failed.failure?.lack == nil else { return }
             findings.add(
                 .wayDownDiffers,
                 at: failed,
-                "the way down fails: \(failed.failure?.nameOnly ?? "")"
+                "the way down fails: "
+                    + SQLiteMessage(failed.failure?.message ?? "").withoutValues(in: failed)
             )
         } else if down.failure != nil {
             findings.add(.wayDownDiffers, at: nil, "the way down fails")
@@ -156,25 +163,6 @@ enum Doubtful {
                 fix: "Undo the statements in the reverse order."
             )
         }
-    }
-}
-
-extension StatementFailure {
-    fileprivate var isAboutDoubleQuotes: Bool {
-        message.hasPrefix("no such column: \"") && message.contains("single-quotes")
-    }
-
-    /// Whether it lacks something that only the app has.
-    fileprivate var needsTheApp: Bool {
-        ["no such function", "no such collation", "no such module"].contains {
-            message.hasPrefix($0)
-        }
-    }
-
-    /// Its message without a text that may be a literal.
-    var nameOnly: String {
-        message.contains("'") || message.hasPrefix("near ")
-            ? "SQLite refuses a statement" : message
     }
 }
 
@@ -244,44 +232,58 @@ extension SchemaModel {
             _ before: [String: Object],
             _ after: [String: Object],
             name: (Object) -> String,
-            isSame: (Object, Object) -> Bool
+            compare: (Object, Object) -> String?
         ) -> String? {
             for key in Set(before.keys).union(after.keys).sorted() {
                 switch (before[key], after[key]) {
                 case (let old?, nil): return "\(kind) '\(name(old))' is missing"
                 case (nil, let new?): return "\(kind) '\(name(new))' is left behind"
-                case (let old?, let new?) where !isSame(old, new):
-                    return "\(kind) '\(name(old))' differs"
-                default: continue
+                case (let old?, let new?):
+                    guard let detail = compare(old, new) else { continue }
+                    return "\(kind) '\(name(old))' \(detail)"
+                case (nil, nil): continue
                 }
             }
             return nil
         }
         return difference("table", tables, other.tables, name: \.name) {
-            $0.hasSameParts(as: $1)
+            $0.difference(to: $1)
         }
             ?? difference("index", indexes, other.indexes, name: \.name) {
-                $0.hasSameDefinition(as: $1)
+                $0.hasSameDefinition(as: $1) ? nil : "differs"
             }
             ?? difference("trigger", triggers, other.triggers, name: \.name) {
-                $0.definition == $1.definition
+                $0.definition == $1.definition ? nil : "differs"
             }
             ?? difference("view", views, other.views, name: \.name) {
-                $0.definition == $1.definition
+                $0.definition == $1.definition ? nil : "differs"
             }
     }
 }
 
 extension SchemaModel.Table {
-    /// Whether it is the same apart from the order of its columns and constraints.
-    fileprivate func hasSameParts(as other: Self) -> Bool {
+    /// What another table has more, less or otherwise, as the end of a sentence; `nil` if both are
+    /// the same apart from the order of columns and constraints.
+    fileprivate func difference(to other: Self) -> String? {
         func same<Part: Equatable>(_ parts: [Part], _ others: [Part]) -> Bool {
             parts.count == others.count && parts.allSatisfy(others.contains)
         }
-        return module == other.module && isStrict == other.isStrict
+        for column in columns {
+            guard let now = other.column(column.name) else {
+                return "lacks column '\(column.name)'"
+            }
+            if column != now { return "has another column '\(column.name)'" }
+        }
+        if let new = other.columns.first(where: { column($0.name) == nil }) {
+            return "still has column '\(new.name)'"
+        }
+        if primaryKey != other.primaryKey { return "has another primary key" }
+        if !same(uniques, other.uniques) { return "has other UNIQUE constraints" }
+        if !same(checks, other.checks) { return "has other CHECKs" }
+        if !same(foreignKeys, other.foreignKeys) { return "has other foreign keys" }
+        let isSame =
+            module == other.module && isStrict == other.isStrict
             && isWithoutRowID == other.isWithoutRowID && isAutoincrement == other.isAutoincrement
-            && primaryKey == other.primaryKey && same(columns, other.columns)
-            && same(uniques, other.uniques) && same(checks, other.checks)
-            && same(foreignKeys, other.foreignKeys)
+        return isSame ? nil : "differs in STRICT, WITHOUT ROWID or AUTOINCREMENT"
     }
 }

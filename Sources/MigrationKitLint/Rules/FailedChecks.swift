@@ -69,14 +69,6 @@ enum FailedChecks {
                     + "register it."
             )
         }
-        if statement.takesNameForString, statement.failure == nil {
-            findings.add(
-                .migrationFails,
-                at: statement,
-                "SQLite refuses the statement: a string is in double quotes, which are for names",
-                fix: "Write the string in single quotes."
-            )
-        }
     }
 
     /// The rules that say why a statement fails.

@@ -93,6 +93,10 @@ enum FailsOnData {
     // MARK: - Foreign Keys Without a Key
 
     private static func mismatches(in step: StepRecord, _ findings: inout FindingList) {
+        let changesSchema = step.statements.contains { statement in
+            statement.actions.contains { [.create, .drop, .alter].contains($0.kind) }
+        }
+        guard changesSchema else { return }
         let before = step.before.mismatchedKeys
         for mismatch in step.after.mismatchedKeys where !before.contains(mismatch) {
             let statement = step.last { before, after in
@@ -455,7 +459,12 @@ private struct NewConstraint {
 extension Trials {
     /// The update that makes rows violate a `CHECK` although the former schema allows them.
     func update(of table: SchemaModel.Table, toViolate expression: String) -> String? {
-        updates(of: table, leadingTo: "NOT (\(expression))", expression).first { _ in true }
+        if let known = results.updates[[table.name, expression]] { return known }
+        let update = updates(of: table, leadingTo: "NOT (\(expression))", expression).first { _ in
+            true
+        }
+        results.updates[[table.name, expression]] = update
+        return update
     }
 
     fileprivate func updates(

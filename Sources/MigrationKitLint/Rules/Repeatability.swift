@@ -21,7 +21,9 @@ enum Repeatability {
             guard failed != nil || Content(of: database) != result else { continue }
             let effect =
                 if let failed {
-                    "fails: " + (again.statements[failed].failure?.nameOnly ?? "")
+                    "fails: "
+                        + SQLiteMessage(again.statements[failed].failure?.message ?? "")
+                        .withoutValues(in: step.statements[failed])
                 } else {
                     "changes the database once more"
                 }
