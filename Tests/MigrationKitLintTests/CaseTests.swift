@@ -43,6 +43,15 @@ import Testing
         #expect(differences == [])
     }
 
+    @Test(arguments: LintCase.paths(in: "Cases") + LintCase.paths(in: "Stories"))
+    func noMessageContainsAValue(path: String) throws {
+        let lintCase = try LintCase(path: path)
+        let texts = try lintCase.report().findings.flatMap { [$0.message, $0.fix ?? ""] }
+        for literal in try lintCase.literals() {
+            #expect(texts.allSatisfy { !$0.contains(literal) }, "\(literal)")
+        }
+    }
+
     @Test(arguments: LintRule.allCases)
     func everyRuleHasCasesThatFireAndNearMisses(rule: LintRule) throws {
         let cases = try LintCase.paths(in: "Cases")
@@ -289,7 +298,16 @@ private struct LintCase {
         return lines.contains(line)
     }
 
-    private func report() throws -> LintReport {
+    /// The strings of the SQL that are the name of nothing.
+    func literals() throws -> Set<String> {
+        let sql = sections.map { $0.upSQL + "\n" + ($0.downSQL ?? "") }.joined(separator: "\n")
+            .replacing(/--[^\n]*/, with: "")
+        let literals = Set(sql.matches(of: /'([^']{3,})'/).map { String($0.1) })
+        let rest = sql.replacing(/'[^']*'/, with: "")
+        return literals.filter { !rest.contains($0) }
+    }
+
+    func report() throws -> LintReport {
         let files = try TemporaryFolder()
         var lint: MigrationLint
         let steps: [MigrationStep<Database>]
