@@ -2,9 +2,13 @@
 enum Transactions {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         guard step.usesTransaction else { return }
+        // Such a pragma is mostly one of a pair.
+        var isFirst = true
         for statement in step.statements {
             switch statement.kind {
             case .pragma("foreign_keys", value: _?):
+                guard isFirst else { continue }
+                isFirst = false
                 let state = statement.foreignKeysAreOn ? "on" : "off"
                 findings.add(
                     .noEffectInTransaction,

@@ -16,4 +16,4 @@ PRAGMA foreign_keys = off;  -- expect: no-effect-in-transaction
 -- expect: drop-table
 -- expect: breaks-installed-version
 DROP TABLE `users2`;
-PRAGMA foreign_keys = on;  -- expect: no-effect-in-transaction
+PRAGMA foreign_keys = on;

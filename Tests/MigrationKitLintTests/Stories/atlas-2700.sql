@@ -26,4 +26,4 @@ INSERT INTO `new_users` (`user_id`, `username`, `updated_at`)
 DROP TABLE `users`;
 ALTER TABLE `new_users` RENAME TO `users`;
 CREATE UNIQUE INDEX `users_username` ON `users` (`username`);
-PRAGMA foreign_keys = on;  -- expect: no-effect-in-transaction
+PRAGMA foreign_keys = on;
