@@ -6,12 +6,15 @@ enum Transactions {
         var isFirst = true
         for statement in step.statements {
             switch statement.kind {
-            case .pragma("foreign_keys", value: _?):
+            case .pragma("foreign_keys", let value?):
                 guard isFirst else { continue }
                 isFirst = false
                 let state = statement.foreignKeysAreOn ? "on" : "off"
+                let wantsOn = ["on", "1", "yes", "true"].contains(value.lowercased())
                 findings.add(
                     .noEffectInTransaction,
+                    // It asks for what is so anyway.
+                    level: wantsOn == statement.foreignKeysAreOn ? .note : nil,
                     at: statement,
                     "PRAGMA foreign_keys has no effect in a transaction; foreign keys are \(state) "
                         + "in this migration",

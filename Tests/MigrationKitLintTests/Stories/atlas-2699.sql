@@ -12,7 +12,7 @@ CREATE TRIGGER `update_users_updated_at` AFTER UPDATE OF `username` ON `users` F
     UPDATE users SET updated_at = unixepoch() WHERE id = NEW.id;
 END;
 -- migration: 02_change
-PRAGMA foreign_keys = off;  -- expect: no-effect-in-transaction
+PRAGMA foreign_keys = off;
 -- expect: drop-table
 -- expect: breaks-installed-version
 DROP TABLE `users2`;

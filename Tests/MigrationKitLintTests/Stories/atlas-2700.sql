@@ -14,7 +14,7 @@ END;
 -- migration: 20240419000001_rename
 -- expect in migration: rebuild-loses-trigger
 -- expect in migration: breaks-installed-version
-PRAGMA foreign_keys = off;  -- expect: no-effect-in-transaction
+PRAGMA foreign_keys = off;
 CREATE TABLE `new_users` (
     `user_id` text NOT NULL,
     `username` text NOT NULL,
