@@ -5,6 +5,7 @@ enum InstalledVersion {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         for table in step.before.tables.values.sorted(by: { $0.name < $1.name }) {
             if let now = step.after.table(table.name) {
+                guard now.sql != table.sql || now.rootPage != table.rootPage else { continue }
                 columns(of: table, now, step, &findings)
                 checks(of: table, now, step, &findings)
             } else if step.after.view(table.name) == nil, !step.fails(toRestore: table.name) {
