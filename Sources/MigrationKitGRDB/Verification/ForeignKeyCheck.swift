@@ -19,21 +19,23 @@ enum ForeignKeyCheck {
         let violations = try db.foreignKeyViolations()
         guard let first = try violations.next() else { return }
         var rowIDs = [first.originRowID]
-        var hasMore = false
+        var (count, isOnly) = (1, true)
         while let next = try violations.next() {
-            guard rowIDs.count < listed, next.originTable == first.originTable,
-                next.foreignKeyId == first.foreignKeyId
+            // SQLite reports one constraint after the other.
+            guard next.originTable == first.originTable, next.foreignKeyId == first.foreignKeyId
             else {
-                hasMore = true
+                isOnly = false
                 break
             }
-            rowIDs.append(next.originRowID)
+            count += 1
+            if rowIDs.count < listed { rowIDs.append(next.originRowID) }
         }
         throw DatabaseError(
             resultCode: .SQLITE_CONSTRAINT_FOREIGNKEY,
             message: """
                 FOREIGN KEY constraint violation - \(constraint(of: first, db)), \
-                in \(rows(rowIDs, hasMore: hasMore))\
+                in \(rows(rowIDs, of: count))\
+                \(isOnly ? "" : "; other constraints are violated, too")\
                 \(step.sourceFile.isEmpty ? "" : " (\(step.sourceFile))")
                 """
         )
@@ -52,12 +54,13 @@ enum ForeignKeyCheck {
             """
     }
 
-    private static func rows(_ rowIDs: [Int64?], hasMore: Bool) -> String {
+    private static func rows(_ rowIDs: [Int64?], of count: Int) -> String {
+        let rows = count == 1 ? "1 row" : "\(count) rows"
         // The rows of a table WITHOUT ROWID have no rowid.
         let numbers = rowIDs.compactMap { $0 }
-        guard !numbers.isEmpty else { return "at least \(rowIDs.count) rows" }
+        guard !numbers.isEmpty else { return rows }
         let list = numbers.map(String.init).joined(separator: ", ")
-        return "rowid \(list)\(hasMore ? " and more" : "")"
+        return "\(rows): rowid \(list)\(numbers.count < count ? " and more" : "")"
     }
 }
 

@@ -21,7 +21,7 @@ import Testing
 
     private static let message = """
         FOREIGN KEY constraint violation - from tag(itemId) to item(id), constraint 0, \
-        in rowid 2, 3 (0004_orphan.sql)
+        in 2 rows: rowid 2, 3 (0004_orphan.sql)
         """
 
     enum Place: CaseIterable {
@@ -66,7 +66,33 @@ import Testing
             steps: itemSteps() + [step("0004", "INSERT INTO tag (itemId) VALUES \(values)")]
         )
         let error = #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
-        #expect(error?.message?.contains("rowid 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more") == true)
+        #expect(
+            error?.message?.contains("in 19 rows: rowid 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more")
+                == true
+        )
+    }
+
+    @Test func otherConstraintsAreMentioned() throws {
+        let sql = """
+            CREATE TABLE child (p REFERENCES item (id));
+            INSERT INTO child VALUES (8), (9);
+            INSERT INTO tag (itemId) VALUES (7)
+            """
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [step("0004", sql)])
+        let error = #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
+        let message = try #require(error?.message)
+        #expect(message.contains(" row"))
+        #expect(message.contains("; other constraints are violated, too"))
+    }
+
+    @Test func rowsWithoutARowidAreCounted() throws {
+        let sql = """
+            CREATE TABLE child (p PRIMARY KEY REFERENCES item (id)) WITHOUT ROWID;
+            INSERT INTO child VALUES (8), (9)
+            """
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + [step("0004", sql)])
+        let error = #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
+        #expect(error?.message?.contains("constraint 0, in 2 rows (") == true)
     }
 
     @Test func constraintThatIsCheckedAtTheCommitIsNamed() throws {
