@@ -20,7 +20,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     case durabilityPragma
 
     /// Its name in messages.
-    var name: String {
+    package var name: String {
         switch self {
         case .transactionControl: "BEGIN, COMMIT or ROLLBACK"
         case .attachment: "ATTACH or DETACH"
@@ -32,7 +32,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     }
 
     /// The reason why a migration can't contain it, as a clause.
-    var reason: String {
+    package var reason: String {
         switch self {
         case .transactionControl:
             "the runner begins and ends every transaction"

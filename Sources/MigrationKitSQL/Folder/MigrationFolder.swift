@@ -62,7 +62,11 @@ public struct MigrationFolder: Sendable {
     /// - Parameter path: The folder's path.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
     public init(path: String) throws {
-        let folder = SQLFolder(path: path)
+        try self.init(reading: SQLFolder(path: path))
+    }
+
+    init(reading folder: SQLFolder) throws {
+        let path = folder.path
         let sources = try MigrationFiles.group(folder.migrationFiles())
             .concurrentMap { try MigrationSource($0, in: folder) }
         guard let first = sources.first else {
@@ -249,9 +253,12 @@ extension MigrationNote: CustomStringConvertible {
 
 // MARK: - SQL Folder
 
-/// A folder on disk, from which files are read.
+/// A folder from which files are read.
 struct SQLFolder {
     let path: String
+
+    /// The contents of the files by their paths in the folder; `nil` for a folder on disk.
+    var files: [String: [UInt8]]?
 
     /// The files of migrations: those in the folder, and those in its subfolders.
     ///
@@ -263,15 +270,27 @@ struct SQLFolder {
             if let file = try MigrationFileName.read(name) { return [file] }
             guard !name.hasPrefix("."), try isFolder(name) else { return [] }
             return try MigrationFormat.implementations.flatMap {
-                try $0.fileNames(
-                    inFolder: name,
-                    contents: SQLFolder(path: path(of: name)).contents
-                )
+                try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
             }
         }
     }
 
+    private func subfolder(_ name: String) -> SQLFolder {
+        let start = name + "/"
+        let files = files.map { files in
+            Dictionary(
+                uniqueKeysWithValues: files.filter { $0.key.hasPrefix(start) }.map {
+                    (String($0.key.dropFirst(start.count)), $0.value)
+                }
+            )
+        }
+        return SQLFolder(path: path(of: name), files: files)
+    }
+
     private func contents() throws -> [String] {
+        if let files {
+            return Array(Set(files.keys.map { String($0.prefix { $0 != "/" }) }))
+        }
         do {
             return try namesInFolder(path)
         } catch {
@@ -288,10 +307,12 @@ struct SQLFolder {
 
     /// Whether something with this name exists.
     func has(_ name: String) -> Bool {
-        FileManager.default.fileExists(atPath: path(of: name))
+        if let files { return files[name] != nil }
+        return FileManager.default.fileExists(atPath: path(of: name))
     }
 
     private func isFolder(_ name: String) throws -> Bool {
+        if let files { return files.keys.contains { $0.hasPrefix(name + "/") } }
         var status = stat()
         guard stat(path(of: name), &status) == 0 else {
             // A link may be dangling.
@@ -307,6 +328,12 @@ struct SQLFolder {
 
     /// Reads a file of the folder.
     func read(_ name: String) throws -> SQLFile {
+        if let files {
+            guard let contents = files[name] else {
+                throw MigrationFolderError.missing(file: name)
+            }
+            return try SQLFile(name: name, contents: contents)
+        }
         let contents: [UInt8]?
         do {
             contents = try FileContents.ofRegularFile(path(of: name))
@@ -455,16 +482,14 @@ struct MigrationScripts: Sendable {
         usesTransaction: Bool,
         format: MigrationFormat
     ) throws {
-        for statement in part.statements {
-            guard let refused = RefusedStatement(words: statement.words),
-                usesTransaction || refused != .vacuum
-            else { continue }
-            throw MigrationFolderError.refusedStatement(
-                refused,
-                in: format,
-                at: part.outline.file.place(at: statement.range.lowerBound)
-            )
+        guard let (kind, statement) = part.refused(usesTransaction: usesTransaction).first else {
+            return
         }
+        throw MigrationFolderError.refusedStatement(
+            kind,
+            in: format,
+            at: part.outline.file.place(at: statement.range.lowerBound)
+        )
     }
 
     /// - Returns: `nil` if the part has no statement.

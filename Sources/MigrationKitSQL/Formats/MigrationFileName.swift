@@ -152,6 +152,18 @@ struct MigrationParts {
                 ranges.contains { $0.contains(statement.range.lowerBound) }
             }
         }
+
+        /// The statements in it that a migration must not contain.
+        func refused(
+            usesTransaction: Bool
+        ) -> [(kind: RefusedStatement, statement: SQLOutline.Statement)] {
+            statements.compactMap { statement in
+                guard let kind = RefusedStatement(words: statement.words),
+                    usesTransaction || kind != .vacuum
+                else { return nil }
+                return (kind, statement)
+            }
+        }
     }
 
     let up: Part

@@ -1,0 +1,94 @@
+import MigrationKit
+
+extension MigrationFolder {
+    /// A statement for which a folder can't be used, as ``MigrationFolderError`` reports the first.
+    package struct Refusal {
+        /// The migration's identifier.
+        package let identifier: String
+        package let statement: RefusedStatement
+        package let place: SQLPlace
+        /// Whether it is an ATTACH with a key.
+        package let givesKey: Bool
+        /// What to do instead.
+        package let advice: String
+    }
+
+    /// All statements for which a folder can't be used.
+    ///
+    /// - Parameter path: The folder's path.
+    /// - Throws: ``MigrationFolderError`` for anything else that can't be used.
+    package static func refusals(in path: String) throws -> [Refusal] {
+        let folder = SQLFolder(path: path)
+        return try MigrationFiles.group(folder.migrationFiles()).flatMap { files in
+            let source = try MigrationSource(files, in: folder)
+            let parts = try source.parts()
+            return [parts.up, parts.down].compactMap { $0 }.flatMap { part in
+                part.refused(usesTransaction: parts.usesTransaction).map { kind, statement in
+                    Refusal(
+                        identifier: files.up.identifier,
+                        statement: kind,
+                        place: part.outline.file.place(at: statement.range.lowerBound),
+                        givesKey: kind == .attachment
+                            && part.outline.file.hasWord("KEY", in: statement.range),
+                        advice: kind.advice(
+                            wayOutOfTransaction: source.format.wayOutOfTransaction
+                        )
+                    )
+                }
+            }
+        }
+    }
+
+    /// Reads migrations that aren't on disk.
+    ///
+    /// - Parameters:
+    ///   - path: The folder's path, for messages.
+    ///   - files: The contents of the files, by their paths in the folder.
+    /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
+    package init(path: String, files: [String: [UInt8]]) throws {
+        try self.init(reading: SQLFolder(path: path, files: files))
+    }
+
+    /// A line of a migration's file, with a caret under a column. What it has in single quotes isn't
+    /// shown, since it may be a secret.
+    ///
+    /// - Parameters:
+    ///   - file: The path of the file in the folder.
+    ///   - identifier: The migration.
+    ///   - line: The line, from 1.
+    ///   - column: The column in characters, from 1.
+    /// - Returns: `nil` if the migration has no such file, or the file no such line.
+    package func excerpt(
+        of file: String,
+        in identifier: String,
+        line: Int,
+        column: Int
+    ) -> String? {
+        let migration = scripts[identifier]?.scripts
+        let script = [migration?.up, migration?.down].compactMap { $0 }
+            .first { $0.file.name == file }
+        let lines = script?.file.textWithoutStrings
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        guard let lines, lines.indices.contains(line - 1) else { return nil }
+        return SQLPlace(file: file, line: line, column: column, text: String(lines[line - 1]))
+            .excerpt
+    }
+}
+
+extension SQLFile {
+    /// Whether a part of the text has a word outside of literals and comments.
+    fileprivate func hasWord(_ word: String, in range: Range<Int>) -> Bool {
+        SQLTokenizer(bytes, in: range).contains {
+            $0.kind == .word && text(in: $0.range).uppercased() == word
+        }
+    }
+
+    /// The text with a star for every character in single quotes. Lines and columns stay.
+    fileprivate var textWithoutStrings: String {
+        SQLTokenizer(bytes).map { token in
+            let text = text(in: token.range)
+            guard token.kind == .quoted, text.hasPrefix("'") else { return text }
+            return "'" + text.dropFirst().dropLast().map { $0.isNewline ? $0 : "*" } + "'"
+        }.joined()
+    }
+}
