@@ -281,6 +281,7 @@ import Testing
                 lock-timeout         30 s               default
                 require-index        item.a, item.b     migrationkit.toml:2
                 allow-out-of-order   false              default
+                lint                 -                  not set
                 password             set                MIGRATIONKIT_PASSWORD
 
                 The key comes from: the environment variable MIGRATIONKIT_PASSWORD.

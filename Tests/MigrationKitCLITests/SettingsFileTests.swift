@@ -1,4 +1,5 @@
 import MigrationKit
+import MigrationKitLint
 import Testing
 
 @testable import MigrationKitCLI
@@ -30,7 +31,16 @@ import Testing
             lock-timeout = 2.5
             require-index = ["note.note_title", "note.a.b", "note.note_title"]
             allow-out-of-order = true
+
+            [lint]
+            drop-table = "error"
+            secret-in-migration = "note"
+            table-not-strict = "off"
             """
+        )
+        #expect(
+            file.value(.lint, as: [LintRule: LintLevel?].self)
+                == [.dropTable: .error, .secretInMigration: .note, .tableNotStrict: nil]
         )
         #expect(file.value(.dbPath, as: String.self) == "notes.db")
         #expect(file.value(.migrations, as: String.self) == "sql")
@@ -110,6 +120,28 @@ import Testing
         )
     }
 
+    @Test(arguments: [
+        ("[lint]\n\ndrop-tabel = \"off\"", 3), ("[lint]\n\n\"drop-tabel\" = \"off\"", 3),
+        ("lint.drop-tabel = \"off\"", 1), ("lint = { drop-tabel = \"off\" }", 1),
+        ("lock-timeout = 1\nlint.drop-column = \"off\"\nlint.drop-tabel = \"off\"", 3),
+    ])
+    func unknownRulesNameTheNearest(_ text: String, _ line: Int) {
+        let place = "migrationkit.toml:\(line)"
+        #expect(
+            refusal(of: text)
+                == .unknownKey("lint.drop-tabel", place: place, nearest: "drop-table")
+        )
+        let wrong = text.replacing("drop-tabel", with: "drop-table").replacing("off", with: "hush")
+        guard case .wrongValue(let key, _, let expected) = refusal(of: wrong) else {
+            Issue.record("another error: \(wrong)")
+            return
+        }
+        #expect(
+            key == (line == 3 && text.contains("column") ? "lint.drop-column" : "lint.drop-table")
+        )
+        #expect(expected == #""off", "note", "warning" or "error""#)
+    }
+
     @Test func migrationsAreNoSettingOfAProgramThatHasThemBuiltIn() {
         let keys = SettingsKey.allCases.filter { $0 != .migrations }
         #expect(
@@ -131,6 +163,7 @@ import Testing
         "lock-timeout = -0.5", "lock-timeout = nan", "lock-timeout = false",
         "require-index = \"a.b\"", "require-index = [1]", "require-index = [\"a\"]",
         "require-index = [\".b\"]", "allow-out-of-order = 1", "allow-out-of-order = \"true\"",
+        "lint = \"off\"", "lint = [\"drop-table\"]",
     ])
     func wrongValuesSayWhatIsExpected(_ text: String) throws {
         let name = String(text.drop { $0 == "[" }.prefix { $0 != " " && $0 != "]" })

@@ -1,6 +1,7 @@
 import Foundation
 import MigrationKit
 import MigrationKitCommon
+import MigrationKitLint
 import TOMLKit
 
 /// The content of a settings file.
@@ -11,6 +12,7 @@ struct SettingsFile: Equatable, Sendable {
         case seconds(Double)
         case flag(Bool)
         case indexes([RequiredIndexSpec])
+        case levels([LintRule: LintLevel?])
 
         /// The value of an option that is a setting, too; `nil` if it isn't given.
         init?(option: Any?) {
@@ -29,6 +31,7 @@ struct SettingsFile: Equatable, Sendable {
             case .seconds(let seconds): seconds
             case .flag(let flag): flag
             case .indexes(let indexes): indexes
+            case .levels(let levels): levels
             }
         }
     }
@@ -169,6 +172,13 @@ extension SettingsFile {
                 )
             }
             let kind = key.setting.kind
+            if case .levels = kind, value.type == .table, let table = value.table {
+                let levels = try Self.levels(table, of: name) {
+                    "\(path):\(source.line(of: $0, in: name))"
+                }
+                entries[key] = Entry(value: .levels(levels), line: line)
+                continue
+            }
             guard let value = Self.value(value, of: kind, seenFrom: path, home: home) else {
                 throw SettingsFileError.wrongValue(
                     key: name,
@@ -230,7 +240,39 @@ extension SettingsFile {
             return .indexes(indexes)
         case .flag:
             return value.type == .bool ? value.bool.map(Value.flag) : nil
+        case .levels:
+            return nil
         }
+    }
+
+    /// The levels of rules.
+    ///
+    /// - Parameter place: The place of a rule's name.
+    private static func levels(
+        _ table: TOMLTable,
+        of name: String,
+        place: (String) -> String
+    ) throws -> [LintRule: LintLevel?] {
+        var levels: [LintRule: LintLevel?] = [:]
+        for (key, value) in table {
+            guard let rule = LintRule(rawValue: key) else {
+                throw SettingsFileError.unknownKey(
+                    "\(name).\(key)".printable,
+                    place: place(key),
+                    nearest: nearest(to: key, among: LintRule.allCases.map(\.rawValue))
+                )
+            }
+            let level = text(value)
+            guard let level, level == "off" || LintLevel(rawValue: level) != nil else {
+                throw SettingsFileError.wrongValue(
+                    key: "\(name).\(key)",
+                    place: place(key),
+                    expected: "\"off\", \"note\", \"warning\" or \"error\""
+                )
+            }
+            levels.updateValue(LintLevel(rawValue: level), forKey: rule)
+        }
+        return levels
     }
 
     private static func text(_ value: any TOMLValueConvertible) -> String? {

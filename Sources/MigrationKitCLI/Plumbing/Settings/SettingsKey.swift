@@ -13,6 +13,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case lockTimeout = "lock-timeout"
     case requireIndex = "require-index"
     case allowOutOfOrder = "allow-out-of-order"
+    case lint
 
     /// The option with the same meaning.
     var option: String { "--\(rawValue)" }
@@ -27,7 +28,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
         case .text(let text): "\(setting.meaning); default: '\(text)'"
         case .seconds(let seconds): "\(setting.meaning); default: \(seconds.formatted())"
         case .flag(let flag): "\(setting.meaning); default: \(flag)"
-        case .indexes: setting.meaning
+        case .indexes, .levels: setting.meaning
         }
     }
 
@@ -40,7 +41,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
 /// `--show-settings` and the manual page go by this.
 struct Setting {
     enum Kind {
-        case path, text, indexes, flag
+        case path, text, indexes, flag, levels
         /// Capped at 24 h to avoid overflow.
         case seconds(allowsZero: Bool)
     }
@@ -141,6 +142,8 @@ extension SettingsKey {
                 standard: .flag(false),
                 option: \RangeOptions.allowOutOfOrder
             )
+        case .lint:
+            Setting(kind: .levels, meaning: "The levels of lint's rules, by the rules' names")
         }
     }
 }
@@ -155,6 +158,7 @@ extension Setting.Kind {
         case .seconds(allowsZero: true): "a number of seconds, at least 0 and at most 86400"
         case .indexes: "an array of strings of the form \"table.index\""
         case .flag: "true or false"
+        case .levels: "a table of the levels \"off\", \"note\", \"warning\" and \"error\""
         }
     }
 }

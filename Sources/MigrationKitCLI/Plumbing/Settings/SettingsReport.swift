@@ -1,5 +1,6 @@
 import KeyStore
 import MigrationKit
+import MigrationKitLint
 import TOMLKit
 
 extension CommandContext {
@@ -129,7 +130,13 @@ extension SettingsFile.Value: CustomStringConvertible {
         case .flag(let flag): "\(flag)"
         case .indexes(let indexes):
             indexes.map { "\($0.table).\($0.index)".printable }.joined(separator: ", ")
+        case .levels(let levels): Self.list(of: levels).joined(separator: ", ")
         }
+    }
+
+    /// For example `drop-table=off`.
+    fileprivate static func list(of levels: [LintRule: LintLevel?]) -> [String] {
+        levels.map { "\($0.rawValue)=\($1?.rawValue ?? "off")" }.sorted()
     }
 }
 
@@ -178,6 +185,8 @@ extension SettingsReport.Row: Encodable {
         case .flag(let flag): try container.encode(flag, forKey: .value)
         case .indexes(let indexes):
             try container.encode(indexes.map { "\($0.table).\($0.index)" }, forKey: .value)
+        case .levels(let levels):
+            try container.encode(SettingsFile.Value.list(of: levels), forKey: .value)
         }
         switch origin {
         case .option(let name):
@@ -258,6 +267,8 @@ struct SettingsText {
 
     /// Whether an unknown setting with this name would contain a secret.
     static func isSecret(_ name: String) -> Bool {
+        // A rule may be about secrets.
+        guard LintRule(rawValue: name) == nil else { return false }
         let name = name.lowercased().replacing("_", with: "-")
         guard name != "password-file", name != "password-command" else { return false }
         return ["key", "raw-key", "passwd", "pass", "pwd", "pin", "token"].contains(name)
@@ -267,9 +278,14 @@ struct SettingsText {
     // MARK: -
 
     /// The line in which a setting begins; the last line if it can't be found.
-    private func line(of name: String) -> Int {
+    ///
+    /// - Parameters:
+    ///   - name: The setting, or a key of its table.
+    ///   - table: The setting whose table has the key.
+    func line(of name: String, in table: String? = nil) -> Int {
         for (index, line) in lines.enumerated() {
-            let start = line.drop { $0 == " " || $0 == "\t" || $0 == "[" }
+            var start = line.drop { $0 == " " || $0 == "\t" || $0 == "[" }
+            if let table, start.hasPrefix("\(table).") { start = start.dropFirst(table.count + 1) }
             for form in [name, "\"\(name)\"", "'\(name)'"] where start.hasPrefix(form) {
                 let rest = start.dropFirst(form.count).drop { $0 == " " || $0 == "\t" }
                 guard let sign = rest.first, "=.]".contains(sign) else { continue }
@@ -278,7 +294,7 @@ struct SettingsText {
                 if (try? TOMLTable(string: before)) != nil { return index + 1 }
             }
         }
-        return lines.count
+        return table.map { line(of: $0) } ?? lines.count
     }
 
     /// The parser's message, without quoted values.
