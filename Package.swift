@@ -279,11 +279,14 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitLint",
+                "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]
+            ],
+            exclude: ["Sarif"]
         ),
         .target(
             name: "TestSupport",

@@ -102,7 +102,7 @@ public enum MigrationCLI {
             reveal: { output.reveal($0) },
             showsProgress: StandardError.isTerminal,
             endsOnSignals: true,
-            writesNotes: !words.contains("--json")
+            writesNotes: !asksForJSON(words)
         )
         do {
             do {
@@ -141,12 +141,20 @@ public enum MigrationCLI {
         )
         let keySource = context.keySource.noted
         let document = failure.document(keySource: keySource)
-        if arguments.contains("--json"), let text = try? JSON.text(of: document) {
+        if asksForJSON(arguments), let text = try? JSON.text(of: document) {
             context.errorOutput(text)
         } else {
             context.errorOutput(failure.text(keySource: keySource))
         }
         return failure.exitCode
+    }
+
+    /// Whether the arguments, which may be wrong, ask for JSON. The output of `schema-dump` is a
+    /// file's content, whatever its format.
+    private static func asksForJSON(_ arguments: [String]) -> Bool {
+        arguments.contains("--json")
+            || arguments.first == "lint"
+                && arguments.joined(separator: "=").contains("--format=json")
     }
 
     /// The exit code for an error from ``run(arguments:host:output:errorOutput:)``.
@@ -162,6 +170,8 @@ public enum MigrationCLI {
     static func run(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
         let named = try checkCommands(in: arguments, of: parser)
+        var context = context
+        context.version = version
         do {
             // Parsing from the root examines every command, which takes longer than opening a
             // database with a raw key. So the command is parsed directly. Only errors and help
@@ -208,7 +218,8 @@ public enum MigrationCLI {
         "up": "migrate", "apply": "migrate", "run": "migrate", "down": "rollback",
         "revert": "rollback", "undo": "rollback", "reset": "rollback", "new": "create",
         "add": "create", "generate": "create", "info": "status", "version": "status",
-        "validate": "verify", "force": "baseline", "dump": "schema-dump", "load": "schema-load",
+        "validate": "verify", "force": "baseline", "dump": "schema-dump",
+        "load": "schema-load",
         "completion": "completions",
     ]
 
@@ -299,6 +310,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
             subcommands: [
                 MigrateCommand<Migrations>.self,
                 PlanCommand<Migrations>.self,
+                LintCommand<Migrations>.self,
                 StatusCommand<Migrations>.self,
                 HistoryCommand<Migrations>.self,
                 RollbackCommand<Migrations>.self,

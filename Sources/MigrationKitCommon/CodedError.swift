@@ -25,7 +25,7 @@ public struct ErrorCode: Hashable, Sendable {
         case done = 0
         case failed = 1
         case verificationFailed = 2
-        /// With `--check` or `--exit-code`: something differs, or is pending.
+        /// With `--check` or `--exit-code`: something differs, or is pending. `lint`: a finding.
         case differs = 3
         case usage = 64
         case dataError = 65

@@ -72,6 +72,7 @@ import Testing
                  "otherTools": 1, "isNew": 1, "wouldRecord": 1, "notes": 1,
                  "key-rotate kept": 1, "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "inspect unfinishedChange": 1, "inspect leftovers": 1,
+                 "lint file": 1, "lint line": 1, "lint column": 1, "lint fix": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
                  "verify table": 1, "verify rowid": 1, "verify page": 1}
             ''')

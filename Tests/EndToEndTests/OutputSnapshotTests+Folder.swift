@@ -38,6 +38,32 @@ extension OutputSnapshotTests {
             transcript.note("0001_add-tags gets its SQL")
             try transcript.run("create add-colors --json")
         },
+        Scene("lint") { transcript in
+            for name in ["folders", "notes"] {
+                try transcript.write(
+                    name == "folders" ? "0001_folders" : "0002_notes",
+                    up: "CREATE TABLE \(name) (id INTEGER PRIMARY KEY) STRICT;",
+                    down: "DROP TABLE \(name);"
+                )
+            }
+            try transcript.run("migrate --to 0001")
+            try transcript.run("lint", hasKey: false)
+            try transcript.run("lint --json", hasKey: false)
+            try transcript.run("lint --pending")
+            try transcript.run("lint --since 1 --pending", hasKey: false)
+            try transcript.run("lint --base main --json", hasKey: false)
+        },
+        Scene("lint-refused") { transcript in
+            try transcript.writeNotes()
+            try transcript.write(
+                "0004_tidy",
+                up: "VACUUM;\n  ATTACH 'notes.old' AS old KEY 'secret';"
+            )
+            try transcript.run("lint", hasKey: false)
+            try transcript.run("lint --json", hasKey: false)
+            try transcript.run("lint --format github", hasKey: false)
+            try transcript.run("migrate")
+        },
         Scene("schema-dump") { transcript in
             try transcript.writeNotes()
             try transcript.run("schema-dump")

@@ -43,12 +43,13 @@ struct Transcript {
             input: input.utf8,
             newSession: true
         )
-        // But for an error's first line, which says it all, and for what is indented further, such
-        // as a command to copy.
-        let isForFile = words[0] == "schema-dump" || words.contains("--json")
+        // But for an error's first line, which says it all, for a place in a file with what is there,
+        // and for what is indented further, such as a command to copy.
+        let isForFile =
+            words[0] == "schema-dump" || words.contains("--json") || words.contains("github")
         for line in (isForFile ? "" : result.stdout).split(separator: "\n")
             + result.stderr.split(separator: "\n").dropFirst()
-        where !line.hasPrefix("    ") {
+        where !line.hasPrefix("    ") && !line.contains(/^[^ ]+:[0-9]+:[0-9]+:\s/) {
             #expect(line.count <= 80, "\(command): \(line)")
         }
         #expect(!result.stderr.contains(tool.password))

@@ -58,6 +58,37 @@ import Testing
         #expect(errorOutput.text.isEmpty)
     }
 
+    @Test func stepsInSwiftAreChecked() throws {
+        let steps =
+            runner.steps + [
+                MigrationStep(
+                    identifier: "0003_drop",
+                    sourceFile: "M0003.swift",
+                    apply: { try $0.execute(sql: "DROP TABLE tag") }
+                )
+            ]
+        let host = MigrationCLIHost(
+            runner: try GRDBMigrationRunner(steps: steps),
+            openWriter: { [queue] _ in queue }
+        )
+        let error = #expect(throws: (any Error).self) {
+            try run("lint", "--level", "warning", host: host)
+        }
+        #expect(error.map(MigrationCLI.exitCode) == 3)
+        #expect(output.text.contains("M0003.swift: warning: 0003_drop: "))
+        #expect(output.text.contains("[drop-table]"))
+        // Nothing was opened.
+        #expect(try runner.pendingMigrationIdentifiers(in: queue).count == 2)
+    }
+
+    @Test func theHostsDatabaseSaysWhatIsPending() throws {
+        try run("migrate", "--to", "0001_items")
+        try run("lint", "--pending", "--json")
+        #expect(output.text.contains(#""checked":1,"#))
+        let error = #expect(throws: (any Error).self) { try run("lint", "--base", "main") }
+        #expect(error.map(MigrationCLI.exitCode) == 64)
+    }
+
     @Test func theHostOpensWhatIsVerifiedInFull() throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("mk-\(UUID().uuidString)")

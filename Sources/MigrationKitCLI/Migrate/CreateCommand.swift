@@ -52,6 +52,7 @@ struct CreateCommand: ContextCommand {
         }
         let them = created.files.count == 1 ? "it" : "them"
         context.output("Write the SQL into \(them); 'plan' then shows what would run.")
+        context.output("'lint' finds what would lose data or fail in it.")
     }
 
     private struct Document: Encodable {

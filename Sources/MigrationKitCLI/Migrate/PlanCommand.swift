@@ -99,6 +99,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
             if own { lines.append("COMMIT;") }
         }
         if allOrNothing { lines += ["", "COMMIT;"] }
+        lines += ["", "-- 'lint' finds what would lose data or fail in them."]
         return lines.joined(separator: "\n")
     }
 

@@ -29,6 +29,9 @@ struct CommandContext: Sendable {
     /// Whether standard output is a terminal, so that a key may be shown.
     var outputIsTerminal = false
 
+    /// The version of the tool, for documents that name it.
+    var version = ""
+
     /// The width of help texts in columns.
     var columns = Terminal.columns
 

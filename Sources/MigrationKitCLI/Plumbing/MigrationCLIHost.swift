@@ -90,10 +90,8 @@ public struct MigrationCLIHost: Sendable {
         migrations: .folder,
         openWriter: openDatabase,
         generateSchemaSnapshot: { runner in
-            var configuration = Configuration()
-            configuration.prepareDatabase { $0.add(function: .uuid) }
             return try GRDBSchemaSnapshotProvider(
-                configuration: configuration,
+                configuration: .ofMigrations,
                 migrate: { try runner.migrate(in: $0) }
             ).generateCanonicalSnapshot()
         }

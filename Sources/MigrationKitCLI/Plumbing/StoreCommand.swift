@@ -181,9 +181,16 @@ extension CommandContext {
 extension DatabaseQueue {
     /// An empty database in memory. Nothing of it reaches the disk.
     static func standingForNewDatabase() throws -> DatabaseQueue {
+        try DatabaseQueue(configuration: .ofMigrations)
+    }
+}
+
+extension Configuration {
+    /// A connection with the functions that migrations may use.
+    static var ofMigrations: Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { $0.add(function: .uuid) }
-        return try DatabaseQueue(configuration: configuration)
+        return configuration
     }
 }
 

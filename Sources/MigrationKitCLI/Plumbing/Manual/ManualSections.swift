@@ -95,6 +95,9 @@ struct ManualSections {
             "Show what would happen:": [
                 "\(program) migrate --dry-run"
             ],
+            "Find what would lose data or fail, before a branch is merged:": [
+                "\(program) lint --base main"
+            ],
             "Keep the schema in the repository, and check that it is up to date:": [
                 "\(program) schema-dump --output schema.sql",
                 "\(program) schema-dump --check schema.sql",

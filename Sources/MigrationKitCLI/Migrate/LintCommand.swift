@@ -1,0 +1,281 @@
+import ArgumentParser
+import Foundation
+import MigrationKit
+import MigrationKitCommon
+import MigrationKitGRDB
+import MigrationKitLint
+import MigrationKitSQL
+
+struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "lint",
+            _superCommandName: Migrations.programName,
+            abstract: "Find what would lose data or fail in the migrations.",
+            usage: """
+                \(Migrations.programName) lint [--level <level>] [--format <format>] [<options>]
+                \(Migrations.programName) lint --since <identifier> | --pending | --base <ref>
+                """,
+            discussion: """
+                Needs no database and no key: the migrations run on an empty one in memory. If the \
+                command line names a database, its rows decide what can fail; nothing is written.
+
+                Exits with 3 if a finding is an error, or reaches --level. Notes are only counted \
+                unless --level is 'note'; json and sarif always have all findings.
+
+                Formats: 'human'; 'json' for programs; 'sarif' (2.1.0) for code hosts; 'github' \
+                for annotations in GitHub Actions.
+
+                '-- migrationkit:allow RULE reason' above a statement silences a rule for it. The \
+                table [lint] of the settings file changes the level of a rule, or turns it off.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "Check only the migrations after this one; the beginning of its name is enough.",
+            valueName: "identifier"
+        )
+    )
+    var since: String?
+
+    @Flag(help: "Check only the migrations that are pending in the database.")
+    var pending = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Check only what is new or different since this branch, tag or commit of git, and that \
+            what was there is unchanged.
+            """,
+            valueName: "ref"
+        )
+    )
+    var base: String?
+
+    @Option(help: "Exit with 3 from this level on: error, warning or note; default: error.")
+    var level: LintLevel?
+
+    @Option(help: "The format: human, json, sarif or github; default: human.")
+    var format: LintFormat?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func validate() throws {
+        let selections =
+            [since.map { _ in "--since" }, base.map { _ in "--base" }]
+            .compactMap { $0 } + (pending ? ["--pending"] : [])
+        guard selections.count <= 1 else {
+            throw ValidationError(
+                "\(selections.joined(separator: " and ")) select different migrations. Use only one."
+            )
+        }
+        guard !json || format ?? .json == .json else {
+            throw ValidationError("--json is the same as --format json. Use only one.")
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        let threshold = level ?? .error
+        let output = LintOutput(
+            try check(in: context),
+            lowest: min(threshold, .warning),
+            tool: (Migrations.programName, context.version),
+            style: context.style
+        )
+        context.output(try output.text(as: json ? .json : format ?? .human))
+        let levels = output.findings.map(\.level).filter { $0 >= threshold }
+        guard levels.isEmpty else { throw LintError.findings(levels) }
+    }
+
+    private func check(in context: CommandContext) throws -> LintResult {
+        let loaded: LoadedMigrations
+        do {
+            loaded = try loadMigrations(in: context)
+        } catch let error as MigrationFolderError {
+            // These have a rule, and a place that each format can show.
+            guard case .refusedStatement = error, let folder = migrations as? FolderMigrations
+            else { throw error }
+            return try LintResult(refusalsIn: folder.path(in: context))
+        }
+        var lint =
+            loaded.folder.map { MigrationLint(folder: $0) }
+            ?? MigrationLint(steps: loaded.runner.steps)
+        lint.configuration = .ofMigrations
+        lint.levels = try context.settings()?.value(.lint) ?? [:]
+        let identifiers = loaded.runner.migrationIdentifiers
+        if let since {
+            let last = try loaded.runner.identifier(since)
+            lint.selection = Set(identifiers.drop { $0 != last }.dropFirst())
+        }
+        if let base {
+            guard let folder = loaded.folder else { throw LintError.baseWithoutFolder }
+            let former = try LintBase(of: folder, at: base) { context.errorOutput("note: \($0)") }
+            lint.published.append(former.published)
+            lint.selection = former.changed
+        }
+        guard namesDatabase else {
+            return LintResult(report: try lint.report(), folder: loaded.folder)
+        }
+        let store = try openStore(
+            in: context,
+            forReading: true,
+            previewsNew: pending,
+            loaded: loaded
+        )
+        if pending {
+            lint.selection = Set(try store.runner.pendingMigrationIdentifiers(in: store.writer))
+        }
+        if !store.isNew {
+            lint.published.append(try store.publishedMigrations())
+            lint.database = store.writer
+        }
+        return LintResult(report: try lint.report(), folder: loaded.folder)
+    }
+
+    /// Whether the command line asks for a database. The environment and the settings alone don't:
+    /// otherwise a check before a commit would open it, and ask for its key.
+    private var namesDatabase: Bool {
+        pending || encryption.noEncryption || database.dbPath != nil
+            || database.keychain.keychainService != nil || !database.secret.named.isEmpty
+    }
+}
+
+extension OpenStore {
+    /// What is applied in the database, with the checksums that it has recorded.
+    fileprivate func publishedMigrations() throws -> MigrationLint.Published {
+        let overview = try runner.overview(of: writer)
+        let known = runner.migrationIdentifiers.filter(overview.applied.contains)
+        // Those of a newer program aren't missing.
+        let identifiers = (known + overview.missing).sorted {
+            $0.compare($1, options: .numeric) == .orderedAscending
+        }
+        return MigrationLint.Published(
+            source: "the database",
+            migrations: identifiers.map { ($0, overview.records[$0]?.checksum) }
+        )
+    }
+}
+
+extension LintLevel: ExpressibleByArgument {}
+
+// MARK: - Base
+
+/// The migrations of a folder as they are in a commit of git.
+private struct LintBase {
+    let published: MigrationLint.Published
+
+    /// The identifiers of the folder's migrations that the commit doesn't have, or has otherwise.
+    let changed: Set<String>
+
+    /// - Parameters:
+    ///   - folder: The folder as it is on disk.
+    ///   - reference: The branch, tag or commit.
+    ///   - note: Receives a line if nothing can be compared.
+    /// - Throws: ``GitError``.
+    init(of folder: MigrationFolder, at reference: String, note: (String) -> Void) throws {
+        let git = try GitFolder(folder.path)
+        let commit = try git.commit(reference)
+        guard let tip = try Former(of: git, in: commit) else {
+            throw GitError.noFolder(path: folder.path, reference: reference)
+        }
+        if let reason = tip.unusable {
+            note("nothing is compared with '\(reference)', which is unusable: \(reason)")
+        }
+        // What the other branch has changed since this one left it isn't this one's change.
+        let fork = try git.mergeBase(with: commit).flatMap {
+            $0 == commit ? nil : try Former(of: git, in: $0)
+        }
+        let present = Set(folder.steps.map(\.identifier))
+        let migrations = tip.migrations.compactMap { migration in
+            fork?.migrations.first { $0.identifier == migration.identifier }
+                ?? (fork == nil || present.contains(migration.identifier) ? migration : nil)
+        }
+        published = MigrationLint.Published(source: reference, migrations: migrations)
+        let scripts = tip.scripts.merging(fork?.scripts ?? [:]) { $1 }
+        changed = present.filter { folder.scripts[$0] != scripts[$0] }
+    }
+
+    private struct Former {
+        var migrations: [(identifier: String, checksum: String?)] = []
+        var scripts: [String: MigrationSQL] = [:]
+
+        /// Why the files weren't usable then. They can't have been applied by this tool.
+        var unusable: String?
+
+        /// - Returns: `nil` if the commit doesn't have the folder.
+        init?(of git: GitFolder, in commit: String) throws {
+            let files = try git.files(in: commit) {
+                $0.lowercased().hasSuffix(".sql") || $0.hasSuffix("/metadata.toml")
+            }
+            guard let files else { return nil }
+            do {
+                let folder = try MigrationFolder(path: git.path, files: files)
+                migrations = folder.steps.map { ($0.identifier, $0.checksum) }
+                scripts = folder.scripts
+            } catch MigrationFolderError.empty {
+                return
+            } catch let error as MigrationFolderError {
+                unusable = error.localizedDescription
+            }
+        }
+    }
+}
+
+// MARK: - Lint Error
+
+/// Why `lint` ends with another exit code than 0.
+enum LintError: Error, Equatable {
+    /// There are findings of these levels, which are those that count.
+    case findings([LintLevel])
+
+    /// `--base` needs a folder of files, but the program has built-in migrations.
+    case baseWithoutFolder
+}
+
+extension LintError: CodedError {
+    var errorDescription: String? {
+        switch self {
+        case .findings(let levels): "lint found \(LintLevel.counted(levels))"
+        case .baseWithoutFolder:
+            "--base needs a folder of migrations; this program's migrations are built in"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        switch self {
+        case .findings:
+            """
+            Each says what to do. If a statement is right as it is, write above it:
+              -- migrationkit:allow RULE reason
+            """
+        case .baseWithoutFolder:
+            "Give the last migration that was released with --since."
+        }
+    }
+
+    var code: ErrorCode {
+        switch self {
+        case .findings: ErrorCode("lintFindings", .differs)
+        case .baseWithoutFolder: ErrorCode("baseWithoutFolder", .usage)
+        }
+    }
+}
+
+extension LintLevel {
+    /// For example `1 error and 2 warnings`.
+    static func counted(_ levels: [LintLevel]) -> String {
+        let counts = allCases.reversed().compactMap { level in
+            let count = levels.count { $0 == level }
+            return count == 0 ? nil : "\(count) \(level.rawValue)\(count == 1 ? "" : "s")"
+        }
+        guard let last = counts.last, counts.count > 1 else { return counts.first ?? "no findings" }
+        return counts.dropLast().joined(separator: ", ") + " and " + last
+    }
+}

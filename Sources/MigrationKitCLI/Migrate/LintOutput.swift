@@ -1,0 +1,346 @@
+import ArgumentParser
+import Foundation
+import MigrationKit
+import MigrationKitLint
+import MigrationKitSQL
+
+/// How `lint` prints its findings.
+enum LintFormat: String, CaseIterable, ExpressibleByArgument {
+    case human, json, sarif, github
+}
+
+/// The findings, with what is needed to show their places.
+struct LintResult {
+    let report: LintReport
+
+    /// The path of the folder, if the migrations are files.
+    private let folderPath: String?
+    private let excerpt: (LintFinding) -> String?
+
+    init(report: LintReport, folder: MigrationFolder?) {
+        self.report = report
+        folderPath = folder?.path
+        excerpt = { finding in
+            guard let file = finding.file, let line = finding.line else { return nil }
+            return folder?.excerpt(
+                of: file,
+                in: finding.migration,
+                line: line,
+                column: finding.column ?? 1
+            )
+        }
+    }
+
+    /// The statements for which a folder can't be used at all. Nothing else of it is checked.
+    ///
+    /// - Throws: `MigrationFolderError`.
+    init(refusalsIn path: String) throws {
+        let refusals = try MigrationFolder.refusals(in: path)
+        report = LintReport(findings: refusals.map(LintFinding.init), checked: 0)
+        folderPath = path
+        excerpt = { finding in
+            refusals.first {
+                $0.place.file == finding.file && $0.place.line == finding.line
+                    && $0.place.column == finding.column
+            }?.place.excerpt
+        }
+    }
+
+    /// The path of a finding's file, from the working folder if it is in there.
+    func file(of finding: LintFinding) -> String? {
+        guard let file = finding.file, !file.isEmpty else { return nil }
+        guard let folderPath else { return file }
+        let path = URL(fileURLWithPath: folderPath).appendingPathComponent(file).standardized.path
+        let here = FileManager.default.currentDirectoryPath + "/"
+        return path.hasPrefix(here) ? String(path.dropFirst(here.count)) : path
+    }
+
+    /// The line of a finding, with a caret under its place.
+    func excerpt(of finding: LintFinding) -> String? { excerpt(finding) }
+}
+
+/// The texts of `lint`.
+struct LintOutput {
+    private let result: LintResult
+    private let tool: (name: String, version: String)
+    private let style: Style
+
+    /// The lowest level that is shown to people.
+    private let lowest: LintLevel
+
+    init(
+        _ result: LintResult,
+        lowest: LintLevel,
+        tool: (name: String, version: String),
+        style: Style
+    ) {
+        self.result = result
+        self.lowest = lowest
+        self.tool = tool
+        self.style = style
+    }
+
+    /// All findings.
+    var findings: [LintFinding] { result.report.findings }
+
+    private var shown: [LintFinding] { findings.filter { $0.level >= lowest } }
+
+    func text(as format: LintFormat) throws -> String {
+        switch format {
+        case .human: (shown.map(human) + [summary]).joined(separator: "\n\n")
+        case .json: try JSON.text(of: document)
+        case .sarif: try JSON.text(of: SARIF.Log(result, tool: tool))
+        case .github: (shown.map(annotation) + [summary]).joined(separator: "\n")
+        }
+    }
+
+    // MARK: - For People
+
+    private func human(_ finding: LintFinding) -> String {
+        let place = [
+            result.file(of: finding) ?? finding.migration, finding.line.map(String.init),
+            finding.line.flatMap { _ in finding.column.map(String.init) },
+        ].compactMap { $0 }.joined(separator: ":").printable
+        // A source file in Swift may have many steps.
+        let namesStep = finding.file.map { $0.contains(finding.migration) } ?? true
+        let step = namesStep ? "" : "\(finding.migration): "
+        let level = style.text("\(finding.level):", finding.level == .error ? .red : .yellow)
+        let heading =
+            "\(place): \(level) \((step + finding.message).printable) [\(finding.rule.rawValue)]"
+        let lines =
+            (result.excerpt(of: finding)?.split(separator: "\n").map(String.init) ?? [])
+            + (finding.fix ?? "").split(separator: "\n").flatMap { $0.wrapped(to: 78) }
+            + ["See \(finding.rule.page)"]
+        return ([heading] + lines.map { "  \($0)" }).joined(separator: "\n")
+    }
+
+    private var summary: String {
+        let checked = result.report.checked
+        let noun = checked == 1 ? "migration" : "migrations"
+        var text = "Checked \(checked) \(noun): \(LintLevel.counted(findings.map(\.level)))."
+        let hidden = findings.count - shown.count
+        if hidden > 0 { text += " --level note shows the \(hidden == 1 ? "note" : "notes")." }
+        if checked == 0, !findings.isEmpty {
+            text += "\nThe migrations are checked once they can be read."
+        }
+        return text
+    }
+
+    // MARK: - For Programs
+
+    private var document: some Encodable {
+        Document(
+            findings: findings.map { finding in
+                Document.Finding(
+                    rule: finding.rule.rawValue,
+                    level: finding.level.rawValue,
+                    migration: finding.migration,
+                    file: result.file(of: finding),
+                    line: finding.line,
+                    column: finding.column,
+                    message: finding.message,
+                    fix: finding.fix,
+                    help: finding.rule.page
+                )
+            },
+            checked: result.report.checked
+        )
+    }
+
+    private struct Document: Encodable {
+        struct Finding: Encodable {
+            let rule: String
+            let level: String
+            let migration: String
+            let file: String?
+            let line: Int?
+            let column: Int?
+            let message: String
+            let fix: String?
+            let help: String
+        }
+
+        let schemaVersion = JSON.schemaVersion
+        let findings: [Finding]
+        let checked: Int
+    }
+
+    // MARK: - For GitHub
+
+    /// A line that GitHub Actions shows at the place.
+    /// <https://docs.github.com/actions/reference/workflow-commands-for-github-actions>
+    private func annotation(_ finding: LintFinding) -> String {
+        let command =
+            switch finding.level {
+            case .error: "error"
+            case .warning: "warning"
+            case .note: "notice"
+            }
+        let properties: [(String, String?)] = [
+            ("file", result.file(of: finding)),
+            ("line", finding.line.map(String.init)),
+            ("col", finding.column.map(String.init)),
+            ("title", "\(finding.rule.rawValue) (\(finding.migration))"),
+        ]
+        let list = properties.compactMap { name, value in
+            value.map { "\(name)=\(Self.escaped($0, also: [":", ","]))" }
+        }.joined(separator: ",")
+        let text = [finding.message, finding.fix, "See \(finding.rule.page)"].compactMap { $0 }
+            .joined(separator: "\n")
+        return "::\(command) \(list)::\(Self.escaped(text))"
+    }
+
+    /// As GitHub's own toolkit escapes:
+    /// <https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts>
+    private static func escaped(_ text: String, also others: Set<Unicode.Scalar> = []) -> String {
+        text.unicodeScalars.map { scalar in
+            let isSpecial = scalar == "%" || scalar == "\r" || scalar == "\n"
+            guard isSpecial || others.contains(scalar) else { return String(scalar) }
+            let digits = String(scalar.value, radix: 16, uppercase: true)
+            return "%" + (digits.count == 1 ? "0" : "") + digits
+        }.joined()
+    }
+}
+
+// MARK: - SARIF
+
+/// The Static Analysis Results Interchange Format, 2.1.0.
+/// <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>
+private enum SARIF {
+    struct Log: Encodable {
+        let schema = "https://json.schemastore.org/sarif-2.1.0.json"
+        let version = "2.1.0"
+        let runs: [Run]
+
+        enum CodingKeys: String, CodingKey {
+            case schema = "$schema"
+            case version, runs
+        }
+
+        init(_ result: LintResult, tool: (name: String, version: String)) {
+            let rules = LintRule.allCases.map(Rule.init)
+            let positions = Dictionary(
+                uniqueKeysWithValues: LintRule.allCases.enumerated().map { ($1, $0) }
+            )
+            var counts: [String: Int] = [:]
+            let results = result.report.findings.map { finding in
+                let kind = "\(finding.rule.rawValue):\(finding.migration)"
+                counts[kind, default: 0] += 1
+                return Result(
+                    finding,
+                    file: result.file(of: finding),
+                    ruleIndex: positions[finding.rule] ?? 0,
+                    fingerprint: "\(kind):\(counts[kind] ?? 1)"
+                )
+            }
+            let driver = Driver(name: tool.name, version: tool.version, rules: rules)
+            runs = [Run(tool: Tool(driver: driver), results: results)]
+        }
+    }
+
+    struct Run: Encodable {
+        let tool: Tool
+        let columnKind = "unicodeCodePoints"
+        let results: [Result]
+    }
+
+    struct Tool: Encodable {
+        let driver: Driver
+    }
+
+    struct Driver: Encodable {
+        let name: String
+        let version: String
+        let rules: [Rule]
+    }
+
+    struct Rule: Encodable {
+        struct Configuration: Encodable {
+            let level: String
+        }
+
+        let id: String
+        let shortDescription: Message
+        let help: Message
+        let defaultConfiguration: Configuration
+
+        init(_ rule: LintRule) {
+            id = rule.rawValue
+            shortDescription = Message(text: rule.summary)
+            help = Message(text: "\(rule.summary) See \(rule.page).")
+            defaultConfiguration = Configuration(level: rule.level.rawValue)
+        }
+    }
+
+    struct Message: Encodable {
+        let text: String
+    }
+
+    struct Result: Encodable {
+        let ruleId: String
+        let ruleIndex: Int
+        let level: String
+        let message: Message
+        let locations: [Location]
+        /// The same from run to run, whatever is written above the statement.
+        let partialFingerprints: [String: String]
+
+        init(_ finding: LintFinding, file: String?, ruleIndex: Int, fingerprint: String) {
+            ruleId = finding.rule.rawValue
+            self.ruleIndex = ruleIndex
+            level = finding.level.rawValue
+            message = Message(
+                text: [finding.message, finding.fix].compactMap { $0 }.joined(separator: "\n")
+            )
+            locations = [Location(finding, file: file)]
+            partialFingerprints = ["migrationKitLint/v1": fingerprint]
+        }
+    }
+
+    struct Location: Encodable {
+        let physicalLocation: PhysicalLocation?
+        let logicalLocations: [LogicalLocation]
+
+        init(_ finding: LintFinding, file: String?) {
+            physicalLocation = file.map { file in
+                PhysicalLocation(
+                    artifactLocation: Artifact(file: file),
+                    region: finding.line.map { Region(startLine: $0, startColumn: finding.column) }
+                )
+            }
+            logicalLocations = [LogicalLocation(name: finding.migration)]
+        }
+    }
+
+    struct LogicalLocation: Encodable {
+        let name: String
+        let kind = "resource"
+    }
+
+    struct PhysicalLocation: Encodable {
+        let artifactLocation: Artifact
+        let region: Region?
+    }
+
+    struct Artifact: Encodable {
+        let uri: String
+        let uriBaseId: String?
+
+        /// - Parameter file: A path, relative to the working folder if it is in there.
+        init(file: String) {
+            let isAbsolute = file.hasPrefix("/")
+            let path =
+                file.addingPercentEncoding(withAllowedCharacters: Self.allowed) ?? file
+            uri = isAbsolute ? "file://\(path)" : path
+            uriBaseId = isAbsolute ? nil : "%SRCROOT%"
+        }
+
+        /// A colon in the first part would make it a scheme.
+        private static let allowed = CharacterSet.urlPathAllowed.subtracting([":"])
+    }
+
+    struct Region: Encodable {
+        let startLine: Int
+        let startColumn: Int?
+    }
+}
