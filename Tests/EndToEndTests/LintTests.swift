@@ -316,4 +316,56 @@ import Testing
         try Data("x".utf8).write(to: URL(fileURLWithPath: tool.folder.path(".git/HEAD")))
         #expect(try error("--base", "main") == "noRepository 66")
     }
+
+    // MARK: - When a Step Fails
+
+    /// The errors that people look up most, each with the table, the way out and the rule's page.
+    @Test(arguments: [
+        (
+            "CREATE TABLE child (item REFERENCES item (id)); INSERT INTO child VALUES (7), (8);",
+            "from child(item) to item(id), constraint 0, in 2 rows", "may-violate-foreign-key"
+        ),
+        (
+            "PRAGMA foreign_keys = ON;\nCREATE TABLE child (item REFERENCES item (id));\n"
+                + "INSERT INTO child VALUES (7);",
+            "Statement: INSERT INTO child", "may-violate-foreign-key"
+        ),
+        ("UPDATE item SET\n    title = 'a';", "Statement: UPDATE item", "migration-fails"),
+        (
+            "ALTER TABLE item ADD COLUMN name TEXT NOT NULL;", "Statement: ALTER TABLE item",
+            "add-column-fails"
+        ),
+        ("CREATE TABLE item (id INTEGER);", "Statement: CREATE TABLE item", "migration-fails"),
+        (
+            "ALTER TABLE item ADD COLUMN id INTEGER;", "Statement: ALTER TABLE item",
+            "add-column-fails"
+        ),
+        (
+            "INSERT INTO item VALUES (1);\nCREATE UNIQUE INDEX item_id ON item (id);",
+            "Statement: CREATE INDEX item_id ON item", "may-violate-unique"
+        ),
+    ])
+    func aStepThatFailsShowsThePatternAndThePage(
+        _ sql: String,
+        _ subject: String,
+        _ rule: String
+    ) throws {
+        try tool.write(
+            "0001_items",
+            up: "CREATE TABLE item (id INTEGER PRIMARY KEY AUTOINCREMENT);"
+        )
+        if sql.contains("UNIQUE") {
+            try tool.write("0001_items", up: "CREATE TABLE item (id INTEGER);")
+        }
+        let isImmediate = sql.hasPrefix("PRAGMA")
+        try tool.folder.write(
+            "migrations/0004_fails.sql",
+            "-- migrate:up\(isImmediate ? " transaction:false" : "")\n\(sql)\n".utf8
+        )
+        let result = try tool.onStore("migrate")
+        #expect(result.status == 1, "\(result)")
+        #expect(result.stderr.contains("error: the migration 0004_fails failed: "))
+        #expect(result.stderr.contains(subject), "\(result)")
+        #expect(result.stderr.contains("\n  See Documentation/lint/\(rule).md\n"), "\(result)")
+    }
 }

@@ -74,7 +74,8 @@ struct SQLScript: Sendable {
             column: tokenOffset == nil ? nil : file.column(at: place),
             sqliteMessage: error.message ?? "\(error.resultCode)",
             resultCode: error.extendedResultCode,
-            sourceLine: file.sourceLine(at: place)
+            sourceLine: file.sourceLine(at: place),
+            statement: SQLSubject(file.bytes, in: position..<file.bytes.count)?.description
         )
     }
 
@@ -163,6 +164,9 @@ public struct SQLStatementError: Error, Equatable, Sendable {
     /// The line's text.
     public let sourceLine: String
 
+    /// What the statement does to which table, such as `ALTER TABLE notes`; `nil` if it names none.
+    public let statement: String?
+
     /// Creates an error.
     ///
     /// - Parameters:
@@ -172,13 +176,15 @@ public struct SQLStatementError: Error, Equatable, Sendable {
     ///   - sqliteMessage: SQLite's message.
     ///   - resultCode: SQLite's extended result code.
     ///   - sourceLine: The line's text.
+    ///   - statement: What the statement does to which table.
     public init(
         file: String,
         line: Int,
         column: Int?,
         sqliteMessage: String,
         resultCode: ResultCode,
-        sourceLine: String
+        sourceLine: String,
+        statement: String? = nil
     ) {
         self.file = file
         self.line = line
@@ -186,6 +192,7 @@ public struct SQLStatementError: Error, Equatable, Sendable {
         self.sqliteMessage = sqliteMessage
         self.resultCode = resultCode
         self.sourceLine = sourceLine
+        self.statement = statement
     }
 }
 

@@ -5,6 +5,7 @@ import KeyStore
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
+import MigrationKitLint
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
@@ -149,9 +150,28 @@ struct Failure {
             isOwnFault ? "stepFailed" : cause.code,
             isOwnFault ? 1 : cause.exitCode,
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
-            hint: [cause.hint, kept, failure.wasUnmanaged ? baseline : nil]
-                .compactMap { $0 }.joined(separator: "\n")
+            hint: [
+                cause.hint, isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,
+                failure.wasUnmanaged ? baseline : nil,
+            ]
+            .compactMap { $0 }.joined(separator: "\n")
         )
+    }
+
+    /// What failed, the safe pattern and the page of the rule, if the linter has one for it.
+    private static func advice(for error: any Error) -> String? {
+        let (message, statement): (String?, String?) =
+            switch error {
+            case let error as SQLStatementError: (error.sqliteMessage, error.statement)
+            case let error as DatabaseError:
+                (error.message, error.sql.flatMap { SQLSubject(sql: $0)?.description })
+            default: (nil, nil)
+            }
+        guard let advice = message.flatMap(LintAdvice.init) else { return nil }
+        return [
+            statement.map { "Statement: \($0)".printable }, advice.text,
+            "See \(advice.rule.page)",
+        ].compactMap { $0 }.joined(separator: "\n")
     }
 
     /// An error of SQLite outside a step.
