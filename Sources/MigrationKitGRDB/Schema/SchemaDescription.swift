@@ -243,7 +243,7 @@ extension SchemaDescription {
 // The columns of the pragmas: <https://www.sqlite.org/pragma.html>
 
 extension SchemaDescription.Table {
-    fileprivate init(_ row: Row, of db: Database) throws {
+    init(_ row: Row, of db: Database) throws {
         let name: String = row["name"]
         let kind = try Row.fetchOne(
             db,
