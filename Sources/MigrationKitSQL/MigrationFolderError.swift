@@ -54,8 +54,8 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     case refusedStatement(RefusedStatement, in: MigrationFormat, at: SQLPlace)
 
     /// The migration is a draft: its file has only what
-    /// ``MigrationFolder/create(_:in:format:numbering:now:)`` has written. The folder can be read,
-    /// but the step can't be applied.
+    /// ``MigrationFolder/create(_:in:format:numbering:sql:now:)`` has written. The folder can be
+    /// read, but the step can't be applied.
     case emptyUpPart(at: SQLPlace)
 
     // MARK: Markers

@@ -130,6 +130,19 @@ public struct MigrationCLIHost: Sendable {
     }
 }
 
+// MARK: - Database in Memory
+
+extension GRDBMigrationRunner {
+    /// Applies all steps to a database in memory, and reads from it.
+    func inMemory<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        var configuration = Configuration()
+        configuration.prepareDatabase { $0.add(function: .uuid) }
+        let queue = try DatabaseQueue(configuration: configuration)
+        try migrate(in: queue)
+        return try queue.write(body)
+    }
+}
+
 // MARK: - Migration Database Open Options
 
 /// The database that a command works on, and how it is opened.

@@ -40,11 +40,7 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
     }
 
     private static func description(of runner: GRDBMigrationRunner) throws -> SchemaDescription {
-        var configuration = Configuration()
-        configuration.prepareDatabase { $0.add(function: .uuid) }
-        let queue = try DatabaseQueue(configuration: configuration)
-        try runner.migrate(in: queue)
-        return try queue.read(SchemaDescription.init(of:))
+        try runner.inMemory(SchemaDescription.init(of:))
     }
 
     /// The statements that record the schema's migrations, for `schema-load` and for any SQLite.

@@ -11,8 +11,9 @@ public enum MigrationNumbering: Equatable, Sendable {
 }
 
 extension MigrationFolder {
-    /// Writes the files of a new migration, with only the markers or comments of the folder's
-    /// format. Until something else is written into them, the migration is a draft: see ``drafts``.
+    /// Writes the files of a new migration. Without SQL, they have only the markers or comments of
+    /// the folder's format. Until something else is written into them, the migration is a draft: see
+    /// ``drafts``.
     ///
     /// - Parameters:
     ///   - name: What the migration does, in a few words, such as `add tags`. Spaces become
@@ -21,6 +22,7 @@ extension MigrationFolder {
     ///   - format: The format of the files; `nil` for that of the folder's latest migration or, in
     ///     an empty folder, dbmate's.
     ///   - numbering: How the migration is numbered.
+    ///   - sql: What is written into them.
     ///   - now: The time, if that is the number.
     /// - Returns: The identifier, and the paths of the files.
     /// - Throws: ``MigrationCreationError``; ``MigrationFolderError`` if the names of the folder's
@@ -30,6 +32,7 @@ extension MigrationFolder {
         in path: String,
         format: MigrationFormat? = nil,
         numbering: MigrationNumbering = .asLatest,
+        sql: NewMigrationSQL = NewMigrationSQL(),
         now: Date = Date()
     ) throws -> (identifier: String, files: [String]) {
         let words = name.split { $0 == " " || $0 == "_" }.joined(separator: "_")
@@ -39,7 +42,7 @@ extension MigrationFolder {
             throw MigrationCreationError.unusableName(name)
         }
         return try alone(in: path) {
-            try write(words, in: path, format: format, numbering: numbering, now: now)
+            try write(words, in: path, format: format, numbering: numbering, sql: sql, now: now)
         }
     }
 
@@ -70,6 +73,7 @@ extension MigrationFolder {
         in path: String,
         format: MigrationFormat?,
         numbering: MigrationNumbering,
+        sql: NewMigrationSQL,
         now: Date
     ) throws -> (identifier: String, files: [String]) {
         let folder = SQLFolder(path: path)
@@ -83,7 +87,7 @@ extension MigrationFolder {
         let number = number(after: latest?.up, format: form, numbering: numbering, now: now)
         let identifier = form.identifier(number: number, words: words)
         let takesBack = existing.isEmpty || existing.contains { $0.down != nil }
-        let files = form.template(for: identifier, takesBack: takesBack)
+        let files = form.files(for: identifier, takesBack: takesBack, sql: sql)
         return (identifier, try write(files, in: path))
     }
 

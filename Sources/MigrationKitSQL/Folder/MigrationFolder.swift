@@ -45,7 +45,7 @@ public struct MigrationFolder: Sendable {
     public let notes: [MigrationNote]
 
     /// The identifiers of the steps whose files are unchanged since
-    /// ``create(_:in:format:numbering:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
+    /// ``create(_:in:format:numbering:sql:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
     public var drafts: [String] {
         draftPlaces.map(\.identifier)
     }

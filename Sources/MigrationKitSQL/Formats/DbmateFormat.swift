@@ -10,8 +10,11 @@ struct DbmateFormat: FolderFormat {
     let markers: String? = "-- migrate:up, -- migrate:down (in lower case)"
     let wayOutOfTransaction: String? = "begins with: -- migrate:up transaction:false"
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
-        [("\(identifier).sql", "-- migrate:up\n\n\n-- migrate:down\n\n")]
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
+        let text = "-- migrate:up\n\(text(of: sql.up))\n\n-- migrate:down\n\(text(of: sql.down))\n"
+        return [("\(identifier).sql", text)]
     }
 
     /// A misspelled `migrate:down` must not be taken for a comment: otherwise the SQL of the

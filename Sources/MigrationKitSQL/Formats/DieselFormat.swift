@@ -13,10 +13,12 @@ struct DieselFormat: FolderFormat {
         String(identifier.prefix { ("0"..."9").contains($0) || $0 == "-" })
     }
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
         [
-            ("\(identifier)/up.sql", upComment(identifier)),
-            ("\(identifier)/down.sql", downComment(identifier)),
+            ("\(identifier)/up.sql", upComment(identifier) + text(of: sql.up)),
+            ("\(identifier)/down.sql", downComment(identifier) + text(of: sql.down)),
         ]
     }
 

@@ -17,9 +17,14 @@ struct FlywayFormat: FolderFormat {
 
     func identifier(number: String, words: String) -> String { "V\(number)__\(words)" }
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
-        let undo = ("U\(identifier.dropFirst()).sql", downComment(identifier))
-        return [("\(identifier).sql", upComment(identifier))] + (takesBack ? [undo] : [])
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
+        let up = ("\(identifier).sql", upComment(identifier) + text(of: sql.up))
+        let undo = (
+            "U\(identifier.dropFirst()).sql", downComment(identifier) + text(of: sql.down)
+        )
+        return takesBack ? [up, undo] : [up]
     }
 
     func fileName(_ name: String) -> MigrationFileName? {

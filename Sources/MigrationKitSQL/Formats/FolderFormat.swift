@@ -84,7 +84,12 @@ protocol FolderFormat: Sendable {
     /// - Parameters:
     ///   - identifier: The migration's identifier.
     ///   - takesBack: Whether the folder's migrations have a part that takes them back.
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)]
+    ///   - sql: What is in it; empty in a template.
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+
+    /// A statement as it is written into a file, with its semicolon.
+    func text(of statement: String) -> String
 }
 
 extension MigrationFormat {
@@ -140,9 +145,42 @@ extension FolderFormat {
     }
 
     func identifier(number: String, words: String) -> String { "\(number)_\(words)" }
+
+    func text(of statement: String) -> String { terminated(statement) }
+
+    /// A statement with its semicolon.
+    func terminated(_ statement: String) -> String {
+        // A comment at its end would swallow the semicolon.
+        let lastLine = statement.split(separator: "\n").last ?? ""
+        return statement + (lastLine.contains("--") ? "\n;\n" : ";\n")
+    }
+
+    /// Statements with an empty line after each.
+    func text(of statements: [String]) -> String {
+        statements.map(text(of:)).joined(separator: "\n")
+    }
 }
 
-// MARK: - Templates
+// MARK: - New migrations
+
+/// The SQL that a new migration begins with.
+public struct NewMigrationSQL: Equatable, Sendable {
+    /// The statements that apply it, without semicolons at their ends.
+    public var up: [String]
+
+    /// The statements that take it back. A format without such a part leaves them out.
+    public var down: [String]
+
+    /// Creates the SQL of a migration.
+    ///
+    /// - Parameters:
+    ///   - up: The statements that apply it.
+    ///   - down: The statements that take it back.
+    public init(up: [String] = [], down: [String] = []) {
+        self.up = up
+        self.down = down
+    }
+}
 
 extension FolderFormat {
     /// The text of a new file that applies a migration, in a format without markers.
@@ -155,7 +193,7 @@ extension FolderFormat {
     /// doesn't count, nor does a new name of the file.
     func isTemplate(_ file: SQLFile) -> Bool {
         // No file has a NUL character, so it can stand for the name.
-        let template = template(for: "\0", takesBack: true)[0].text
+        let template = files(for: "\0", takesBack: true, sql: NewMigrationSQL())[0].text
             .trimmingCharacters(in: .whitespacesAndNewlines)
             .split(separator: "\0", omittingEmptySubsequences: false)
         let text = file.text(in: 0..<file.bytes.count)
@@ -177,10 +215,12 @@ struct PairFormat: FolderFormat {
     let example = "0001_name.up.sql and 0001_name.down.sql"
     let wayOutOfTransaction: String? = NoTransactionLine.phrase
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
         [
-            ("\(identifier).up.sql", upComment(identifier)),
-            ("\(identifier).down.sql", downComment(identifier)),
+            ("\(identifier).up.sql", upComment(identifier) + text(of: sql.up)),
+            ("\(identifier).down.sql", downComment(identifier) + text(of: sql.down)),
         ]
     }
 
@@ -249,8 +289,10 @@ struct UpOnlyFormat: FolderFormat {
     let example = "0001_name.sql, without a rollback"
     let wayOutOfTransaction: String? = NoTransactionLine.phrase
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
-        [("\(identifier).sql", upComment(identifier))]
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
+        [("\(identifier).sql", upComment(identifier) + text(of: sql.up))]
     }
 
     func parts(up outline: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws

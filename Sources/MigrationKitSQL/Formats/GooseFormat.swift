@@ -9,8 +9,17 @@ struct GooseFormat: FolderFormat {
     let markers: String? = "-- +goose Up, -- +goose Down, -- +goose NO TRANSACTION"
     let wayOutOfTransaction: String? = "has the line: -- +goose NO TRANSACTION"
 
-    func template(for identifier: String, takesBack: Bool) -> [(path: String, text: String)] {
-        [("\(identifier).sql", "-- +goose Up\n\n\n-- +goose Down\n\n")]
+    func files(for identifier: String, takesBack: Bool, sql: NewMigrationSQL)
+        -> [(path: String, text: String)]
+    {
+        let text = "-- +goose Up\n\(text(of: sql.up))\n\n-- +goose Down\n\(text(of: sql.down))\n"
+        return [("\(identifier).sql", text)]
+    }
+
+    /// Goose itself finds the end of a trigger only by these markers.
+    func text(of statement: String) -> String {
+        guard statement.contains(";") else { return terminated(statement) }
+        return "-- +goose StatementBegin\n\(terminated(statement))-- +goose StatementEnd\n"
     }
 
     /// What a marker says, in lower case.

@@ -9,6 +9,9 @@ public enum MigrationCLIError: Error, Equatable, Sendable {
     /// There is no such command; `nearest` was probably meant.
     case unknownCommand(String, nearest: String?)
 
+    /// The migrations create no such table; `nearest` was probably meant.
+    case unknownTable(String, nearest: String?)
+
     /// An argument, or the value of an environment variable, is not UTF-8 text. Contains only its
     /// name, because the value may be a secret.
     case notText(String)
@@ -65,6 +68,8 @@ extension MigrationCLIError: LocalizedError {
             "this program was built without schema snapshots"
         case .unknownCommand(let name, _):
             "there is no command '\(name.printable)'"
+        case .unknownTable(let name, _):
+            "the migrations create no table '\(name.printable)'"
         case .notText(let name):
             "\(name) is not UTF-8 text"
         case .noDatabasePath:
@@ -105,6 +110,10 @@ extension MigrationCLIError: LocalizedError {
             "Did you mean '\(nearest)'?"
         case .unknownCommand:
             "--help lists the commands."
+        case .unknownTable(_, let nearest?):
+            "Did you mean '\(nearest)'?"
+        case .unknownTable:
+            "'schema-dump' shows the tables."
         case .notText:
             "File names must be UTF-8: rename the file, or create a link with such a name."
         case .noDatabasePath:
@@ -230,6 +239,7 @@ extension MigrationCLIError: CodedError {
         switch self {
         case .schemaSnapshotNotConfigured: ErrorCode("schemaSnapshotNotConfigured", .usage)
         case .unknownCommand: ErrorCode("unknownCommand", .usage)
+        case .unknownTable: ErrorCode("unknownTable", .usage)
         case .notText: ErrorCode("notText", .usage)
         case .noDatabasePath: ErrorCode("noDatabasePath", .usage)
         case .noKey, .noKeyToConvert: ErrorCode("noKey", .usage)
