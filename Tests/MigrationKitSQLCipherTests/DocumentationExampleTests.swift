@@ -48,6 +48,13 @@ import Testing
         )
     }
 
+    @Test func examplesOfRebuildsAreCompiled() throws {
+        let blocks = try blocks(of: "Documentation/Rebuilding.md")
+        let compiled = try text("Tests/DocumentationExamples/Rebuilding.swift")
+        #expect(blocks.count == 3)
+        for block in blocks { #expect(compiled.contains(" {\n\(indented(block))}\n")) }
+    }
+
     @Test(arguments: [
         ("Sources/MigrationKit", "GettingStarted"),
         ("Sources/MigrationKitCLI", "GettingStarted"),
