@@ -23,7 +23,7 @@ enum LostObjects {
         for index in step.before.indexes(of: rebuild.table) {
             guard !kept.contains(where: { $0.hasSameDefinition(as: index) }),
                 !rebuild.isAboutLostColumn(index),
-                !step.drops(.dropIndex(index.name), ignoring: rebuild)
+                !step.drops({ $0.drops(index: index.name) })
             else { continue }
             let names = index.columns.map(\.text)
             let same =
@@ -81,9 +81,7 @@ enum LostObjects {
                     $0.body == trigger.body && $0.table.isSameName(as: trigger.table)
                 })
             else { continue }
-            let isExplicit = step.statements.contains {
-                $0.kind == .dropTrigger(trigger.name) && $0.failure == nil
-            }
+            let isExplicit = step.drops { $0.drops(trigger: trigger.name) }
             // Dropping a trigger is no loss, unless it was to be created again.
             if isExplicit, isOwn { continue }
             findings.add(
@@ -154,6 +152,16 @@ enum LostObjects {
 }
 
 extension ParsedStatement.Kind {
+    fileprivate func drops(index: String) -> Bool {
+        guard case .dropIndex(let name) = self else { return false }
+        return name.isSameName(as: index)
+    }
+
+    fileprivate func drops(trigger: String) -> Bool {
+        guard case .dropTrigger(let name) = self else { return false }
+        return name.isSameName(as: trigger)
+    }
+
     fileprivate func drops(view: String) -> Bool {
         guard case .dropView(let name) = self else { return false }
         return name.isSameName(as: view)
@@ -162,14 +170,8 @@ extension ParsedStatement.Kind {
 
 extension StepRecord {
     /// Whether a statement drops something by its name, and not as a part of a table.
-    fileprivate func drops(_ kind: ParsedStatement.Kind, ignoring rebuild: Rebuild) -> Bool {
-        guard case .dropIndex(let index) = kind else { return false }
-        return statements.contains { statement in
-            guard case .dropIndex(let name) = statement.kind, statement.failure == nil else {
-                return false
-            }
-            return name.isSameName(as: index)
-        }
+    fileprivate func drops(_ isMeant: (ParsedStatement.Kind) -> Bool) -> Bool {
+        statements.contains { $0.failure == nil && isMeant($0.kind) }
     }
 
     fileprivate func creation(ofIndex index: String) -> StatementRecord? {
