@@ -75,8 +75,7 @@ package struct SchemaModel: Equatable, Sendable {
         package internal(set) var generated: Generated?
         /// Whether `SELECT *` leaves the column out, as with some columns of virtual tables.
         package internal(set) var isHidden: Bool
-
-        package var affinity: Affinity { Affinity(of: type) }
+        package internal(set) var affinity: ColumnAffinity
     }
 
     package struct Generated: Equatable, Sendable {
@@ -136,28 +135,6 @@ package struct SchemaModel: Equatable, Sendable {
         /// Its statement, without meaningless differences.
         package internal(set) var definition: String
         package internal(set) var sql: String
-    }
-
-    /// How SQLite converts the values of a column.
-    /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
-    package enum Affinity: String, Sendable {
-        case integer, text, blob, real, numeric
-
-        init(of type: String) {
-            let type = type.uppercased()
-            self =
-                if type.contains("INT") {
-                    .integer
-                } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
-                    .text
-                } else if type.isEmpty || type.contains("BLOB") || type == "ANY" {
-                    .blob
-                } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
-                    .real
-                } else {
-                    .numeric
-                }
-        }
     }
 }
 

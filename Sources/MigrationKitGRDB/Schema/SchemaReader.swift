@@ -151,7 +151,8 @@ package final class SchemaReader {
                             expression: Self.generation(of: name, in: lines),
                             isStored: hidden == 3
                         ) : nil,
-                    isHidden: hidden == 1
+                    isHidden: hidden == 1,
+                    affinity: ColumnAffinity(of: row[1], isStrict: table.isStrict)
                 )
             )
         }

@@ -98,11 +98,8 @@ struct StoredTable {
         return zip(columns.indices, row.values).allSatisfy { index, value in
             if index == alias { return value == .null }
             if columns[index].isNotNull, value == .null { return false }
-            // <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
-            let type = columns[index].type.uppercased()
-            let isText = ["CHAR", "CLOB", "TEXT"].contains { type.contains($0) }
             switch value {
-            case .integer, .real: return !isText || type.contains("INT")
+            case .integer, .real: return ColumnAffinity(of: columns[index].type) != .text
             default: return true
             }
         }
@@ -112,8 +109,8 @@ struct StoredTable {
     func isUsual(_ row: SalvagedRow) -> Bool {
         zip(columns, row.values).allSatisfy { column, value in
             guard case .text = value else { return true }
-            let type = column.type.uppercased()
-            return !["INT", "REAL", "FLOA", "DOUB", "BOOL"].contains { type.contains($0) }
+            return ![.integer, .real].contains(ColumnAffinity(of: column.type))
+                && !column.type.uppercased().contains("BOOL")
         }
     }
 }

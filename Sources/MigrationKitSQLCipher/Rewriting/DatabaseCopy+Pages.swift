@@ -4,6 +4,7 @@ import MigrationKitPages
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitGRDB
 
 extension DatabaseCopy {
     /// Copies all pages of a database into the file, which is empty, and compares both.
@@ -316,12 +317,10 @@ struct ColumnRules {
     /// <https://www.sqlite.org/stricttables.html>, and
     /// <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
     private static func kinds(_ type: String, isNotNull: Bool, isStrict: Bool) -> StoredKinds {
-        let type = type.uppercased()
-        func has(_ names: String...) -> Bool { names.contains { type.contains($0) } }
         var kinds: StoredKinds
         if isStrict {
             kinds =
-                switch type {
+                switch type.uppercased() {
                 case "INT", "INTEGER": .integer
                 case "REAL": [.integer, .real]
                 case "TEXT": .text
@@ -329,14 +328,13 @@ struct ColumnRules {
                 default: .all
                 }
             kinds.insert(.null)
-        } else if has("INT") {
-            kinds = [.null, .integer, .real, .blob]
-        } else if has("CHAR", "CLOB", "TEXT") {
-            kinds = [.null, .text, .blob]
-        } else if type.isEmpty || has("BLOB") {
-            kinds = .all
         } else {
-            kinds = [.null, .integer, .real, .blob]
+            kinds =
+                switch ColumnAffinity(of: type) {
+                case .integer, .real, .numeric: [.null, .integer, .real, .blob]
+                case .text: [.null, .text, .blob]
+                case .blob: .all
+                }
         }
         if isNotNull { kinds.remove(.null) }
         return kinds

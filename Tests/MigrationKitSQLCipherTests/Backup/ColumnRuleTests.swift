@@ -16,6 +16,8 @@ import Testing
     private static let types = [
         "", "INT", "INTEGER", "BIGINT", "TEXT", "VARCHAR(20)", "CLOB", "BLOB", "REAL", "DOUBLE",
         "NUMERIC", "DATETIME", "BOOLEAN", "ANY",
+        // To SQLite the first is TEXT, and the second isn't INT.
+        "TEXT\u{301}", "\u{131}NT",
     ]
     private static let strictTypes = ["INT", "INTEGER", "TEXT", "BLOB", "REAL", "ANY"]
     private static let values = [
