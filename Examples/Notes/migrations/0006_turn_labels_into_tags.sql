@@ -41,6 +41,7 @@ FROM "note_labels"
 JOIN "tags" ON "tags"."name" = "note_labels"."label";
 
 DROP VIEW "note_labels";
+-- migrationkit:allow breaks-installed-version the app and its database are updated together
 ALTER TABLE "notes" DROP COLUMN "labels";
 
 -- migrate:down

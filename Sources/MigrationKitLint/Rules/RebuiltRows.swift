@@ -183,6 +183,8 @@ enum RebuiltRows {
             guard let new = rebuild.after.column(old.name), new.generated == nil else { continue }
             let quoted = GRDBMigrationSQLHelpers.quoted(old.name)
             let isCast = copy.parsed.casts(old.name)
+            // An expression says what becomes of the values.
+            guard isCast || !copy.parsed.computes(with: old.name) else { continue }
             let effect: String
             let condition: String
             switch (old.affinity, new.affinity) {
@@ -236,6 +238,14 @@ extension ParsedStatement {
     fileprivate var hasConflictClause: Bool {
         guard case .insert(_, let conflict?) = kind else { return false }
         return ["IGNORE", "REPLACE"].contains(conflict)
+    }
+
+    /// Whether the list of a `SELECT` has the column only in expressions such as `f(column)`.
+    fileprivate func computes(with column: String) -> Bool {
+        let list = words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
+            .prefix { $0.depth > 0 || $0.keyword != "FROM" }
+        let places = list.filter { $0.name.isSameName(as: column) }
+        return !places.isEmpty && places.allSatisfy { $0.depth > 0 }
     }
 
     /// Whether it has `CAST(column AS ...)`.
