@@ -46,7 +46,9 @@ final class LintRun {
     /// The state after the last migration.
     func end() throws -> (schema: SchemaModel, broken: [BrokenObject]) {
         let schema = try base.schema()
-        return (schema, broken.map { Array($0.values) } ?? base.brokenObjects(in: schema))
+        return (
+            schema, broken.map { $0.values.filter(schema.has) } ?? base.brokenObjects(in: schema)
+        )
     }
 
     /// Runs a migration without a look at it.

@@ -63,6 +63,8 @@ enum InstalledVersion {
                     + "later release, when no older version is in use."
             )
         }
+        // The installed version can't know a table that has only its name from before.
+        guard rebuild?.isAnew != true else { return }
         for column in new.columns where column.isRequired {
             guard new.rowIDColumn?.name != column.name else { continue }
             if let before = old.column(column.name), before.isRequired { continue }

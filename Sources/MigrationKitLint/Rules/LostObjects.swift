@@ -32,13 +32,15 @@ enum LostObjects {
             guard let same else {
                 guard !rebuild.after.serves(index), !kept.contains(where: { $0.serves(index) })
                 else { continue }
-                // Another index on the same column may take its place, and a unique index may be
-                // the reason for the rebuild.
+                // The new table may have the column under another name, a new index may take its
+                // place, and a unique index may be the reason for the rebuild.
                 let isDoubtful =
                     rebuild.isAnew || index.isUnique
+                    || index.columns.contains {
+                        !$0.isExpression && rebuild.after.column($0.text) == nil
+                    }
                     || kept.contains { other in
-                        other.columns.first?.text == index.columns.first?.text
-                            && step.before.index(other.name) == nil
+                        step.before.index(other.name) == nil && other.mayReplace(index)
                     }
                 findings.add(
                     .rebuildLosesIndex,
@@ -216,6 +218,13 @@ extension SchemaModel.Index {
             && Array(columns.prefix(other.columns.count)) == other.columns
     }
 
+    /// Whether it begins with the same column as another one, or has all of its columns.
+    fileprivate func mayReplace(_ other: SchemaModel.Index) -> Bool {
+        let texts = Set(columns.map { $0.text.lowercased() })
+        return columns.first?.text == other.columns.first?.text
+            || other.columns.allSatisfy { texts.contains($0.text.lowercased()) }
+    }
+
     /// What another index with the same name or columns lacks.
     fileprivate func losses(in other: SchemaModel.Index) -> [String] {
         guard other.columns.map(\.text) == columns.map(\.text) else { return [] }
@@ -232,7 +241,8 @@ extension SchemaModel.Index {
 }
 
 extension SchemaModel.Trigger {
-    /// Its statement without its name.
+    /// Its statement without its name, and without `FOR EACH ROW`, which every trigger is.
+    /// <https://www.sqlite.org/lang_createtrigger.html>
     fileprivate var body: String {
         let words = definition.split(separator: " ")
         guard
@@ -240,7 +250,7 @@ extension SchemaModel.Trigger {
                 ["before", "after", "instead", "insert", "update", "delete"].contains($0)
             })
         else { return definition }
-        return words[start...].joined(separator: " ")
+        return words[start...].joined(separator: " ").replacing(" for each row ", with: " ")
     }
 }
 

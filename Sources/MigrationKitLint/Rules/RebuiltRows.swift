@@ -118,7 +118,10 @@ enum RebuiltRows {
             // New numbers are wrong if other tables have the old ones.
             let isRenumbered =
                 rebuild.after.rowIDColumn?.name == new.name
-                && step.after.children(of: rebuild.table).isEmpty
+                && !step.after.children(of: rebuild.table).contains {
+                    step.after.referencedColumns(of: $0.key)
+                        .contains { $0.isSameName(as: new.name) }
+                }
             findings.add(
                 .rebuildLosesColumn,
                 level: isGivenOther || isRenumbered || column.type != new.type ? .warning : nil,
