@@ -1,3 +1,5 @@
+import MigrationKit
+
 /// A place in the text of a file.
 public struct SQLPlace: Equatable, Sendable {
     /// The path of the file in the migrations folder.
@@ -9,14 +11,28 @@ public struct SQLPlace: Equatable, Sendable {
     /// The column in characters as an editor counts them, from 1.
     public let column: Int
 
-    /// The line's text, cut before anything that may be a key.
+    /// The line's text, cut before anything that may be a key, and with stars for what it has in
+    /// single quotes.
     public let text: String
 
     init(file: String, line: Int, column: Int, text: String) {
+        // Cut first: if a string of the line before ends here, the quotes pair up wrongly, and the
+        // stars could hide the word PRAGMA instead of its key.
+        self.init(
+            file: file,
+            line: line,
+            column: column,
+            maskedText: Self.withoutSecrets(text).withoutStrings()
+        )
+    }
+
+    /// - Parameter maskedText: The line's text, already without strings. Only a whole file shows
+    ///   which of its lines begin within a string.
+    init(file: String, line: Int, column: Int, maskedText: String) {
         self.file = file
         self.line = line
         self.column = column
-        self.text = Self.withoutSecrets(text)
+        text = Self.withoutSecrets(maskedText)
     }
 
     /// The line with a caret under the place.
@@ -41,6 +57,47 @@ extension SQLPlace: CustomStringConvertible {
 extension Substring {
     fileprivate func trimmingSuffix(while condition: (Character) -> Bool) -> String {
         String(prefix(upTo: lastIndex { !condition($0) }.map(index(after:)) ?? startIndex))
+    }
+}
+
+// MARK: - Strings
+
+extension String {
+    /// SQL with a star for each character in single quotes, since that may be a secret. Lines and
+    /// columns stay. What is never closed is hidden to its end.
+    ///
+    /// - Parameter hidesDoubleQuoted: Whether what is in double quotes is hidden, too. Usually it
+    ///   is a name.
+    package func withoutStrings(hidingDoubleQuoted hidesDoubleQuoted: Bool = false) -> String {
+        let bytes = Array(utf8)
+        var hidden: [Range<Int>] = []
+        for token in SQLTokenizer(bytes) {
+            let isClosed = token.kind == .quoted
+            guard isClosed || token.kind == .unterminated else { continue }
+            let quote = bytes[token.range.lowerBound]
+            guard quote == UInt8(ascii: "'") || hidesDoubleQuoted && quote == UInt8(ascii: "\"")
+            else { continue }
+            let start = token.range.lowerBound + 1
+            let end = isClosed ? token.range.upperBound - 1 : token.range.upperBound
+            if start < end { hidden.append(start..<end) }
+        }
+        var result = ""
+        var offset = 0
+        var next = 0
+        for character in self {
+            let range = offset..<(offset + character.utf8.count)
+            offset = range.upperBound
+            while next < hidden.count, hidden[next].upperBound <= range.lowerBound { next += 1 }
+            if next == hidden.count || !hidden[next].overlaps(range) {
+                result.append(character)
+            } else if character == "\n" || character == "\r\n" {
+                // Only these end a line of a file.
+                result.append("\n")
+            } else {
+                result.append("*")
+            }
+        }
+        return result
     }
 }
 

@@ -172,7 +172,7 @@ import Testing
         #expect(
             try message(of: ["1_a.up.sql": "SELECT 1;\nSELECT '\u{0}';"]) == """
                 1_a.up.sql:2:9: the text has a NUL character
-                2 | SELECT ' ';
+                2 | SELECT '*';
                   |         ^
                 Remove it: SQLite would stop reading there.
                 """

@@ -67,6 +67,16 @@ import Testing
         #expect(error.recoverySuggestion == "3 | CREATE TABLE")
     }
 
+    @Test func theLineIsShownWithoutItsStrings() throws {
+        let line = #"CREATE TABLE "a" (x DEFAULT 'it''s ä' NOT NUL);"#
+        let error = try #require(try failure(of: line))
+        #expect(error.sourceLine == line)
+        #expect(
+            error.recoverySuggestion?
+                .hasPrefix(#"1 | CREATE TABLE "a" (x DEFAULT '*******' NOT NUL);"#) == true
+        )
+    }
+
     @Test func aRefusedRowIsReportedWithSQLitesCode() throws {
         let error = try #require(
             try failure(

@@ -13,12 +13,17 @@ enum LintFormat: String, CaseIterable, ExpressibleByArgument {
 struct LintResult {
     let report: LintReport
 
+    /// Whether the findings are statements for which the folder can't be used at all. No comment
+    /// can allow these.
+    let isRefused: Bool
+
     /// The path of the folder, if the migrations are files.
     private let folderPath: String?
     private let excerpt: (LintFinding) -> String?
 
     init(report: LintReport, folder: MigrationFolder?) {
         self.report = report
+        isRefused = false
         folderPath = folder?.path
         excerpt = { finding in
             guard let file = finding.file, let line = finding.line else { return nil }
@@ -26,7 +31,9 @@ struct LintResult {
                 of: file,
                 in: finding.migration,
                 line: line,
-                column: finding.column ?? 1
+                column: finding.column ?? 1,
+                // What this rule finds in double quotes is a string.
+                hidingDoubleQuoted: finding.rule == .doubleQuotedString
             )
         }
     }
@@ -37,6 +44,7 @@ struct LintResult {
     init(refusalsIn path: String) throws {
         let refusals = try MigrationFolder.refusals(in: path)
         report = LintReport(findings: refusals.map(LintFinding.init), checked: 0)
+        isRefused = true
         folderPath = path
         excerpt = { finding in
             refusals.first {
@@ -183,11 +191,15 @@ struct LintOutput {
             ("title", "\(finding.rule.rawValue) (\(finding.migration))"),
         ]
         let list = properties.compactMap { name, value in
-            value.map { "\(name)=\(Self.escaped($0, also: [":", ","]))" }
+            value.map { "\(name)=\(Self.escaped($0.printable, also: [":", ","]))" }
         }.joined(separator: ",")
         let text = [finding.message, finding.fix, "See \(finding.rule.page)"].compactMap { $0 }
             .joined(separator: "\n")
-        return "::\(command) \(list)::\(Self.escaped(text))"
+        // Line by line: the fix may have several. Names may have characters that control a
+        // terminal.
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String($0).printable }
+        return "::\(command) \(list)::\(Self.escaped(lines.joined(separator: "\n")))"
     }
 
     /// As GitHub's own toolkit escapes:

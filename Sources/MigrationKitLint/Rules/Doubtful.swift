@@ -151,7 +151,7 @@ enum Doubtful {
                 .wayDownDiffers,
                 at: failed,
                 "the way down fails: "
-                    + SQLiteMessage(failed.failure?.message ?? "").withoutValues(in: failed)
+                    + (failed.failure.map { SQLiteMessage($0).withoutValues(in: failed) } ?? "")
             )
         } else if down.failure != nil {
             findings.add(.wayDownDiffers, at: nil, "the way down fails")

@@ -39,7 +39,7 @@ enum FailedChecks {
                 .migrationFails,
                 at: statement,
                 "SQLite refuses the statement: "
-                    + SQLiteMessage(failure.message).withoutValues(in: statement),
+                    + SQLiteMessage(failure).withoutValues(in: statement),
                 fix: failure.advice
             )
         }
@@ -47,7 +47,7 @@ enum FailedChecks {
             findings.add(
                 .migrationFails,
                 at: step.statements.last,
-                "the migration can't be committed: \(SQLiteMessage(failure.message).withoutValues(in: nil))"
+                "the migration can't be committed: \(SQLiteMessage(failure).withoutValues(in: nil))"
             )
         }
     }
@@ -106,13 +106,27 @@ extension StatementFailure.Lack {
 struct SQLiteMessage {
     private let text: String
 
+    /// SQLite's extended result code, if it is known.
+    private let code: ResultCode?
+
     init(_ text: String) {
         self.text = text
+        code = nil
+    }
+
+    init(_ failure: StatementFailure) {
+        text = failure.message
+        code = failure.code
     }
 
     /// The message without strings and numbers of the statement, and without the expressions of
     /// constraints.
     func withoutValues(in statement: StatementRecord?) -> String {
+        // The text of a RAISE is its author's, and may contain anything. SQLite uses the code for
+        // the actions of foreign keys, too: https://www.sqlite.org/rescode.html#constraint_trigger
+        if code == .SQLITE_CONSTRAINT_TRIGGER, text != "FOREIGN KEY constraint failed" {
+            return "a trigger refuses the row"
+        }
         if let rest = text.firstRange(of: "unrecognized token: ") {
             return text[..<rest.lowerBound] + "unrecognized token"
         }

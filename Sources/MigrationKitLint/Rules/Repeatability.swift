@@ -22,8 +22,9 @@ enum Repeatability {
             let effect =
                 if let failed {
                     "fails: "
-                        + SQLiteMessage(again.statements[failed].failure?.message ?? "")
-                        .withoutValues(in: step.statements[failed])
+                        + (again.statements[failed].failure.map {
+                            SQLiteMessage($0).withoutValues(in: step.statements[failed])
+                        } ?? "")
                 } else {
                     "changes the database once more"
                 }

@@ -57,21 +57,29 @@ extension MigrationFolder {
     ///   - identifier: The migration.
     ///   - line: The line, from 1.
     ///   - column: The column in characters, from 1.
+    ///   - hidesDoubleQuoted: Whether what is in double quotes is hidden, too.
     /// - Returns: `nil` if the migration has no such file, or the file no such line.
     package func excerpt(
         of file: String,
         in identifier: String,
         line: Int,
-        column: Int
+        column: Int,
+        hidingDoubleQuoted hidesDoubleQuoted: Bool = false
     ) -> String? {
         let migration = scripts[identifier]?.scripts
         let script = [migration?.up, migration?.down].compactMap { $0 }
             .first { $0.file.name == file }
-        let lines = script?.file.textWithoutStrings
+        // The whole file: a string may begin on an earlier line.
+        let lines = script.map { String(decoding: $0.file.bytes, as: UTF8.self) }?
+            .withoutStrings(hidingDoubleQuoted: hidesDoubleQuoted)
             .split(separator: "\n", omittingEmptySubsequences: false)
         guard let lines, lines.indices.contains(line - 1) else { return nil }
-        return SQLPlace(file: file, line: line, column: column, text: String(lines[line - 1]))
-            .excerpt
+        return SQLPlace(
+            file: file,
+            line: line,
+            column: column,
+            maskedText: String(lines[line - 1])
+        ).excerpt
     }
 }
 
@@ -81,14 +89,5 @@ extension SQLFile {
         SQLTokenizer(bytes, in: range).contains {
             $0.kind == .word && text(in: $0.range).uppercased() == word
         }
-    }
-
-    /// The text with a star for every character in single quotes. Lines and columns stay.
-    fileprivate var textWithoutStrings: String {
-        SQLTokenizer(bytes).map { token in
-            let text = text(in: token.range)
-            guard token.kind == .quoted, text.hasPrefix("'") else { return text }
-            return "'" + text.dropFirst().dropLast().map { $0.isNewline ? $0 : "*" } + "'"
-        }.joined()
     }
 }

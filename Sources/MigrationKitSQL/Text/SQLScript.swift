@@ -204,9 +204,10 @@ extension SQLStatementError: LocalizedError {
         return "\(file):\(place): \(sqliteMessage)"
     }
 
-    /// The line of the file, with a caret under the column if that is known.
+    /// The line of the file, with a caret under the column if that is known. What it has in single
+    /// quotes isn't shown, since it may be a secret.
     public var recoverySuggestion: String? {
-        Excerpt(of: sourceLine, line: line, column: column).text
+        Excerpt(of: sourceLine.withoutStrings(), line: line, column: column).text
     }
 }
 
