@@ -83,15 +83,18 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         let threshold = level ?? .error
+        let result = try check(in: context)
         let output = LintOutput(
-            try check(in: context),
+            result,
             lowest: min(threshold, .warning),
             tool: (Migrations.programName, context.version),
             style: context.style
         )
         context.output(try output.text(as: json ? .json : format ?? .human))
         let levels = output.findings.map(\.level).filter { $0 >= threshold }
-        guard levels.isEmpty else { throw LintError.findings(levels) }
+        guard levels.isEmpty else {
+            throw LintError.findings(levels, areRefusals: result.isRefused)
+        }
     }
 
     private func check(in context: CommandContext) throws -> LintResult {
@@ -123,19 +126,13 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
         guard namesDatabase else {
             return LintResult(report: try lint.report(), folder: loaded.folder)
         }
-        let store = try openStore(
-            in: context,
-            forReading: true,
-            previewsNew: pending,
-            loaded: loaded
-        )
+        // Also with --pending: a mistyped path must not look like a database that is new.
+        let store = try openStore(in: context, forReading: true, loaded: loaded)
         if pending {
             lint.selection = Set(try store.runner.pendingMigrationIdentifiers(in: store.writer))
         }
-        if !store.isNew {
-            lint.published.append(try store.publishedMigrations())
-            lint.database = store.writer
-        }
+        lint.published.append(try store.publishedMigrations())
+        lint.database = store.writer
         return LintResult(report: try lint.report(), folder: loaded.folder)
     }
 
@@ -177,7 +174,7 @@ private struct LintBase {
     /// - Parameters:
     ///   - folder: The folder as it is on disk.
     ///   - reference: The branch, tag or commit.
-    ///   - note: Receives a line if nothing can be compared.
+    ///   - note: Receives a line if something can't be compared.
     /// - Throws: ``GitError``.
     init(of folder: MigrationFolder, at reference: String, note: (String) -> Void) throws {
         let git = try GitFolder(folder.path)
@@ -189,13 +186,21 @@ private struct LintBase {
             note("nothing is compared with '\(reference)', which is unusable: \(reason)")
         }
         // What the other branch has changed since this one left it isn't this one's change.
-        let fork = try git.mergeBase(with: commit).flatMap {
-            $0 == commit ? nil : try Former(of: git, in: $0)
+        let common = try git.mergeBase(with: commit)
+        if common == nil {
+            note(
+                "the histories of '\(reference)' and HEAD have no common commit here, so "
+                    + "migrations that are missing aren't reported; if the clone is shallow, fetch "
+                    + "more: git fetch --unshallow"
+            )
         }
+        let fork = try common.flatMap { $0 == commit ? nil : try Former(of: git, in: $0) }
         let present = Set(folder.steps.map(\.identifier))
+        // Without a common commit, what is missing here may as well be new there.
+        let isContained = common != nil && fork == nil
         let migrations = tip.migrations.compactMap { migration in
             fork?.migrations.first { $0.identifier == migration.identifier }
-                ?? (fork == nil || present.contains(migration.identifier) ? migration : nil)
+                ?? (isContained || present.contains(migration.identifier) ? migration : nil)
         }
         published = MigrationLint.Published(source: reference, migrations: migrations)
         let scripts = tip.scripts.merging(fork?.scripts ?? [:]) { $1 }
@@ -232,8 +237,9 @@ private struct LintBase {
 
 /// Why `lint` ends with another exit code than 0.
 enum LintError: Error, Equatable {
-    /// There are findings of these levels, which are those that count.
-    case findings([LintLevel])
+    /// There are findings of these levels, which are those that count. No comment can allow them if
+    /// they are statements for which the folder can't be used.
+    case findings([LintLevel], areRefusals: Bool)
 
     /// `--base` needs a folder of files, but the program has built-in migrations.
     case baseWithoutFolder
@@ -242,7 +248,7 @@ enum LintError: Error, Equatable {
 extension LintError: CodedError {
     var errorDescription: String? {
         switch self {
-        case .findings(let levels): "lint found \(LintLevel.counted(levels))"
+        case .findings(let levels, _): "lint found \(LintLevel.counted(levels))"
         case .baseWithoutFolder:
             "--base needs a folder of migrations; this program's migrations are built in"
         }
@@ -250,6 +256,8 @@ extension LintError: CodedError {
 
     var recoverySuggestion: String? {
         switch self {
+        case .findings(_, areRefusals: true):
+            "Each says what to do."
         case .findings:
             """
             Each says what to do. If a statement is right as it is, write above it:
