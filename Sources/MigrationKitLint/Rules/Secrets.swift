@@ -170,8 +170,10 @@ extension SQLWord {
 
     /// The kind of secret that has this form; `nil` if none has.
     fileprivate var secretForm: String? {
-        guard let string, string.utf8.count >= 16, !string.contains("EXAMPLE") else { return nil }
+        guard let string, !string.contains("EXAMPLE") else { return nil }
+        if string.hasAddressWithPassword { return "an address with a password" }
         let count = string.utf8.count
+        guard count >= 16 else { return nil }
         func rest(after prefix: String, isAtLeast length: Int) -> Bool {
             string.hasPrefix(prefix) && count >= prefix.utf8.count + length
                 && string.utf8.dropFirst(prefix.utf8.count).allSatisfy(\.isTokenCharacter)
@@ -203,6 +205,17 @@ extension SQLWord {
         default:
             return nil
         }
+    }
+}
+
+extension Substring {
+    /// Whether there is a `scheme://user:password@host` in it. A placeholder such as `{password}`
+    /// or `<password>` is no password.
+    fileprivate var hasAddressWithPassword: Bool {
+        // Most texts have no address, and there may be thousands.
+        guard contains("://") else { return false }
+        let address = /\w:\/\/[^\s\/:@?#"'<>]*:[^\s\/@"'<>\{\$\*][^\s\/@"'<>]*@[^\s\/@]/
+        return firstMatch(of: address) != nil
     }
 }
 
