@@ -8,6 +8,7 @@ enum DanglingReferences {
             return
         }
         foreignKeys(step, &findings)
+        fullTextTables(step, &findings)
         for object in step.broken where !findings.explains(object.name) {
             let what = object.isView ? "view" : "trigger"
             let isMended = !step.finallyBroken.contains { $0.name == object.name }
@@ -19,6 +20,60 @@ enum DanglingReferences {
                     + SQLiteMessage(object.message).withoutValues(in: nil),
                 fix: "Drop it, or create it again for the changed tables."
             )
+        }
+    }
+
+    /// A full-text table without content of its own reads rows by their rowids from another one.
+    /// <https://www.sqlite.org/fts5.html#external_content_tables>
+    private static func fullTextTables(_ step: StepRecord, _ findings: inout FindingList) {
+        for table in step.after.tables.values.sorted(by: { $0.name < $1.name }) {
+            guard let name = table.contentTable, let old = step.before.table(name),
+                step.before.table(table.name)?.sql == table.sql
+            else { continue }
+            guard let now = step.after.table(name) else {
+                findings.add(
+                    .danglingReference,
+                    level: step.final.table(name) != nil || step.final.table(table.name) == nil
+                        ? .warning : nil,
+                    at: step.last { $0.table(name) != nil && $1.table(name) == nil },
+                    "the full-text table '\(table.name)' reads from table '\(name)', which no longer "
+                        + "exists",
+                    fix: "Drop '\(table.name)' as well, or create it again for the new table."
+                )
+                continue
+            }
+            let lost = table.columns.filter { column in
+                !column.isHidden && old.column(column.name) != nil && now.column(column.name) == nil
+            }.map(\.name)
+            if !lost.isEmpty {
+                findings.add(
+                    .danglingReference,
+                    level: step.final.table(table.name)?.sql != table.sql ? .warning : nil,
+                    at: step.last { before, after in
+                        lost.contains { before.table(name)?.column($0) != nil }
+                            && lost.allSatisfy { after.table(name)?.column($0) == nil }
+                    },
+                    "the full-text table '\(table.name)' reads \(listed(lost)) of table '\(name)', "
+                        + "which no longer has \(lost.count == 1 ? "it" : "them")",
+                    fix: "Create '\(table.name)' again for the changed table, and rebuild it: "
+                        + "`INSERT INTO fts (fts) VALUES ('rebuild')`."
+                )
+            }
+            let rebuild = step.rebuilds.first { $0.table.isSameName(as: name) && !$0.isAnew }
+            if let rebuild, old.rowIDColumn == nil, !old.isWithoutRowID,
+                let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement,
+                !(copy.parsed.insertedColumns ?? []).contains(where: {
+                    ["rowid", "_rowid_", "oid"].contains($0.lowercased())
+                }), !step.statements.contains(where: { $0.fills(table.name) })
+            {
+                findings.add(
+                    .rebuildLosesColumn,
+                    at: copy,
+                    "the rebuild of table '\(name)' gives its rows other rowids, by which the full-text "
+                        + "table '\(table.name)' finds them",
+                    fix: "Copy the rowid, too: `INSERT INTO new (rowid, ...) SELECT rowid, ...`."
+                )
+            }
         }
     }
 
@@ -64,5 +119,27 @@ extension [StatementRecord] {
             statement.failure == nil
                 && statement.actions.contains { [.drop, .alter].contains($0.kind) }
         }
+    }
+}
+
+extension SchemaModel.Table {
+    /// The table that a full-text table reads its content from; `nil` if it has its own.
+    fileprivate var contentTable: String? {
+        guard isVirtual, let module, module.hasPrefix("fts") else { return nil }
+        let words = SQLWord.all(in: sql)
+        let place = words.indices.dropLast(2).first {
+            words[$0].keyword == "CONTENT" && words[$0 + 1].text == "="
+        }
+        guard let place else { return nil }
+        let name = CanonicalSQL.name(words[place + 2].text)
+        return name.isEmpty ? nil : name
+    }
+}
+
+extension StatementRecord {
+    /// Whether it writes into a full-text table, as its command `rebuild` does.
+    fileprivate func fills(_ table: String) -> Bool {
+        guard case .insert(let name, _) = kind else { return false }
+        return name.isSameName(as: table)
     }
 }

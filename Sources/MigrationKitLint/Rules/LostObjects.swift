@@ -227,6 +227,10 @@ extension SchemaModel.Index {
 
     /// What another index with the same name or columns lacks.
     fileprivate func losses(in other: SchemaModel.Index) -> [String] {
+        let texts = Set(other.columns.map { $0.text.lowercased() })
+        guard columns.allSatisfy({ texts.contains($0.text.lowercased()) }) else {
+            return ["columns"]
+        }
         guard other.columns.map(\.text) == columns.map(\.text) else { return [] }
         var losses: [String] = []
         if isUnique, !other.isUnique { losses.append("UNIQUE") }

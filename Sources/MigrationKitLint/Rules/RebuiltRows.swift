@@ -39,29 +39,53 @@ enum RebuiltRows {
             return true
         }
         let copies = rebuild.copies.map(\.statement)
+        // Those of a conflict clause have a finding of their own.
+        guard !copies.contains(where: \.parsed.hasConflictClause) else { return false }
+        let copy = rebuild.copies.first { $0.isIntoNew }?.statement ?? drop
+        // The generated rows may all pass a filter.
+        if rebuild.copies.count == 1, copy.failure == nil, copy.parsed.filtersRows {
+            let all = step.data?.rows(in: table)
+            let copied = all.flatMap { _ in
+                copy.parsed.query(in: copy.text).flatMap {
+                    step.data?.count("SELECT count(*) FROM (\($0))")
+                }
+            }
+            if let all, let copied {
+                guard copied < all else { return false }
+                findings.add(
+                    .rebuildLosesRows,
+                    at: copy,
+                    "the rebuild of table '\(table)' copies only \(copied) of its \(all) rows",
+                    fix: copyAll
+                )
+            } else {
+                findings.add(
+                    .rebuildLosesRows,
+                    level: .warning,
+                    at: copy,
+                    "the rebuild of table '\(table)' may copy only some of its rows",
+                    fix: copyAll
+                )
+            }
+            return false
+        }
         // If the new table refuses the generated rows, its constraints have rules of their own.
         guard copies.allSatisfy({ $0.failure == nil && $0.failureWithRows == nil }),
             let before = rebuild.rowsAtDrop,
             let after = step.rowsAfter[table.lowercased()], after < before
         else { return false }
-        let copy = rebuild.copies.first { $0.isIntoNew }?.statement ?? drop
-        let isFiltered = copies.contains { copy in
-            copy.parsed.hasKeywordAnywhere("WHERE") || copy.parsed.hasKeywordAnywhere("JOIN")
-                || copy.parsed.hasKeywordAnywhere("DISTINCT")
-                || copy.parsed.hasKeywordAnywhere("GROUP")
-                || copy.parsed.hasKeywordAnywhere("LIMIT") || copy.parsed.hasConflictClause
-        }
-        // Those of a conflict clause have a finding of their own.
-        guard !copies.contains(where: \.parsed.hasConflictClause) else { return false }
         findings.add(
             .rebuildLosesRows,
-            level: isFiltered ? .warning : nil,
+            level: copies.contains(where: \.parsed.filtersRows) ? .warning : nil,
             at: copy,
             "the rebuild of table '\(table)' copies only some of its rows",
-            fix: "Copy all rows, or delete those that are not needed with a DELETE of its own."
+            fix: copyAll
         )
         return false
     }
+
+    private static let copyAll =
+        "Copy all rows, or delete those that are not needed with a DELETE of its own."
 
     private static func ignoresRows(
         _ rebuild: Rebuild,
@@ -69,7 +93,10 @@ enum RebuiltRows {
         _ findings: inout FindingList
     ) {
         guard rebuild.drop != nil else { return }
-        for copy in rebuild.copies where copy.statement.parsed.hasConflictClause {
+        for copy in rebuild.copies
+        where copy.statement.parsed.hasConflictClause
+            || copy.isIntoNew && rebuild.hasNewConflictClause
+        {
             findings.addIfRows(
                 .conflictDropsRows,
                 at: copy.statement,
@@ -160,6 +187,10 @@ enum RebuiltRows {
             }
             if isShifted { shifted.append(column.name) }
         }
+        // The generated values of two columns may be the same.
+        for name in rebuild.columnsShiftedByPlace(in: copy) where !shifted.contains(name) {
+            shifted.append(name)
+        }
         guard !shifted.isEmpty else { return }
         let isByPosition = copy.parsed.insertedColumns == nil || copiesAll
         findings.add(
@@ -220,6 +251,41 @@ enum RebuiltRows {
 }
 
 extension Rebuild {
+    /// Whether the new table has constraints that drop rows.
+    /// <https://www.sqlite.org/lang_conflict.html>
+    fileprivate var hasNewConflictClause: Bool {
+        func count(_ sql: String) -> Int {
+            let words = SQLWord.all(in: sql)
+            return zip(words, words.dropFirst()).count {
+                $0.keyword == "CONFLICT" && ["IGNORE", "REPLACE"].contains($1.keyword)
+            }
+        }
+        return count(after.sql) > count(before.sql)
+    }
+
+    /// The columns that get the values of another column, by their places in both lists, although
+    /// both tables have both columns.
+    fileprivate func columnsShiftedByPlace(in copy: StatementRecord) -> [String] {
+        guard copies.count == 1, copies[0].isFromOld else { return [] }
+        let targets =
+            copy.parsed.insertedColumns
+            ?? after.columns.filter { $0.generated == nil && !$0.isHidden }.map(\.name)
+        let sources =
+            copy.parsed.selectedColumns
+            ?? before.columns.filter { !$0.isHidden }.map { Optional($0.name) }
+        guard targets.count == sources.count else { return [] }
+        let pairs = zip(targets, sources)
+        return pairs.compactMap { target, source in
+            // A column that also stays where it was is copied twice on purpose.
+            guard let source, !source.isSameName(as: target),
+                !pairs.contains(where: { $0 == source && $1 == source }),
+                before.column(target) != nil,
+                before.column(source) != nil, after.column(source) != nil
+            else { return nil }
+            return target
+        }
+    }
+
     /// Whether the new table takes the columns of the old rows: their keys are alike, and no other
     /// column needs a value.
     fileprivate var canCopyRows: Bool {
@@ -237,10 +303,61 @@ extension Rebuild {
 }
 
 extension ParsedStatement {
-    /// `INSERT OR IGNORE` or `OR REPLACE`.
+    /// `INSERT OR IGNORE`, `OR REPLACE` or `ON CONFLICT ... DO NOTHING`.
     fileprivate var hasConflictClause: Bool {
-        guard case .insert(_, let conflict?) = kind else { return false }
-        return ["IGNORE", "REPLACE"].contains(conflict)
+        guard case .insert(_, let conflict) = kind else { return false }
+        let isUpsert = zip(words, words.dropFirst()).contains {
+            $0.depth == 0 && $0.keyword == "DO" && $1.keyword == "NOTHING"
+        }
+        return isUpsert || ["IGNORE", "REPLACE"].contains(conflict)
+    }
+
+    /// Whether a `SELECT` may leave rows out.
+    fileprivate var filtersRows: Bool {
+        let outer = words.filter { $0.depth == 0 }
+        let filters: Set = ["DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT"]
+        return outer.indices.contains { place in
+            guard let keyword = outer[place].keyword else { return false }
+            let next = outer.indices.contains(place + 1) ? outer[place + 1].keyword : nil
+            switch keyword {
+            // SQLite's own advice before an upsert: https://www.sqlite.org/lang_upsert.html
+            case "WHERE": return !["TRUE", "1"].contains(next)
+            case "JOIN": return !outer[..<place].suffix(2).contains { $0.keyword == "LEFT" }
+            default: return filters.contains(keyword)
+            }
+        }
+    }
+
+    /// The words after the first `SELECT` that isn't in parentheses, that one included.
+    private var selection: ArraySlice<SQLWord> {
+        words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
+    }
+
+    /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
+    fileprivate func query(in text: String) -> String? {
+        guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
+        else { return nil }
+        return String(
+            decoding: Array(text.utf8)[first.range.lowerBound..<last.range.upperBound],
+            as: UTF8.self
+        )
+    }
+
+    /// What a `SELECT` lists: for each element the column, if it is one without an expression.
+    ///
+    /// - Returns: `nil` for `*`.
+    fileprivate var selectedColumns: [String?]? {
+        let list = selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
+        let elements = list.split(omittingEmptySubsequences: false) {
+            $0.depth == 0 && $0.text == ","
+        }
+        if elements.count == 1, elements[0].last?.text == "*" { return nil }
+        return elements.map { element in
+            let isName =
+                element.count == 1 || element.count == 3 && element.dropFirst().first?.text == "."
+            guard isName, let last = element.last, !last.isLiteral else { return nil }
+            return last.name
+        }
     }
 
     /// Whether the list of a `SELECT` has the column only in expressions such as `f(column)`.

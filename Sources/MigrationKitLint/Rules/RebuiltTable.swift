@@ -26,6 +26,7 @@ enum RebuiltTable {
                     )
                 }
             }
+            losesNumbers(rebuild, &findings)
             losesMark(rebuild, step, &findings)
             renamesOldFirst(rebuild, step, &findings)
         }
@@ -87,6 +88,24 @@ enum RebuiltTable {
         if old.isWithoutRowID, !new.isWithoutRowID { losses.append("WITHOUT ROWID") }
         if old.isAutoincrement, !new.isAutoincrement { losses.append("AUTOINCREMENT") }
         return losses.map { Loss(rule: .rebuildLosesOption, what: $0) }
+    }
+
+    /// Only `INTEGER PRIMARY KEY`, in these words, gives new rows a number. With `INT`, the key of a
+    /// row without one is NULL. <https://www.sqlite.org/lang_createtable.html#rowid>
+    private static func losesNumbers(_ rebuild: Rebuild, _ findings: inout FindingList) {
+        guard let old = rebuild.before.rowIDColumn, rebuild.after.rowIDColumn == nil,
+            let new = rebuild.after.column(old.name), new.affinity == .integer,
+            rebuild.after.primaryKey.count == 1,
+            rebuild.after.primaryKey[0].isSameName(as: new.name),
+            !rebuild.after.isWithoutRowID
+        else { return }
+        findings.add(
+            .rebuildLosesConstraint,
+            at: rebuild.creation,
+            "with type \(new.type), column '\(new.name)' of table '\(rebuild.table)' is no longer the "
+                + "rowid: rows that are inserted without it get NULL",
+            fix: "Write INTEGER PRIMARY KEY."
+        )
     }
 
     /// The largest rowid that the table ever had is in `sqlite_sequence`, and goes with the table.
@@ -156,8 +175,10 @@ enum RebuiltTable {
             view.definition.names(oldName)
                 && step.before.view(view.name)?.definition.names(rebuild.table) ?? false
         }.map(\.name)
+        // In a trigger, OLD and NEW are rows.
+        let isRow = ["old", "new"].contains(oldName.lowercased())
         let triggers = step.after.triggers.values.filter { trigger in
-            (trigger.definition.names(oldName) || trigger.table.isSameName(as: oldName))
+            (!isRow && trigger.definition.names(oldName) || trigger.table.isSameName(as: oldName))
                 && step.before.trigger(trigger.name) != nil
         }.map(\.name)
         let followers = Set(children).sorted() + views.sorted() + triggers.sorted()

@@ -1,0 +1,10 @@
+-- The full-text table finds the rows by their rowids, which the new table makes anew.
+-- migration: 0001_notes
+CREATE TABLE notes (title TEXT, body TEXT);
+CREATE VIRTUAL TABLE search USING fts5 (title, body, content='notes');
+-- migration: 0002_title_default
+CREATE TABLE new_notes (title TEXT DEFAULT '', body TEXT);
+-- expect in migration: rebuild-loses-column
+INSERT INTO new_notes (title, body) SELECT title, body FROM notes;
+DROP TABLE notes;
+ALTER TABLE new_notes RENAME TO notes;
