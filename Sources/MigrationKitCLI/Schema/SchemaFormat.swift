@@ -45,7 +45,7 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
 
     /// The statements that record the schema's migrations, for `schema-load` and for any SQLite.
     private static func ledger(of identifiers: [String]) -> String {
-        let values = identifiers.map { "    ('\($0.replacing("'", with: "''"))')" }
+        let values = identifiers.map { "    (\($0.sqlString))" }
         return """
 
             -- The migrations that have led here.

@@ -28,7 +28,7 @@ struct SQLTokens {
             case .space, .lineComment, .blockComment: return nil
             case .word, .quoted, .semicolon, .symbol, .unterminated:
                 let text = String(decoding: bytes[token.range], as: UTF8.self)
-                let name = token.kind == .quoted ? Self.unquoted(text) : text
+                let name = token.kind == .quoted ? CanonicalSQL.name(text) : text
                 return Token(
                     kind: token.kind,
                     range: token.range,
@@ -62,25 +62,6 @@ struct SQLTokens {
             return isString ? token.text : renames[token.name] ?? token.name
         }.joined(separator: " ")
     }
-
-    static func unquoted(_ text: String) -> String {
-        guard let quote = text.first, text.count >= 2 else { return text }
-        let inner = String(text.dropFirst().dropLast())
-        return quote == "[" ? inner : inner.replacing("\(quote)\(quote)", with: "\(quote)")
-    }
-}
-
-extension String {
-    /// The name with ASCII letters in lower case, as SQLite compares names.
-    var foldedName: String {
-        String(decoding: utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
-
-    /// The name in double quotes.
-    var quotedName: String { GRDBMigrationSQLHelpers.quoted(self) }
-
-    /// The text as an SQL string.
-    var sqlString: String { "'" + replacing("'", with: "''") + "'" }
 }
 
 // MARK: - Table Text
@@ -120,7 +101,7 @@ struct TableText {
             throw Problem.hasMoreStatements
         }
         let token = tokens[place]
-        name = token.kind == .quoted ? SQLTokens.unquoted(token.text) : token.text
+        name = token.kind == .quoted ? CanonicalSQL.name(token.text) : token.text
         open = place + 1
     }
 

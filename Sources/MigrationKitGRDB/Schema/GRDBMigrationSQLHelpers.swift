@@ -51,3 +51,11 @@ public enum GRDBMigrationSQLHelpers {
         "\"" + identifier.replacing("\"", with: "\"\"") + "\""
     }
 }
+
+extension String {
+    /// The name in double quotes, for SQL.
+    package var quotedName: String { GRDBMigrationSQLHelpers.quoted(self) }
+
+    /// The text as an SQL string.
+    package var sqlString: String { "'" + replacing("'", with: "''") + "'" }
+}

@@ -206,6 +206,11 @@ extension String {
             && zip(utf8, other.utf8).allSatisfy { Self.sqliteFolded($0) == Self.sqliteFolded($1) }
     }
 
+    /// The name with ASCII letters in lower case, as SQLite compares names.
+    var foldedName: String {
+        String(decoding: utf8.map(Self.sqliteFolded), as: UTF8.self)
+    }
+
     private static func sqliteFolded(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }

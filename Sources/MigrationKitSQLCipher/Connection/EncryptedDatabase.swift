@@ -353,10 +353,3 @@ extension DatabaseFunction {
         UUID().uuidString.lowercased()
     }
 }
-
-extension String {
-    /// The name in quotation marks, for SQL.
-    package var quotedName: String {
-        GRDBMigrationSQLHelpers.quoted(self)
-    }
-}

@@ -146,11 +146,11 @@ extension DatabaseCopy {
             try outcomes.second.get()
         }
         monitor.finish()
-        let notes = found.withLock { found in
-            (0..<ofRows.count + ofForeignKeys.count).map { found[$0] ?? [] }
+        func notes(_ numbers: Range<Int>) -> [String] {
+            found.withLock { found in numbers.flatMap { found[$0] ?? [] } }
         }
-        return notes.prefix(ofRows.count).flatMap(\.self).prefix(Self.mostFindings)
-            + notes.dropFirst(ofRows.count).flatMap(\.self)
+        return notes(0..<ofRows.count).prefix(Self.mostFindings)
+            + notes(ofRows.count..<ofRows.count + ofForeignKeys.count)
     }
 
     /// The checks of the foreign keys, one for each table that has some.
@@ -162,7 +162,7 @@ extension DatabaseCopy {
                     AND EXISTS (SELECT 1 FROM pragma_foreign_key_list(name, 'main'))
                 ORDER BY name
                 """
-        ).map { foreignKeyCheck("'\($0.replacing("'", with: "''"))', 'main'") }
+        ).map { foreignKeyCheck("\($0.sqlString), 'main'") }
     }
 
     /// How much is in the file.
