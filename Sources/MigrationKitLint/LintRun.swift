@@ -61,7 +61,7 @@ final class LintRun {
             try base.replaceContent(with: closure.queue)
         }
         for (source, statement) in zip(sources, pass.statements) where statement.failure != nil {
-            missing.add(ParsedStatement(source.text), nil)
+            missing.add(source.parsed, nil)
         }
         if pass.isStopped || closure?.incomplete != nil { missing.addAll() }
     }

@@ -66,10 +66,10 @@ extension SchemaModel {
     /// children, and the parents of all of them.
     func reachable(from sources: [SourceStatement]) -> Set<String> {
         var names: Set<String> = []
-        for source in sources {
-            let parsed = ParsedStatement(source.text)
-            guard parsed.mayMeetRows else { continue }
-            for word in parsed.words where !word.isLiteral { names.insert(word.name.lowercased()) }
+        for source in sources where source.parsed.mayMeetRows {
+            for word in source.parsed.words where !word.isLiteral {
+                names.insert(word.name.lowercased())
+            }
         }
         var found: Set<String> = []
         var open = names.filter { tables[$0] != nil || views[$0] != nil }

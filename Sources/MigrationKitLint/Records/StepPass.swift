@@ -5,10 +5,12 @@ import MigrationKitSQL
 /// A statement to run, and where it comes from.
 struct SourceStatement {
     let text: String
+    let parsed: ParsedStatement
     let place: StatementPlace?
 
     init(_ statement: ScriptStatement) {
         text = statement.text
+        parsed = ParsedStatement(text)
         place = StatementPlace(
             file: statement.file,
             line: statement.line,
@@ -19,6 +21,7 @@ struct SourceStatement {
 
     init(traced text: String) {
         self.text = text
+        parsed = ParsedStatement(text)
         place = nil
     }
 }
@@ -99,7 +102,7 @@ struct StepPass {
         var stale: Set<String> = []
         var foreignKeysAreOn = settings.foreignKeysAreOn
         for source in sources {
-            let parsed = ParsedStatement(source.text)
+            let parsed = source.parsed
             if rowCounts != nil, !stale.isEmpty, !parsed.isPlainInsert {
                 recount(stale, on: database)
                 stale = []

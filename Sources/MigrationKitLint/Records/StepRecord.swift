@@ -116,8 +116,8 @@ struct StatementRecord {
     /// What it needs and only the app has. The scratch database has stand-ins.
     let standIns: [StatementFailure.Lack]
 
-    /// Whether it has a name in double quotes that is none, and that SQLite takes for a string if
-    /// the connection allows it. The scratch database does; the configuration doesn't.
+    /// Whether it has a text in double quotes that names nothing. SQLite takes it for a string if
+    /// the connection allows that: the scratch database does, and the app's configuration doesn't.
     let takesNameForString: Bool
 
     /// How it fails on a database that has rows in every table.

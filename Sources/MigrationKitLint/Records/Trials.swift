@@ -40,7 +40,7 @@ struct Trials {
     static func areNeeded(for sources: [SourceStatement], usesTransaction: Bool) -> Bool {
         !usesTransaction
             || sources.contains { source in
-                switch ParsedStatement(source.text).kind {
+                switch source.parsed.kind {
                 case .dropTable, .renameTable, .addColumn, .createIndex(_, _, isUnique: true): true
                 default: false
                 }

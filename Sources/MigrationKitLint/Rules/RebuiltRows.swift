@@ -333,6 +333,11 @@ extension ParsedStatement {
         words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
     }
 
+    /// The words between that `SELECT` and its `FROM`.
+    private var selectList: ArraySlice<SQLWord> {
+        selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
+    }
+
     /// The query of an `INSERT ... SELECT`; `nil` if it uses what comes before it.
     fileprivate func query(in text: String) -> String? {
         guard !hasKeywordAnywhere("WITH"), let first = selection.first, let last = words.last
@@ -347,8 +352,7 @@ extension ParsedStatement {
     ///
     /// - Returns: `nil` for `*`.
     fileprivate var selectedColumns: [String?]? {
-        let list = selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
-        let elements = list.split(omittingEmptySubsequences: false) {
+        let elements = selectList.split(omittingEmptySubsequences: false) {
             $0.depth == 0 && $0.text == ","
         }
         if elements.count == 1, elements[0].last?.text == "*" { return nil }
@@ -362,9 +366,7 @@ extension ParsedStatement {
 
     /// Whether the list of a `SELECT` has the column only in expressions such as `f(column)`.
     fileprivate func computes(with column: String) -> Bool {
-        let list = words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
-            .prefix { $0.depth > 0 || $0.keyword != "FROM" }
-        let places = list.filter { $0.name.isSameName(as: column) }
+        let places = selectList.filter { $0.name.isSameName(as: column) }
         return !places.isEmpty && places.allSatisfy { $0.depth > 0 }
     }
 

@@ -137,12 +137,14 @@ final class ScratchDatabase {
     ///
     /// - Returns: What SQLite says about it; `nil` if it accepts it.
     func compile(_ sql: String) -> StatementFailure? {
-        queue.inDatabase { db in
-            var statement: OpaquePointer?
-            let code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
-            defer { sqlite3_finalize(statement) }
-            return code == SQLITE_OK ? nil : StatementFailure(db, code)
-        }
+        queue.inDatabase { Self.compile(sql, on: $0) }
+    }
+
+    private static func compile(_ sql: String, on db: Database) -> StatementFailure? {
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        return code == SQLITE_OK ? nil : StatementFailure(db, code)
     }
 
     /// Runs a statement to its end, and discards its rows.
@@ -172,16 +174,11 @@ final class ScratchDatabase {
     /// Scratch databases let it, and go on. <https://www.sqlite.org/quirks.html#dblquote>
     private func needsDoubleQuotedStrings(_ sql: String) -> Bool {
         queue.inDatabase { db in
-            func failure() -> StatementFailure? {
-                var statement: OpaquePointer?
-                let code = sqlite3_prepare_v2(db.sqliteConnection, sql, -1, &statement, nil)
-                defer { sqlite3_finalize(statement) }
-                return code == SQLITE_OK ? nil : StatementFailure(db, code)
-            }
             _disableDoubleQuotedStringLiterals(db.sqliteConnection)
-            let strict = failure()
+            let strict = Self.compile(sql, on: db)
             _enableDoubleQuotedStringLiterals(db.sqliteConnection)
-            return strict?.message.hasPrefix("no such column") ?? false && failure() == nil
+            return strict?.message.hasPrefix("no such column") ?? false
+                && Self.compile(sql, on: db) == nil
         }
     }
 
