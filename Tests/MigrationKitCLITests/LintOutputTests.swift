@@ -202,8 +202,9 @@ import Testing
             """.utf8
         )
         let folder = try MigrationFolder(path: temporary.path)
+        let text = folder.maskedText(of: "1_a.up.sql", in: "1_a")
         func excerpt(_ line: Int, _ column: Int) -> String? {
-            folder.excerpt(of: "1_a.up.sql", in: "1_a", line: line, column: column)
+            text?.excerpt(line: line, column: column)
         }
         #expect(
             excerpt(2, 3) == """
@@ -214,7 +215,7 @@ import Testing
         #expect(excerpt(3, 1)?.hasPrefix("3 | INSERT INTO t VALUES ('*****\n") == true)
         #expect(excerpt(4, 11)?.hasPrefix("4 | ******'); PRAGMA busy_timeout …") == true)
         #expect(excerpt(99, 1) == nil)
-        #expect(folder.excerpt(of: "other.sql", in: "1_a", line: 1, column: 1) == nil)
+        #expect(folder.maskedText(of: "other.sql", in: "1_a") == nil)
 
         let finding = LintFinding(
             rule: .unusedAllow,

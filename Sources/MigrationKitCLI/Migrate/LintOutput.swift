@@ -25,16 +25,11 @@ struct LintResult {
         self.report = report
         isRefused = false
         folderPath = folder?.path
+        let texts = MaskedTexts()
         excerpt = { finding in
-            guard let file = finding.file, let line = finding.line else { return nil }
-            return folder?.excerpt(
-                of: file,
-                in: finding.migration,
-                line: line,
-                column: finding.column ?? 1,
-                // What this rule finds in double quotes is a string.
-                hidingDoubleQuoted: finding.rule == .doubleQuotedString
-            )
+            guard let folder, let line = finding.line else { return nil }
+            return texts.text(of: finding, in: folder)?
+                .excerpt(line: line, column: finding.column ?? 1)
         }
     }
 
@@ -65,6 +60,30 @@ struct LintResult {
 
     /// The line of a finding, with a caret under its place.
     func excerpt(of finding: LintFinding) -> String? { excerpt(finding) }
+}
+
+/// The files of findings, masked only once each: a large file may have thousands of findings.
+private final class MaskedTexts {
+    private struct Key: Hashable {
+        let file: String
+        let hidesDoubleQuoted: Bool
+    }
+
+    private var texts: [Key: MaskedText?] = [:]
+
+    func text(of finding: LintFinding, in folder: MigrationFolder) -> MaskedText? {
+        guard let file = finding.file else { return nil }
+        // What this rule finds in double quotes is a string.
+        let key = Key(file: file, hidesDoubleQuoted: finding.rule == .doubleQuotedString)
+        if let known = texts[key] { return known }
+        let text = folder.maskedText(
+            of: file,
+            in: finding.migration,
+            hidingDoubleQuoted: key.hidesDoubleQuoted
+        )
+        texts[key] = text
+        return text
+    }
 }
 
 /// The texts of `lint`.

@@ -49,37 +49,76 @@ extension MigrationFolder {
         try self.init(reading: SQLFolder(path: path, files: files))
     }
 
-    /// A line of a migration's file, with a caret under a column. What it has in single quotes isn't
-    /// shown, since it may be a secret.
+    /// The text of a migration's file without what it has in single quotes, since that may be a
+    /// secret.
     ///
     /// - Parameters:
     ///   - file: The path of the file in the folder.
     ///   - identifier: The migration.
-    ///   - line: The line, from 1.
-    ///   - column: The column in characters, from 1.
     ///   - hidesDoubleQuoted: Whether what is in double quotes is hidden, too.
-    /// - Returns: `nil` if the migration has no such file, or the file no such line.
-    package func excerpt(
+    /// - Returns: `nil` if the migration has no such file.
+    package func maskedText(
         of file: String,
         in identifier: String,
-        line: Int,
-        column: Int,
         hidingDoubleQuoted hidesDoubleQuoted: Bool = false
-    ) -> String? {
+    ) -> MaskedText? {
         let migration = scripts[identifier]?.scripts
         let script = [migration?.up, migration?.down].compactMap { $0 }
             .first { $0.file.name == file }
-        // The whole file: a string may begin on an earlier line.
-        let lines = script.map { String(decoding: $0.file.bytes, as: UTF8.self) }?
-            .withoutStrings(hidingDoubleQuoted: hidesDoubleQuoted)
-            .split(separator: "\n", omittingEmptySubsequences: false)
-        guard let lines, lines.indices.contains(line - 1) else { return nil }
+        return script.map { script in
+            // The whole file: a string may begin on an earlier line.
+            MaskedText(
+                file: file,
+                lines: String(decoding: script.file.bytes, as: UTF8.self)
+                    .withoutStrings(hidingDoubleQuoted: hidesDoubleQuoted)
+                    .split(separator: "\n", omittingEmptySubsequences: false)
+            )
+        }
+    }
+}
+
+/// The lines of a file, with stars for its strings.
+package struct MaskedText: Sendable {
+    fileprivate let file: String
+    fileprivate let lines: [Substring]
+
+    /// A line with a caret under a column.
+    ///
+    /// - Parameters:
+    ///   - line: The line, from 1.
+    ///   - column: The column in characters, from 1.
+    /// - Returns: `nil` if there is no such line.
+    package func excerpt(line: Int, column: Int) -> String? {
+        guard lines.indices.contains(line - 1) else { return nil }
         return SQLPlace(
             file: file,
             line: line,
             column: column,
             maskedText: String(lines[line - 1])
         ).excerpt
+    }
+}
+
+extension SQLScript {
+    /// The statements with their places, split without compiling them: what comes after a statement
+    /// that SQLite refuses is found, too.
+    var statements: [ScriptStatement] {
+        // The same file was read before.
+        guard let outline = try? SQLOutline(of: file) else { return [] }
+        var position = TextPosition(in: file.bytes)
+        return ranges.flatMap { range in
+            outline.statements.map(\.range).filter { range.contains($0.lowerBound) }
+        }.map { range in
+            let (line, column) = position.lineAndColumn(at: range.lowerBound)
+            return ScriptStatement(
+                file: file.name,
+                text: file.text(in: range),
+                range: range,
+                line: line,
+                column: column,
+                lastLine: position.lineAndColumn(at: range.upperBound).line
+            )
+        }
     }
 }
 

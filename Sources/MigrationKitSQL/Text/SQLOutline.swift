@@ -193,9 +193,6 @@ struct SQLStatementBoundary {
         case triggerEnd
     }
 
-    /// The length of the longest word that it looks for: `TEMPORARY`.
-    static let longestWord = 9
-
     private var state = State.start
 
     /// Whether a comment at this point is inside a trigger's body.

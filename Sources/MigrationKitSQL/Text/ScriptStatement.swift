@@ -1,5 +1,3 @@
-import MigrationKit
-
 /// A statement of a migration, with its place in the file.
 package struct ScriptStatement: Sendable {
     /// The file's name, without its folder.
@@ -19,54 +17,6 @@ package struct ScriptStatement: Sendable {
 
     /// The line in which the text ends.
     package let lastLine: Int
-}
-
-extension SQLScript {
-    /// The statements, split without compiling them: what comes after a statement that SQLite
-    /// refuses is found, too.
-    var statements: [ScriptStatement] {
-        var statements: [ScriptStatement] = []
-        var position = TextPosition(in: file.bytes)
-        for range in ranges {
-            var boundary = SQLStatementBoundary()
-            var start: Int?
-            var end = range.lowerBound
-
-            func endStatement() {
-                guard let first = start else { return }
-                let (line, column) = position.lineAndColumn(at: first)
-                statements.append(
-                    ScriptStatement(
-                        file: file.name,
-                        text: file.text(in: first..<end),
-                        range: first..<end,
-                        line: line,
-                        column: column,
-                        lastLine: position.lineAndColumn(at: end).line
-                    )
-                )
-                start = nil
-                boundary = SQLStatementBoundary()
-            }
-
-            for token in SQLTokenizer(file.bytes, in: range) {
-                switch token.kind {
-                case .space, .lineComment, .blockComment: continue
-                case .semicolon where start == nil: continue
-                case .word, .quoted, .semicolon, .symbol, .unterminated: break
-                }
-                start = start ?? token.range.lowerBound
-                end = token.range.upperBound
-                let word =
-                    token.kind == .word && token.range.count <= SQLStatementBoundary.longestWord
-                    ? file.text(in: token.range).uppercased() : nil
-                boundary.take(token.kind, word: word)
-                if boundary.isComplete { endStatement() }
-            }
-            endStatement()
-        }
-        return statements
-    }
 }
 
 /// Counts lines, each only once for places in ascending order.
