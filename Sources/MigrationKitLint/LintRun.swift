@@ -240,7 +240,7 @@ final class LintRun {
             if record.failure != nil { missing.add(record.parsed, record.unknownTable) }
             if record.failure == nil {
                 if case .renameTable(let old, let new) = record.kind {
-                    originals[new.lowercased()] = originals.removeValue(forKey: old.lowercased())
+                    originals[new.foldedName] = originals.removeValue(forKey: old.foldedName)
                 } else if record.before.tables.count != record.after.tables.count {
                     originals = originals.filter { record.after.tables[$0.key] != nil }
                 }
@@ -251,7 +251,7 @@ final class LintRun {
 
     /// The table if it isn't one that was dropped or renamed, and no misspelled one.
     private func unknownTable(_ name: String) -> String? {
-        let name = name.lowercased()
+        let name = name.foldedName
         let isSlip = known.contains { $0 == name || name.count > 3 && $0.isSimilar(to: name) }
         return isSlip ? nil : name
     }
@@ -299,7 +299,7 @@ final class LintRun {
         Set(
             statements.flatMap { statement in
                 statement.actions.filter { [.insert, .update, .delete, .alter].contains($0.kind) }
-                    .flatMap { [$0.name.lowercased(), $0.detail?.lowercased() ?? ""] }
+                    .flatMap { [$0.name.foldedName, $0.detail?.foldedName ?? ""] }
             }
         )
     }
@@ -354,14 +354,14 @@ private struct MissingObjects {
     private var isUnknown = false
 
     mutating func add(_ statement: ParsedStatement, _ table: String?) {
-        if let table { names.insert(table.lowercased()) }
+        if let table { names.insert(table.foldedName) }
         switch statement.kind {
         case .insert, .update, .delete: return
         default: break
         }
-        if let name = statement.target { names.insert(name.lowercased()) }
+        if let name = statement.target { names.insert(name.foldedName) }
         switch statement.kind {
-        case .renameTable(_, let new), .renameColumn(_, _, let new): names.insert(new.lowercased())
+        case .renameTable(_, let new), .renameColumn(_, _, let new): names.insert(new.foldedName)
         default: break
         }
     }
@@ -372,6 +372,6 @@ private struct MissingObjects {
 
     /// Whether a statement needs one of them.
     func concern(_ statement: ParsedStatement) -> Bool {
-        isUnknown || statement.words.contains { names.contains($0.name.lowercased()) }
+        isUnknown || statement.words.contains { names.contains($0.name.foldedName) }
     }
 }

@@ -8,13 +8,13 @@ struct SchemaSnapshot {
         let name: String
     }
 
-    private var objects: [Name: [CanonicalSQL.Line]] = [:]
+    private var objects: [Name: [SQLTokens.Line]] = [:]
 
     init(of database: DatabaseQueue) throws {
         objects = try database.read { db in
             try GRDBSchemaSnapshotProvider.objects(of: db).reduce(into: [:]) { objects, row in
                 let name = Name(type: row["type"], name: row["name"])
-                objects[name] = CanonicalSQL.lines(row["sql"])
+                objects[name] = SQLTokens(row["sql"]).lines
             }
         }
     }
@@ -37,13 +37,13 @@ struct SchemaSnapshot {
             .joined(separator: "\n")
     }
 
-    private static func text(_ lines: [CanonicalSQL.Line]) -> String {
-        lines.reduce(into: CanonicalSQL.Line()) { $0.append($1) }.text
+    private static func text(_ lines: [SQLTokens.Line]) -> String {
+        lines.reduce(into: SQLTokens.Line()) { $0.append($1) }.text
     }
 
     private static func changes(
-        from before: [CanonicalSQL.Line],
-        to after: [CanonicalSQL.Line]
+        from before: [SQLTokens.Line],
+        to after: [SQLTokens.Line]
     ) -> [String] {
         let difference = after.difference(from: before)
         let parts = difference.removals.map { ("-", $0) } + difference.insertions.map { ("+", $0) }

@@ -205,7 +205,7 @@ extension RebuildLoss: CustomStringConvertible {
         case .view(let name): .view(name.foldedName)
         case .foreignKey(let columns): .foreignKey(columns.map(\.foldedName))
         case .unique(let columns): .unique(columns.map(\.foldedName))
-        case .check(let condition): .check(SQLTokens(condition).normalized())
+        case .check(let condition): .check(SQLTokens(condition).meaning)
         case .defaultValue(let column): .defaultValue(column.foldedName)
         case .collation(let column): .collation(column.foldedName)
         case .generated(let column): .generated(column.foldedName)

@@ -10,6 +10,7 @@ struct TableShape: Sendable {
         let hasDefault: Bool
         let isGenerated: Bool
         let collation: String
+        let affinity: ColumnAffinity
     }
 
     let columns: [Column]
@@ -32,6 +33,7 @@ struct TableShape: Sendable {
         )
         guard let row else { throw TableRebuildError.noSuchTable(table) }
         let description = try SchemaDescription.Table(row, of: db)
+        let isStrict = description.strict
         columns = try description.columns.map { column in
             Column(
                 name: column.name,
@@ -40,14 +42,15 @@ struct TableShape: Sendable {
                     || description.withoutRowid && column.primaryKey != nil,
                 hasDefault: column.defaultValue.map { $0.uppercased() != "NULL" } ?? false,
                 isGenerated: column.generated != nil,
-                collation: try db.collation(of: column.name, in: table)
+                collation: try db.collation(of: column.name, in: table),
+                affinity: ColumnAffinity(of: column.type, isStrict: isStrict)
             )
         }
         foreignKeys = description.references.map { ($0.columns, $0.table) }
         primaryKey = description.primaryKey
         unique = (primaryKey.isEmpty ? [] : [primaryKey]) + description.unique
-        checks = SchemaText(description.sql).checkConstraints
-        isStrict = description.strict
+        checks = (try? TableText(description.sql))?.checks ?? []
+        self.isStrict = isStrict
         isWithoutRowID = description.withoutRowid
         hasAutoincrement = SQLTokens(description.sql).tokens.contains { $0.isWord("AUTOINCREMENT") }
         // Any other primary key has an index. <https://www.sqlite.org/lang_createtable.html#rowid>
@@ -67,18 +70,6 @@ struct TableShape: Sendable {
     /// A name for the rowid; `nil` if the table has none, or its columns have all the names.
     var rowID: String? {
         isWithoutRowID ? nil : rowidName(besides: columns.map(\.name))
-    }
-}
-
-extension TableShape.Column {
-    /// The type to which SQLite converts values. <https://www.sqlite.org/datatype3.html#determination_of_column_affinity>
-    var affinity: String {
-        let type = type.uppercased()
-        func has(_ words: String...) -> Bool { words.contains { type.contains($0) } }
-        if has("INT") { return "INTEGER" }
-        if has("CHAR", "CLOB", "TEXT") { return "TEXT" }
-        if type.isEmpty || has("BLOB") { return "BLOB" }
-        return has("REAL", "FLOA", "DOUB") ? "REAL" : "NUMERIC"
     }
 }
 
@@ -216,9 +207,11 @@ struct RebuildLosses {
         }
         let oldChecks = old.checks.filter { !SQLTokens($0).names(any: gone) }
         if new.checks.count < oldChecks.count {
-            let kept = Set(new.checks.map { SQLTokens($0).normalized() })
-            losses += oldChecks.filter { !kept.contains(SQLTokens($0).normalized(renames.folded)) }
-                .map { .check($0) }
+            let kept = Set(new.checks.map { SQLTokens($0).meaning })
+            losses += oldChecks.filter {
+                !kept.contains(SQLTokens($0).meaning(renaming: renames.folded))
+            }
+            .map { .check($0) }
         }
         if old.hasAutoincrement, !new.hasAutoincrement { losses.append(.autoincrement) }
         if old.isStrict, !new.isStrict { losses.append(.strict) }

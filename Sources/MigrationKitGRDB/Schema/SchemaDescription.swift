@@ -207,7 +207,7 @@ extension String {
     }
 
     /// The name with ASCII letters in lower case, as SQLite compares names.
-    var foldedName: String {
+    package var foldedName: String {
         String(decoding: utf8.map(Self.sqliteFolded), as: UTF8.self)
     }
 

@@ -1,6 +1,7 @@
 /// The schema of a database in the detail that a comparison needs.
 ///
-/// Expressions are texts of ``CanonicalSQL``, so that two of them are equal if they mean the same.
+/// Everything that is a difference for SQLite is in it. White space, comments, the case of names and
+/// keywords, and quotes around names are not in what `hasSameDefinition` compares.
 /// Objects are found by their names in lower case, since SQLite ignores the case of ASCII letters.
 /// The objects of SQLite itself, of GRDB and of virtual tables' modules are left out.
 package struct SchemaModel: Equatable, Sendable {
@@ -26,41 +27,36 @@ package struct SchemaModel: Equatable, Sendable {
         package internal(set) var rootPage = 0
         /// The module of a virtual table, in lower case.
         package internal(set) var module: String?
+        /// The module's arguments, without meaningless differences.
+        package internal(set) var moduleArguments = ""
         package internal(set) var isStrict = false
         package internal(set) var isWithoutRowID = false
         package internal(set) var isAutoincrement = false
         package internal(set) var columns: [Column] = []
-        /// The columns of the primary key, in the key's order.
-        package internal(set) var primaryKey: [String] = []
-        /// The columns of each `UNIQUE` constraint.
-        package internal(set) var uniques: [[IndexedColumn]] = []
-        /// The expression of each `CHECK` constraint, in order.
-        package internal(set) var checks: [String] = []
+        /// The primary key.
+        package internal(set) var key: Key?
+        /// Whether the rowid is the column of the primary key: `INTEGER PRIMARY KEY`.
+        package internal(set) var hasRowIDColumn = false
+        /// The `UNIQUE` constraints.
+        package internal(set) var uniques: [Key] = []
+        /// The `CHECK` constraints, in order.
+        package internal(set) var checks: [Check] = []
         package internal(set) var foreignKeys: [ForeignKey] = []
         /// The statement that creates it.
         package internal(set) var sql: String
 
         package var isVirtual: Bool { module != nil }
 
+        /// The columns of the primary key, in the key's order.
+        package var primaryKey: [String] { key?.columns.map(\.text) ?? [] }
+
         package func column(_ name: String) -> Column? {
             columns.first { $0.name.isSameName(as: name) }
         }
 
-        /// Whether the rowid is a column: `INTEGER PRIMARY KEY`.
+        /// The column that is the rowid.
         package var rowIDColumn: Column? {
-            guard !isWithoutRowID, primaryKey.count == 1, let column = column(primaryKey[0]),
-                column.type.uppercased() == "INTEGER"
-            else { return nil }
-            return column
-        }
-
-        /// Whether the table is the same apart from its name and place.
-        package func hasSameDefinition(as other: Table) -> Bool {
-            var other = other
-            other.name = name
-            other.rootPage = rootPage
-            other.sql = sql
-            return self == other
+            hasRowIDColumn ? primaryKey.first.flatMap(column) : nil
         }
     }
 
@@ -69,9 +65,12 @@ package struct SchemaModel: Equatable, Sendable {
         /// The declared type; empty if none was declared.
         package internal(set) var type: String
         package internal(set) var isNotNull: Bool
+        /// The `ON CONFLICT` of `NOT NULL`, in upper case; `nil` if none is declared.
+        package internal(set) var conflict: String?
+        /// The name in upper case.
         package internal(set) var collation: String
-        /// The default as an expression; `nil` if there is none.
-        package internal(set) var defaultValue: String?
+        /// The default; `nil` if there is none, or if it is NULL.
+        package internal(set) var defaultValue: Expression?
         package internal(set) var generated: Generated?
         /// Whether `SELECT *` leaves the column out, as with some columns of virtual tables.
         package internal(set) var isHidden: Bool
@@ -79,8 +78,43 @@ package struct SchemaModel: Equatable, Sendable {
     }
 
     package struct Generated: Equatable, Sendable {
-        package internal(set) var expression: String
+        package internal(set) var expression: Expression
         package internal(set) var isStored: Bool
+    }
+
+    /// An SQL expression. Two are equal if they have the same meaning.
+    package struct Expression: Hashable, Sendable {
+        /// As it is written, on one line.
+        package let text: String
+        /// Without meaningless differences. SQLite can run it.
+        package let meaning: String
+
+        package init(text: String, meaning: String) {
+            self.text = text
+            self.meaning = meaning
+        }
+
+        package static func == (one: Expression, other: Expression) -> Bool {
+            one.meaning == other.meaning
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(meaning)
+        }
+    }
+
+    /// A `PRIMARY KEY` or a `UNIQUE` constraint.
+    package struct Key: Equatable, Sendable {
+        package internal(set) var columns: [IndexedColumn]
+        /// The `ON CONFLICT`, in upper case; `nil` if none is declared.
+        package internal(set) var conflict: String?
+    }
+
+    /// A `CHECK` constraint.
+    package struct Check: Equatable, Sendable {
+        /// The name that a violation's message shows; `nil` if it shows the expression.
+        package internal(set) var name: String?
+        package internal(set) var expression: Expression
     }
 
     package struct IndexedColumn: Equatable, Sendable {
@@ -99,12 +133,6 @@ package struct SchemaModel: Equatable, Sendable {
         /// The condition of a partial index.
         package internal(set) var condition: String?
         package internal(set) var sql: String
-
-        /// Whether it is the same apart from its name and the text.
-        package func hasSameDefinition(as other: Index) -> Bool {
-            table.isSameName(as: other.table) && isUnique == other.isUnique
-                && columns == other.columns && condition == other.condition
-        }
     }
 
     package struct ForeignKey: Equatable, Sendable {
@@ -114,6 +142,8 @@ package struct SchemaModel: Equatable, Sendable {
         package internal(set) var referencedColumns: [String]
         package internal(set) var onUpdate: String
         package internal(set) var onDelete: String
+        /// Whether it is checked at the commit: `DEFERRABLE INITIALLY DEFERRED`.
+        package internal(set) var isDeferred = false
 
         /// Whether deleting a row of the parent deletes or changes rows of this table.
         package var reachesChildren: Bool {
@@ -139,10 +169,10 @@ package struct SchemaModel: Equatable, Sendable {
 }
 
 extension SchemaModel {
-    package func table(_ name: String) -> Table? { tables[name.lowercased()] }
-    package func index(_ name: String) -> Index? { indexes[name.lowercased()] }
-    package func trigger(_ name: String) -> Trigger? { triggers[name.lowercased()] }
-    package func view(_ name: String) -> View? { views[name.lowercased()] }
+    package func table(_ name: String) -> Table? { tables[name.foldedName] }
+    package func index(_ name: String) -> Index? { indexes[name.foldedName] }
+    package func trigger(_ name: String) -> Trigger? { triggers[name.foldedName] }
+    package func view(_ name: String) -> View? { views[name.foldedName] }
 
     /// The indexes of a table, by name.
     package func indexes(of table: String) -> [Index] {

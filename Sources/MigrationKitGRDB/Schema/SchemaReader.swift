@@ -14,7 +14,16 @@ package final class SchemaReader {
 
     private var tables: [Key: SchemaModel.Table] = [:]
     private var indexes: [Key: SchemaModel.Index] = [:]
-    private var definitions: [String: String] = [:]
+    private var definitions: [String: Definition] = [:]
+
+    /// What is known of a trigger's or a view's statement.
+    fileprivate struct Definition {
+        let text: DefinitionText
+        let doubtfulNames: Set<String>
+        let certainNames: Set<String>
+        /// The meaning if every name in double quotes is a name.
+        let meaning: String
+    }
 
     package init() {}
 
@@ -38,25 +47,26 @@ package final class SchemaReader {
         for object in objects where object.type == "table" {
             var table = try table(object, in: db)
             table.rootPage = object.rootPage
-            schema.tables[object.name.lowercased()] = table
+            schema.tables[object.name.foldedName] = table
         }
+        let names = names(in: schema, objects)
         for object in objects {
-            let key = object.name.lowercased()
+            let key = object.name.foldedName
             switch object.type {
             case "index":
-                let table = schema.table(object.table)?.sql ?? ""
-                schema.indexes[key] = try index(object, tableSQL: table, in: db)
+                let table = schema.table(object.table)
+                schema.indexes[key] = try index(object, of: table, in: db)
             case "trigger":
                 schema.triggers[key] = SchemaModel.Trigger(
                     name: object.name,
                     table: object.table,
-                    definition: definition(object.sql),
+                    definition: definition(object).meaning(known: names),
                     sql: object.sql
                 )
             case "view":
                 schema.views[key] = SchemaModel.View(
                     name: object.name,
-                    definition: definition(object.sql),
+                    definition: definition(object).meaning(known: names),
                     sql: object.sql
                 )
             default:
@@ -93,11 +103,32 @@ package final class SchemaReader {
         return objects
     }
 
-    private func definition(_ sql: String) -> String {
-        if let known = definitions[sql] { return known }
-        let text = CanonicalSQL.text(of: sql)
-        definitions[sql] = text
-        return text
+    // MARK: - Triggers and Views
+
+    private func definition(_ object: Object) -> Definition {
+        if let known = definitions[object.sql] { return known }
+        let text = DefinitionText(object.sql, isTrigger: object.type == "trigger")
+        let doubtful = text.doubtfulNames
+        let definition = Definition(
+            text: text,
+            doubtfulNames: doubtful,
+            certainNames: object.type == "view" ? text.certainNames : [],
+            meaning: text.meaning(known: doubtful)
+        )
+        definitions[object.sql] = definition
+        return definition
+    }
+
+    /// The names of tables, columns and views, and the names in views: what isn't among them and
+    /// stands in double quotes in a trigger or a view is a string.
+    private func names(in schema: SchemaModel, _ objects: [Object]) -> Set<String> {
+        let definitions = objects.filter { ["trigger", "view"].contains($0.type) }.map(definition)
+        guard definitions.contains(where: { !$0.doubtfulNames.isEmpty }) else { return [] }
+        var names = Set(schema.tables.keys)
+        for table in schema.tables.values { names.formUnion(table.columns.map(\.name.foldedName)) }
+        for object in objects { names.insert(object.name.foldedName) }
+        for definition in definitions { names.formUnion(definition.certainNames) }
+        return names.union(["rowid", "oid", "_rowid_", "new", "old", "excluded", "main", "temp"])
     }
 
     // MARK: - Tables
@@ -113,62 +144,148 @@ package final class SchemaReader {
     /// The columns of the pragmas: <https://www.sqlite.org/pragma.html>
     private static func readTable(_ object: Object, in db: Database) throws -> SchemaModel.Table {
         var table = SchemaModel.Table(name: object.name, sql: object.sql)
-        if object.rootPage == 0 { table.module = SchemaText(object.sql).module ?? "" }
         let kind = try Row.fetchOne(
             db.cachedStatement(
-                sql: """
-                    SELECT wr, strict FROM pragma_table_list WHERE schema = 'main' AND name = ?
-                    """
+                sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
             ),
             arguments: [object.name]
         )
         table.isWithoutRowID = kind?["wr"] ?? false
         table.isStrict = kind?["strict"] ?? false
-        let lines = table.isVirtual ? [] : CanonicalSQL.lines(object.sql)
-        let rows = try Row.fetchAll(
+        if object.rootPage == 0 {
+            let text = VirtualTableText(object.sql)
+            table.module = text?.module ?? ""
+            table.moduleArguments = text?.arguments ?? ""
+            // SQLite doesn't know the columns of a module that only the app has.
+            let rows = (try? columnRows(of: object.name, in: db)) ?? []
+            table.columns = rows.map { column($0, of: table, nil, in: db).column }
+            return table
+        }
+        // SQLite has accepted the text, unless somebody wrote into its schema table.
+        let text = try? TableText(object.sql)
+        let rows = try columnRows(of: object.name, in: db)
+        let names = Set(rows.map { ($0[0] as String).foldedName })
+            .union([object.name.foldedName, "rowid", "oid", "_rowid_"])
+        let known = KnownText(text: text, names: names)
+        for row in rows {
+            let (column, isAutoincrement) = column(row, of: table, known, in: db)
+            table.columns.append(column)
+            if isAutoincrement { table.isAutoincrement = true }
+        }
+        for constraint in text?.constraints ?? [] where constraint.kind == .check {
+            table.checks.append(
+                SchemaModel.Check(
+                    name: constraint.name,
+                    expression: known.expression(constraint.expression)
+                )
+            )
+        }
+        table.foreignKeys = try foreignKeys(of: object.name, text, in: db)
+        try readKeys(of: &table, rows, text, in: db)
+        return table
+    }
+
+    /// The text of a table, and the names that its expressions can use.
+    private struct KnownText {
+        let text: TableText?
+        let names: Set<String>
+
+        func expression(_ range: Range<Int>) -> SchemaModel.Expression {
+            text?.expression(range, known: names) ?? SchemaModel.Expression(text: "", meaning: "")
+        }
+
+        func constraint(
+            _ kind: TableText.Constraint.Kind,
+            of column: String
+        ) -> TableText.Constraint? {
+            text?.constraints.last { $0.kind == kind && $0.column == column.foldedName }
+        }
+    }
+
+    private static func columnRows(of table: String, in db: Database) throws -> [Row] {
+        try Row.fetchAll(
             db.cachedStatement(
                 sql: """
                     SELECT name, type, "notnull", dflt_value, pk, hidden
                     FROM pragma_table_xinfo(?, 'main') ORDER BY cid
                     """
             ),
-            arguments: [object.name]
+            arguments: [table]
         )
-        for row in rows {
-            let name: String = row[0]
-            let hidden: Int = row[5]
-            let details = ColumnDetails(of: name, in: object.name, db)
-            if details.isAutoincrement { table.isAutoincrement = true }
-            table.columns.append(
-                SchemaModel.Column(
-                    name: name,
-                    type: row[1],
-                    isNotNull: row[2],
-                    collation: details.collation,
-                    defaultValue: (row[3] as String?).map(CanonicalSQL.text),
-                    generated: hidden == 2 || hidden == 3
-                        ? SchemaModel.Generated(
-                            expression: Self.generation(of: name, in: lines),
-                            isStored: hidden == 3
-                        ) : nil,
-                    isHidden: hidden == 1,
-                    affinity: ColumnAffinity(of: row[1], isStrict: table.isStrict)
-                )
-            )
-        }
-        table.primaryKey = rows.map { (name: $0[0] as String, place: $0[4] as Int) }
-            .filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.name)
-        guard !table.isVirtual else { return table }
-        table.checks = SchemaText(object.sql).checkConstraints.map(CanonicalSQL.text)
-        table.foreignKeys = try foreignKeys(of: object.name, in: db)
-        let uniques = try String.fetchAll(
+    }
+
+    private static func column(
+        _ row: Row,
+        of table: SchemaModel.Table,
+        _ known: KnownText?,
+        in db: Database
+    ) -> (column: SchemaModel.Column, isAutoincrement: Bool) {
+        let name: String = row[0]
+        let isNotNull: Bool = row[2]
+        let hidden: Int = row[5]
+        let details = ColumnDetails(of: name, in: table.name, db)
+        let generation = known?.constraint(.generated, of: name)
+        let column = SchemaModel.Column(
+            name: name,
+            type: row[1],
+            isNotNull: isNotNull,
+            conflict: isNotNull ? known?.constraint(.notNull, of: name)?.declaredConflict : nil,
+            collation: details.collation,
+            defaultValue: (row[3] as String?).flatMap(SchemaModel.Expression.init(defaultValue:)),
+            generated: hidden == 2 || hidden == 3
+                ? SchemaModel.Generated(
+                    expression: known?.expression(generation?.expression ?? 0..<0)
+                        ?? SchemaModel.Expression(text: "", meaning: ""),
+                    isStored: hidden == 3
+                ) : nil,
+            isHidden: hidden == 1,
+            affinity: ColumnAffinity(of: row[1], isStrict: table.isStrict)
+        )
+        return (column, details.isAutoincrement)
+    }
+
+    /// Reads the keys that SQLite has made: of several ones with the same columns, only one.
+    private static func readKeys(
+        of table: inout SchemaModel.Table,
+        _ rows: [Row],
+        _ text: TableText?,
+        in db: Database
+    ) throws {
+        let indexes = try Row.fetchAll(
             db.cachedStatement(
-                sql: "SELECT name FROM pragma_index_list(?, 'main') WHERE origin = 'u' ORDER BY seq"
+                sql: """
+                    SELECT name, origin FROM pragma_index_list(?, 'main')
+                    WHERE origin IN ('u', 'pk') ORDER BY seq
+                    """
             ),
-            arguments: [object.name]
+            arguments: [table.name]
         )
-        table.uniques = try uniques.map { try columns(ofIndex: $0, expressions: [], in: db) }
-        return table
+        let declared = (text?.constraints ?? []).filter {
+            $0.kind == .primaryKey || $0.kind == .unique
+        }
+        for row in indexes {
+            var key = SchemaModel.Key(columns: try columns(ofIndex: row[0], nil, [], in: db))
+            key.conflict =
+                declared.lazy.filter { [table] in $0.declares(key, in: table) }
+                .compactMap(\.declaredConflict).first
+            if row[1] == "pk" { table.key = key } else { table.uniques.append(key) }
+        }
+        let primaryKey = rows.map { (name: $0[0] as String, place: $0[4] as Int) }
+            .filter { $0.place > 0 }
+        guard table.key == nil, let column = primaryKey.first, primaryKey.count == 1 else { return }
+        // Any other primary key has an index. <https://www.sqlite.org/lang_createtable.html#rowid>
+        table.hasRowIDColumn = true
+        table.key = SchemaModel.Key(
+            columns: [
+                SchemaModel.IndexedColumn(
+                    text: column.name,
+                    isExpression: false,
+                    collation: table.column(column.name)?.collation ?? "BINARY",
+                    isDescending: false
+                )
+            ],
+            conflict: declared.first { $0.kind == .primaryKey }?.declaredConflict
+        )
     }
 
     /// What only SQLite's C interface says about a column.
@@ -196,28 +313,9 @@ package final class SchemaReader {
         }
     }
 
-    /// The expression of a generated column: in its definition, what is in parentheses after `AS`.
-    private static func generation(of column: String, in lines: [CanonicalSQL.Line]) -> String {
-        for line in lines {
-            let tokens = Array(line.meaning)
-            guard let first = tokens.first, CanonicalSQL.name(first).isSameName(as: column),
-                let start = tokens.indices.dropLast().first(where: {
-                    tokens[$0] == "as" && tokens[$0 + 1] == "("
-                })
-            else { continue }
-            var depth = 0
-            let inside = tokens[(start + 1)...].prefix { token in
-                if token == "(" { depth += 1 }
-                if token == ")" { depth -= 1 }
-                return depth > 0
-            }
-            return inside.dropFirst().joined(separator: " ")
-        }
-        return ""
-    }
-
     private static func foreignKeys(
         of table: String,
+        _ text: TableText?,
         in db: Database
     ) throws -> [SchemaModel.ForeignKey] {
         // The key that was declared last has the number 0.
@@ -249,6 +347,9 @@ package final class SchemaReader {
             keys[keys.endIndex - 1].columns.append(row[2])
             if let to: String = row[3] { keys[keys.endIndex - 1].referencedColumns.append(to) }
         }
+        let declared = (text?.constraints ?? []).filter { $0.kind == .foreignKey }
+        guard declared.count == keys.count else { return keys }
+        for (place, key) in declared.enumerated() { keys[place].isDeferred = key.isDeferred }
         return keys
     }
 
@@ -256,12 +357,14 @@ package final class SchemaReader {
 
     private func index(
         _ object: Object,
-        tableSQL: String,
+        of table: SchemaModel.Table?,
         in db: Database
     ) throws -> SchemaModel.Index {
-        let key = Key(name: object.name, sql: object.sql, table: tableSQL)
+        let key = Key(name: object.name, sql: object.sql, table: table?.sql ?? "")
         if let known = indexes[key] { return known }
-        let text = SchemaText(object.sql).index
+        let text = IndexText(object.sql)
+        let columns = Set(table?.columns.map(\.name.foldedName) ?? [])
+            .union([object.table.foldedName, "rowid", "oid", "_rowid_"])
         let isUnique = try Bool.fetchOne(
             db.cachedStatement(
                 sql: "SELECT \"unique\" FROM pragma_index_list(?, 'main') WHERE name = ?"
@@ -274,10 +377,13 @@ package final class SchemaReader {
             isUnique: isUnique ?? false,
             columns: try Self.columns(
                 ofIndex: object.name,
-                expressions: text?.columns ?? [],
+                text,
+                columns,
                 in: db
             ),
-            condition: text?.condition.map(CanonicalSQL.text),
+            condition: text?.condition.map {
+                SchemaModel.Expression(text?.sql ?? SQLTokens(""), $0, known: columns).meaning
+            },
             sql: object.sql
         )
         indexes[key] = index
@@ -286,7 +392,8 @@ package final class SchemaReader {
 
     private static func columns(
         ofIndex index: String,
-        expressions: [String],
+        _ text: IndexText?,
+        _ known: Set<String>,
         in db: Database
     ) throws -> [SchemaModel.IndexedColumn] {
         try Row.fetchAll(
@@ -300,13 +407,39 @@ package final class SchemaReader {
         ).map { row in
             let place: Int = row[0]
             let name: String? = row[1]
-            let expression = expressions.indices.contains(place) ? expressions[place] : ""
+            let range = text.flatMap {
+                $0.columns.indices.contains(place) ? $0.columns[place] : nil
+            }
+            let expression = range.flatMap { range in
+                text.map { SchemaModel.Expression($0.sql, range, known: known).meaning }
+            }
             return SchemaModel.IndexedColumn(
-                text: name ?? CanonicalSQL.text(of: expression),
+                text: name ?? expression ?? "",
                 isExpression: name == nil,
                 collation: ((row[2] as String?) ?? "BINARY").uppercased(),
                 isDescending: row[3]
             )
         }
+    }
+}
+
+extension SchemaReader.Definition {
+    /// The meaning if only the known names in double quotes are names.
+    fileprivate func meaning(known: Set<String>) -> String {
+        doubtfulNames.isSubset(of: known) ? meaning : text.meaning(known: known)
+    }
+}
+
+extension TableText.Constraint {
+    /// The `ON CONFLICT`; `nil` for the default.
+    fileprivate var declaredConflict: String? { conflict == "ABORT" ? nil : conflict }
+
+    /// Whether SQLite takes the constraint for a key: it compares columns and collations.
+    fileprivate func declares(_ key: SchemaModel.Key, in table: SchemaModel.Table) -> Bool {
+        columns.count == key.columns.count
+            && zip(columns, key.columns).allSatisfy { column, indexed in
+                let collation = column.collation ?? table.column(column.name)?.collation
+                return column.name == indexed.text.foldedName && collation == indexed.collation
+            }
     }
 }

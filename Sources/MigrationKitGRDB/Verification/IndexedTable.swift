@@ -62,9 +62,9 @@ struct IndexedTable: Sendable {
             let index: String = row[0]
             let origin: String = row[2]
             let object = try Self.object("index", index, db)
-            let text = object.sql.flatMap { SchemaText($0).index }
+            let text = object.sql.flatMap(IndexText.init)
             guard object.sql == nil || text != nil,
-                let fields = try Self.fields(of: index, text?.columns, db)
+                let fields = try Self.fields(of: index, text?.columnSources, db)
             else {
                 isUnusual = true
                 continue
@@ -80,7 +80,7 @@ struct IndexedTable: Sendable {
                     isUnique: row[1],
                     isPrimaryKey: origin == "pk",
                     fields: fields,
-                    condition: text?.condition
+                    condition: text?.conditionSource
                 )
             )
         }

@@ -111,7 +111,7 @@ struct RowConstraints {
             sql: "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?",
             arguments: [table]
         )
-        for expression in SchemaText(sql ?? "").checkConstraints {
+        for expression in (try? TableText(sql ?? ""))?.checks ?? [] {
             let shown = expression.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             rules.append(
                 // The line feed ends a comment.

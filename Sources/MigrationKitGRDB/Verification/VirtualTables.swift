@@ -108,7 +108,7 @@ enum VirtualTables {
         )
         return rows.compactMap { row in
             let sql: String = row[1]
-            return SchemaText(sql).module.map { Table(name: row[0], module: $0) }
+            return VirtualTableText(sql).map { Table(name: row[0], module: $0.module) }
         }
     }
 }

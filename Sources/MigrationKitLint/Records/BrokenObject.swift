@@ -11,7 +11,7 @@ struct BrokenObject: Equatable {
     var key: String { Self.key(name, isView: isView) }
 
     static func key(_ name: String, isView: Bool) -> String {
-        (isView ? "view " : "trigger ") + name.lowercased()
+        (isView ? "view " : "trigger ") + name.foldedName
     }
 }
 
@@ -63,7 +63,7 @@ extension SchemaModel {
     }
 
     fileprivate func words(of definition: String) -> Set<String> {
-        Set(definition.split(separator: " ").map { CanonicalSQL.name(String($0)).lowercased() })
+        Set(definition.split(separator: " ").map { String($0).unquotedName.foldedName })
     }
 
     /// The views and triggers that name some objects, also by other views, as keys.

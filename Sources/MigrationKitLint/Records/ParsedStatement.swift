@@ -117,7 +117,7 @@ struct ParsedStatement {
         case "PRAGMA":
             guard let name = reader.name() else { return .other(verb) }
             let isChange = reader.take("=") || reader.take("(")
-            return .pragma(name.lowercased(), value: isChange ? reader.next()?.name : nil)
+            return .pragma(name.foldedName, value: isChange ? reader.next()?.name : nil)
         case "SELECT", "VALUES": return .select
         default: return .other(verb)
         }
@@ -176,7 +176,7 @@ struct SQLWord {
     var keyword: String? { kind == .word ? text.uppercased() : nil }
 
     /// The name without quotes.
-    var name: String { kind == .quoted ? CanonicalSQL.name(text) : text }
+    var name: String { kind == .quoted ? text.unquotedName : text }
 
     /// Whether it is a string, a blob or a number, and not a name.
     var isLiteral: Bool { text.hasPrefix("'") || text.first?.isNumber == true }

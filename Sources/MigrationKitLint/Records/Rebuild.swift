@@ -55,7 +55,7 @@ struct Rebuild {
     /// How many rows the old table has when it is dropped; `nil` if that isn't known.
     var rowsAtDrop: Int? {
         guard let drop, case .dropTable(let name) = drop.kind else { return nil }
-        return drop.rows[name.lowercased()]?.before
+        return drop.rows[name.foldedName]?.before
     }
 
     /// The statement to report on: the one after which the loss can't be undone.
@@ -63,7 +63,7 @@ struct Rebuild {
 
     /// Whether a column of the old table is read by every copy that could read it.
     func carries(_ column: String) -> Bool {
-        let column = column.lowercased()
+        let column = column.foldedName
         return copies.contains { $0.isFromOld && $0.readColumns.contains(column) }
             && copies.allSatisfy {
                 $0.isFromOld || !$0.sourceColumns.contains(column)
@@ -81,7 +81,7 @@ extension Rebuild {
             if statement.failure == nil {
                 tracks.follow(statement)
             } else if !statement.failureIsExplained {
-                unsure.formUnion(statement.parsed.words.map { $0.name.lowercased() })
+                unsure.formUnion(statement.parsed.words.map { $0.name.foldedName })
             }
         }
         let after = statements.last?.after ?? before
@@ -89,7 +89,7 @@ extension Rebuild {
             tracks.rebuild(of: old, after: after)
         }.filter { rebuild in
             // What a failed statement would have copied isn't known.
-            unsure.isDisjoint(with: [rebuild.table.lowercased(), rebuild.firstName.lowercased()])
+            unsure.isDisjoint(with: [rebuild.table.foldedName, rebuild.firstName.foldedName])
         }
     }
 }
@@ -119,8 +119,8 @@ private struct TableTracks {
     }
 
     private func key(_ name: String) -> String {
-        let temporary = "temp." + name.lowercased()
-        return current[temporary] == nil ? "main." + name.lowercased() : temporary
+        let temporary = "temp." + name.foldedName
+        return current[temporary] == nil ? "main." + name.foldedName : temporary
     }
 
     mutating func follow(_ statement: StatementRecord) {
@@ -128,17 +128,17 @@ private struct TableTracks {
         case .createTable(let name):
             guard statement.before.table(name) == nil, statement.after.table(name) != nil
             else { break }
-            create("main." + name.lowercased(), name, statement)
+            create("main." + name.foldedName, name, statement)
         case .createTemporary(let name):
-            guard current["temp." + name.lowercased()] == nil else { break }
-            create("temp." + name.lowercased(), name, statement)
+            guard current["temp." + name.foldedName] == nil else { break }
+            create("temp." + name.foldedName, name, statement)
         case .dropTable(let name):
             if let track = current.removeValue(forKey: key(name)) { tracks[track].drop = statement }
             return
         case .renameTable(let old, let new):
             let oldKey = key(old)
             guard let track = current.removeValue(forKey: oldKey) else { return }
-            current[String(oldKey.prefix(5)) + new.lowercased()] = track
+            current[String(oldKey.prefix(5)) + new.foldedName] = track
             tracks[track].firstRename = tracks[track].firstRename ?? statement
             return
         default:
@@ -165,17 +165,17 @@ private struct TableTracks {
         for action in statement.actions where action.kind == .read {
             // Reads of a trigger write nothing into this table.
             if let cause = action.cause, statement.before.view(cause) == nil { continue }
-            let name = action.name.lowercased()
+            let name = action.name.foldedName
             guard let source = current[action.database.map { "\($0).\(name)" } ?? key(name)],
                 source != target
             else { continue }
-            read[source, default: []].insert(action.detail?.lowercased() ?? "")
+            read[source, default: []].insert(action.detail?.foldedName ?? "")
         }
         for (source, columns) in read.sorted(by: { $0.key < $1.key }) {
             let all = Set(
                 (statement.before.table(name(of: source))
                     ?? statement.before.table(tracks[source].original))?
-                    .columns.map { $0.name.lowercased() } ?? []
+                    .columns.map { $0.name.foldedName } ?? []
             )
             tracks[target].inflows.append((source, statement, columns, all))
         }
@@ -190,7 +190,7 @@ private struct TableTracks {
             let oldTrack = tracks.firstIndex(where: {
                 $0.creation == nil && $0.original == old.name
             }),
-            let newTrack = current["main." + old.name.lowercased()], newTrack != oldTrack,
+            let newTrack = current["main." + old.name.foldedName], newTrack != oldTrack,
             let creation = tracks[newTrack].creation
         else { return nil }
         return Rebuild(

@@ -30,7 +30,7 @@ struct RowPass {
 
         func values(_ schema: SchemaModel) -> [String: ColumnValues] {
             rebuilt.reduce(into: [:]) { values, name in
-                values[name.lowercased()] = schema.table(name).flatMap(database.values)
+                values[name.foldedName] = schema.table(name).flatMap(database.values)
             }
         }
         valuesBefore = values(before)
@@ -68,7 +68,7 @@ extension SchemaModel {
         var names: Set<String> = []
         for source in sources where source.parsed.mayMeetRows {
             for word in source.parsed.words where !word.isLiteral {
-                names.insert(word.name.lowercased())
+                names.insert(word.name.foldedName)
             }
         }
         var found: Set<String> = []
@@ -78,19 +78,19 @@ extension SchemaModel {
             let texts = triggers(of: name).map(\.definition) + [views[name]?.definition ?? ""]
             for text in texts {
                 for word in text.split(separator: " ") {
-                    let word = CanonicalSQL.name(String(word)).lowercased()
+                    let word = String(word).unquotedName.foldedName
                     if tables[word] != nil || views[word] != nil { open.insert(word) }
                 }
             }
         }
         for child in tables.values
-        where child.foreignKeys.contains(where: { found.contains($0.table.lowercased()) }) {
-            found.insert(child.name.lowercased())
+        where child.foreignKeys.contains(where: { found.contains($0.table.foldedName) }) {
+            found.insert(child.name.foldedName)
         }
         open = found
         while let name = open.popFirst() {
             for key in tables[name]?.foreignKeys ?? [] {
-                let parent = key.table.lowercased()
+                let parent = key.table.foldedName
                 if found.insert(parent).inserted { open.insert(parent) }
             }
         }

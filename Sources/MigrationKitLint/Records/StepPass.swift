@@ -123,7 +123,7 @@ struct StepPass {
             }
             var rows: [String: StatementRecord.RowChange] = [:]
             if rowCounts != nil {
-                let written = Set(actions.filter(\.writesRows).map { $0.name.lowercased() })
+                let written = Set(actions.filter(\.writesRows).map { $0.name.foldedName })
                 if parsed.isPlainInsert, actions.allSatisfy({ $0.cause == nil }) {
                     stale.formUnion(written)
                 } else if !written.isEmpty {
@@ -138,8 +138,8 @@ struct StepPass {
                     }
                 }
                 if case .renameTable(let old, let new) = parsed.kind, failure == nil {
-                    self.rowCounts[new.lowercased()] = self.rowCounts.removeValue(
-                        forKey: old.lowercased()
+                    self.rowCounts[new.foldedName] = self.rowCounts.removeValue(
+                        forKey: old.foldedName
                     )
                 }
             }
@@ -210,7 +210,7 @@ extension StatementAction {
         switch kind {
         case .create, .drop, .alter: true
         case .insert, .update, .delete:
-            ["sqlite_master", "sqlite_schema"].contains(name.lowercased())
+            ["sqlite_master", "sqlite_schema"].contains(name.foldedName)
         case .transaction: true
         default: false
         }
@@ -220,6 +220,6 @@ extension StatementAction {
     /// a deletion of its rows.
     fileprivate var writesRows: Bool {
         [.insert, .update, .delete].contains(kind) && database != "temp"
-            && !name.lowercased().hasPrefix("sqlite_")
+            && !name.foldedName.hasPrefix("sqlite_")
     }
 }

@@ -7,7 +7,7 @@ extension StepRecord {
     /// The table as it was before the migration, if a statement still means that one: it may have
     /// rows.
     func original(of name: String, at statement: StatementRecord) -> SchemaModel.Table? {
-        statement.originals[name.lowercased()].flatMap(before.table)
+        statement.originals[name.foldedName].flatMap(before.table)
     }
 
     /// Whether an earlier statement of the migration copies rows of a table into another one.
@@ -39,7 +39,7 @@ extension StepRecord {
             statements.flatMap { statement in
                 statement.actions.filter {
                     [.insert, .update, .delete].contains($0.kind) && $0.cause == nil
-                }.map { $0.name.lowercased() }
+                }.map { $0.name.foldedName }
             }
         )
     }
@@ -86,7 +86,7 @@ extension SchemaModel {
 extension SchemaModel.Table {
     /// Whether it is a virtual table that only indexes the rows of another one.
     var holdsNoRowsOfItsOwn: Bool {
-        isVirtual && CanonicalSQL.text(of: sql).contains("content =")
+        isVirtual && SQLTokens(sql).meaning.contains("content =")
     }
 }
 

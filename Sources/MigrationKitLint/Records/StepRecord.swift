@@ -167,7 +167,7 @@ struct RealRows {
 
     /// How many rows a table has; `nil` if it isn't known.
     func rows(in table: String, where condition: String? = nil) -> Int? {
-        guard tables.contains(table.lowercased()) else { return nil }
+        guard tables.contains(table.foldedName) else { return nil }
         let name = GRDBMigrationSQLHelpers.quoted(table)
         return count(
             "SELECT count(*) FROM main.\(name)" + (condition.map { " WHERE \($0)" } ?? "")

@@ -63,7 +63,7 @@ enum DanglingReferences {
             if let rebuild, old.rowIDColumn == nil, !old.isWithoutRowID,
                 let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement,
                 !(copy.parsed.insertedColumns ?? []).contains(where: {
-                    ["rowid", "_rowid_", "oid"].contains($0.lowercased())
+                    ["rowid", "_rowid_", "oid"].contains($0.foldedName)
                 }), !step.statements.contains(where: { $0.fills(table.name) })
             {
                 findings.add(
@@ -131,7 +131,7 @@ extension SchemaModel.Table {
             words[$0].keyword == "CONTENT" && words[$0 + 1].text == "="
         }
         guard let place else { return nil }
-        let name = CanonicalSQL.name(words[place + 2].text)
+        let name = words[place + 2].text.unquotedName
         return name.isEmpty ? nil : name
     }
 }

@@ -82,7 +82,7 @@ enum Doubtful {
         var drops: [String: [StatementRecord]] = [:]
         for statement in step.statements where statement.failure == nil {
             guard case .dropColumn(let table, _) = statement.kind else { continue }
-            drops[table.lowercased(), default: []].append(statement)
+            drops[table.foldedName, default: []].append(statement)
         }
         for statements in drops.values where statements.count >= 3 {
             guard case .dropColumn(let table, _) = statements[0].kind else { continue }
@@ -126,7 +126,7 @@ enum Doubtful {
                 let previous = number > 0 ? words[number - 1] : nil
                 let next = number + 1 < words.count ? words[number + 1].text : ""
                 guard previous?.mayPrecedeString ?? false, ![".", "("].contains(next),
-                    previous?.keyword == "DEFAULT" || !names.contains(word.name.lowercased())
+                    previous?.keyword == "DEFAULT" || !names.contains(word.name.foldedName)
                 else { continue }
                 findings.add(
                     .doubleQuotedString,
@@ -183,9 +183,9 @@ extension ParsedStatement {
         var names: Set<String> = []
         for (word, next) in zip(words, words.dropFirst()) {
             if ["AS", "WITH", "RECURSIVE", "WINDOW"].contains(word.keyword) || word.text == ")" {
-                names.insert(next.name.lowercased())
+                names.insert(next.name.foldedName)
             }
-            if next.keyword == "AS", word.kind == .quoted { names.insert(word.name.lowercased()) }
+            if next.keyword == "AS", word.kind == .quoted { names.insert(word.name.foldedName) }
         }
         return names
     }
@@ -200,11 +200,11 @@ extension SchemaModel {
         ]
         for (name, table) in tables {
             names.insert(name)
-            names.formUnion(table.columns.map { $0.name.lowercased() })
+            names.formUnion(table.columns.map { $0.name.foldedName })
         }
         for view in views.values {
             // Their columns are not read; their text has the names.
-            names.formUnion(SQLWord.all(in: view.sql).map { $0.name.lowercased() })
+            names.formUnion(SQLWord.all(in: view.sql).map { $0.name.foldedName })
         }
         names.formUnion(indexes.keys)
         names.formUnion(triggers.keys)
@@ -213,14 +213,14 @@ extension SchemaModel {
 
     /// Whether an index begins with these columns, in any order.
     fileprivate func hasIndex(on columns: [String], of table: Table) -> Bool {
-        let wanted = Set(columns.map { $0.lowercased() })
+        let wanted = Set(columns.map { $0.foldedName })
         let full = indexes(of: table.name).filter { $0.condition == nil }.map {
             $0.columns.map(\.text)
         }
-        let unique = table.uniques.map { $0.map(\.text) }
+        let unique = table.uniques.map { $0.columns.map(\.text) }
         return (full + unique + [table.primaryKey]).contains { key in
             key.count >= wanted.count
-                && Set(key.prefix(wanted.count).map { $0.lowercased() }) == wanted
+                && Set(key.prefix(wanted.count).map { $0.foldedName }) == wanted
         }
     }
 
@@ -265,25 +265,26 @@ extension SchemaModel.Table {
     /// What another table has more, less or otherwise, as the end of a sentence; `nil` if both are
     /// the same apart from the order of columns and constraints.
     fileprivate func difference(to other: Self) -> String? {
-        func same<Part: Equatable>(_ parts: [Part], _ others: [Part]) -> Bool {
-            parts.count == others.count && parts.allSatisfy(others.contains)
+        func same<Part>(_ parts: [Part], _ others: [Part], _ meaning: (Part) -> String) -> Bool {
+            parts.map(meaning).sorted() == others.map(meaning).sorted()
         }
         for column in columns {
             guard let now = other.column(column.name) else {
                 return "lacks column '\(column.name)'"
             }
-            if column != now { return "has another column '\(column.name)'" }
+            if column.meaning != now.meaning { return "has another column '\(column.name)'" }
         }
         if let new = other.columns.first(where: { column($0.name) == nil }) {
             return "still has column '\(new.name)'"
         }
-        if primaryKey != other.primaryKey { return "has another primary key" }
-        if !same(uniques, other.uniques) { return "has other UNIQUE constraints" }
-        if !same(checks, other.checks) { return "has other CHECKs" }
-        if !same(foreignKeys, other.foreignKeys) { return "has other foreign keys" }
-        let isSame =
-            module == other.module && isStrict == other.isStrict
-            && isWithoutRowID == other.isWithoutRowID && isAutoincrement == other.isAutoincrement
-        return isSame ? nil : "differs in STRICT, WITHOUT ROWID or AUTOINCREMENT"
+        if key?.meaning != other.key?.meaning || hasRowIDColumn != other.hasRowIDColumn {
+            return "has another primary key"
+        }
+        if !same(uniques, other.uniques, \.meaning) { return "has other UNIQUE constraints" }
+        if !same(checks, other.checks, \.meaning) { return "has other CHECKs" }
+        if !same(foreignKeys, other.foreignKeys, { $0.meaning(in: self) }) {
+            return "has other foreign keys"
+        }
+        return options == other.options ? nil : "differs in STRICT, WITHOUT ROWID or AUTOINCREMENT"
     }
 }

@@ -151,8 +151,8 @@ struct SQLiteMessage {
 extension StatementRecord {
     /// Whether a word names something in the schema, so that it is no value.
     fileprivate func isName(_ word: String) -> Bool {
-        let word = word.lowercased()
-        if parsed.target?.lowercased() == word { return true }
+        let word = word.foldedName
+        if parsed.target?.foldedName == word { return true }
         for schema in [before, after] {
             if schema.tables[word] != nil || schema.indexes[word] != nil { return true }
             if schema.views[word] != nil || schema.triggers[word] != nil { return true }

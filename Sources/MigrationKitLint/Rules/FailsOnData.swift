@@ -174,11 +174,11 @@ extension SchemaModel {
 
     private func isCovered(_ columns: [String], in parent: Table, count: Int) -> Bool {
         guard columns.count == count, !columns.isEmpty else { return false }
-        let wanted = Set(columns.map { $0.lowercased() })
-        if Set(parent.primaryKey.map { $0.lowercased() }) == wanted { return true }
+        let wanted = Set(columns.map { $0.foldedName })
+        if Set(parent.primaryKey.map { $0.foldedName }) == wanted { return true }
         let indexes = indexes(of: parent.name).filter { $0.isUnique && $0.condition == nil }
-        return (parent.uniques + indexes.map(\.columns)).contains { key in
-            Set(key.map { $0.text.lowercased() }) == wanted
+        return (parent.uniques.map(\.columns) + indexes.map(\.columns)).contains { key in
+            Set(key.map { $0.text.foldedName }) == wanted
                 && key.allSatisfy { indexed in
                     !indexed.isExpression
                         && indexed.collation == parent.column(indexed.text)?.collation

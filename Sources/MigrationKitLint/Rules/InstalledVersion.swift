@@ -94,8 +94,11 @@ enum InstalledVersion {
         guard let trials = step.trials,
             let rebuild = step.rebuilds.first(where: { $0.table.isSameName(as: old.name) })
         else { return }
-        for check in new.checks where !old.checks.contains(check) {
-            guard trials.update(of: old, toViolate: check) != nil else { continue }
+        for check in new.checks
+        where !old.checks.contains(where: { $0.expression == check.expression }) {
+            guard trials.update(of: old, toViolate: check.expression.meaning) != nil else {
+                continue
+            }
             findings.add(
                 .breaksInstalledVersion,
                 at: rebuild.creation,
@@ -111,7 +114,7 @@ enum InstalledVersion {
 extension SchemaModel.Column {
     /// Whether every INSERT must give it a value.
     fileprivate var isRequired: Bool {
-        isNotNull && generated == nil && (defaultValue == nil || defaultValue == "null")
+        isNotNull && generated == nil && defaultValue == nil
     }
 }
 

@@ -205,9 +205,9 @@ extension SchemaModel.Table {
     /// Whether a key or `UNIQUE` of the table itself does what an index does.
     fileprivate func serves(_ index: SchemaModel.Index) -> Bool {
         guard index.condition == nil else { return false }
-        let columns = index.columns.map { $0.text.lowercased() }
-        let keys = [primaryKey] + uniques.map { $0.map(\.text) }
-        return keys.contains { $0.prefix(columns.count).map { $0.lowercased() } == columns }
+        let columns = index.columns.map { $0.text.foldedName }
+        let keys = [primaryKey] + uniques.map { $0.columns.map(\.text) }
+        return keys.contains { $0.prefix(columns.count).map { $0.foldedName } == columns }
     }
 }
 
@@ -220,15 +220,15 @@ extension SchemaModel.Index {
 
     /// Whether it begins with the same column as another one, or has all of its columns.
     fileprivate func mayReplace(_ other: SchemaModel.Index) -> Bool {
-        let texts = Set(columns.map { $0.text.lowercased() })
+        let texts = Set(columns.map { $0.text.foldedName })
         return columns.first?.text == other.columns.first?.text
-            || other.columns.allSatisfy { texts.contains($0.text.lowercased()) }
+            || other.columns.allSatisfy { texts.contains($0.text.foldedName) }
     }
 
     /// What another index with the same name or columns lacks.
     fileprivate func losses(in other: SchemaModel.Index) -> [String] {
-        let texts = Set(other.columns.map { $0.text.lowercased() })
-        guard columns.allSatisfy({ texts.contains($0.text.lowercased()) }) else {
+        let texts = Set(other.columns.map { $0.text.foldedName })
+        guard columns.allSatisfy({ texts.contains($0.text.foldedName) }) else {
             return ["columns"]
         }
         guard other.columns.map(\.text) == columns.map(\.text) else { return [] }
@@ -262,7 +262,7 @@ extension String {
     /// Whether a canonical text has a name as a token.
     func names(_ name: String) -> Bool {
         split(separator: " ").contains {
-            $0.first != "'" && CanonicalSQL.name(String($0)).isSameName(as: name)
+            $0.first != "'" && String($0).unquotedName.isSameName(as: name)
         }
     }
 

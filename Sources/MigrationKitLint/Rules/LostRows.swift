@@ -157,7 +157,7 @@ enum LostRows {
         let written = step.writtenTables
         let children = statement.before.children(of: name).filter { child in
             child.key.reachesChildren && !child.table.name.isSameName(as: name)
-                && !written.contains(child.table.name.lowercased())
+                && !written.contains(child.table.name.foldedName)
                 && step.after.table(child.table.name) != nil
                 && step.data?.rows(in: child.table.name) != 0
         }

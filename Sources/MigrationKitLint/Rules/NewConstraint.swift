@@ -59,8 +59,8 @@ struct NewConstraint {
         let (old, new) = (rebuild.before, rebuild.after)
         var kinds: [Kind] = []
         let former =
-            old.uniques.map { Set($0.map { $0.text.lowercased() }) }
-            + [Set(old.primaryKey.map { $0.lowercased() })]
+            old.uniques.map { Set($0.columns.map { $0.text.foldedName }) }
+            + [Set(old.primaryKey.map { $0.foldedName })]
         let primaryKey = new.primaryKey.map { column in
             KeyColumn(
                 text: column,
@@ -68,9 +68,9 @@ struct NewConstraint {
                 collation: new.column(column)?.collation ?? "BINARY"
             )
         }
-        let keys = new.uniques.map { $0.map(KeyColumn.init) } + [primaryKey]
+        let keys = new.uniques.map { $0.columns.map(KeyColumn.init) } + [primaryKey]
         for key in keys where !key.isEmpty {
-            let columns = Set(key.map { $0.text.lowercased() })
+            let columns = Set(key.map { $0.text.foldedName })
             guard !former.contains(columns), key.allSatisfy({ old.column($0.text) != nil }) else {
                 continue
             }
@@ -82,7 +82,9 @@ struct NewConstraint {
             else { continue }
             kinds.append(.notNull(before.name))
         }
-        kinds += new.checks.filter { !old.checks.contains($0) }.map(Kind.check)
+        kinds += new.checks.map(\.expression)
+            .filter { !old.checks.map(\.expression).contains($0) }
+            .map { Kind.check($0.meaning) }
         if new.isStrict, !old.isStrict {
             let columns = new.columns.filter { column in
                 ["INT", "INTEGER", "REAL", "BLOB"].contains(column.type.uppercased())
@@ -130,7 +132,7 @@ struct NewConstraint {
         guard statement.failure == nil, statement.failureWithRows == nil,
             let table = step.before.table(tableName),
             let now = statement.after.table(tableName),
-            let value = now.column(column)?.defaultValue, value != "null"
+            now.column(column)?.defaultValue != nil
         else { return [] }
         return now.foreignKeys.filter { $0.columns.areSameNames(as: [column]) }.map { key in
             let parent = statement.after.referencedColumns(of: key)
@@ -229,7 +231,7 @@ struct NewConstraint {
         let name = GRDBMigrationSQLHelpers.quoted(table.name)
         switch kind {
         case .unique(let columns, let condition):
-            guard data.tables.contains(table.name.lowercased()) else { return nil }
+            guard data.tables.contains(table.name.foldedName) else { return nil }
             let terms = columns.map { column in
                 (column.isExpression ? column.text : GRDBMigrationSQLHelpers.quoted(column.text))
                     + " COLLATE \(column.collation)"

@@ -72,7 +72,7 @@ enum RebuiltRows {
         // If the new table refuses the generated rows, its constraints have rules of their own.
         guard copies.allSatisfy({ $0.failure == nil && $0.failureWithRows == nil }),
             let before = rebuild.rowsAtDrop,
-            let after = step.rowsAfter[table.lowercased()], after < before
+            let after = step.rowsAfter[table.foldedName], after < before
         else { return false }
         findings.add(
             .rebuildLosesRows,
@@ -169,14 +169,14 @@ enum RebuiltRows {
         _ step: StepRecord,
         _ findings: inout FindingList
     ) {
-        let key = rebuild.table.lowercased()
+        let key = rebuild.table.foldedName
         guard let before = step.valuesBefore[key], let after = step.valuesAfter[key],
             let copy = rebuild.copies.last(where: { $0.isIntoNew })?.statement
         else { return }
         let copiesAll = copy.parsed.words.contains { $0.text == "*" }
         var shifted: [String] = []
         for column in rebuild.after.columns where column.generated == nil {
-            let name = column.name.lowercased()
+            let name = column.name.foldedName
             guard let old = before[name], let new = after[name], old != new, !new.isEmpty else {
                 continue
             }
@@ -290,7 +290,7 @@ extension Rebuild {
     /// column needs a value.
     fileprivate var canCopyRows: Bool {
         let isKeyAlike =
-            before.primaryKey.map { $0.lowercased() } == after.primaryKey.map { $0.lowercased() }
+            before.primaryKey.map { $0.foldedName } == after.primaryKey.map { $0.foldedName }
             && after.primaryKey.allSatisfy {
                 before.column($0)?.affinity == after.column($0)?.affinity
             }

@@ -38,16 +38,19 @@ enum RebuiltTable {
         let (old, new) = (rebuild.before, rebuild.after)
         func loss(_ what: String) -> Loss { Loss(rule: .rebuildLosesConstraint, what: what) }
         var losses: [Loss] = []
-        let newChecks = new.checks.filter { !old.checks.contains($0) }
-        for check in old.checks where !new.checks.contains(check) {
-            let columns = old.columns.map(\.name).filter(check.names)
+        let (oldChecks, allChecks) = (old.checks.map(\.expression), new.checks.map(\.expression))
+        let newChecks = allChecks.filter { !oldChecks.contains($0) }
+        for check in oldChecks where !allChecks.contains(check) {
+            let columns = old.columns.map(\.name).filter(check.meaning.names)
             // A CHECK on the same column is a changed one.
-            let isChanged = newChecks.contains { other in columns.contains(where: other.names) }
+            let isChanged = newChecks.contains { other in
+                columns.contains(where: other.meaning.names)
+            }
             guard !isChanged, !columns.contains(where: { new.column($0) == nil }) else { continue }
             losses.append(loss("the CHECK on \(columns.isEmpty ? "its rows" : listed(columns))"))
         }
         for unique in old.uniques {
-            let columns = unique.map(\.text)
+            let columns = unique.columns.map(\.text)
             guard columns.allSatisfy({ new.column($0) != nil }),
                 !new.isUnique(anyOf: columns, in: schema)
             else { continue }
@@ -120,7 +123,7 @@ enum RebuiltTable {
             !step.statements.contains(where: { statement in
                 statement.actions.contains {
                     [.insert, .update].contains($0.kind) && $0.name == "sqlite_sequence"
-                        && statement.parsed.target?.lowercased() == "sqlite_sequence"
+                        && statement.parsed.target?.foldedName == "sqlite_sequence"
                 }
             })
         else { return }
@@ -141,9 +144,7 @@ enum RebuiltTable {
         rebuild.before.columns.flatMap { old -> [Loss] in
             guard let new = rebuild.after.column(old.name) else { return [] }
             var losses: [String] = []
-            if old.defaultValue != nil, old.defaultValue != "null", new.defaultValue == nil,
-                new.generated == nil
-            {
+            if old.defaultValue != nil, new.defaultValue == nil, new.generated == nil {
                 losses.append("the default of '\(old.name)'")
             }
             if old.collation != "BINARY", new.collation == "BINARY" {
@@ -176,7 +177,7 @@ enum RebuiltTable {
                 && step.before.view(view.name)?.definition.names(rebuild.table) ?? false
         }.map(\.name)
         // In a trigger, OLD and NEW are rows.
-        let isRow = ["old", "new"].contains(oldName.lowercased())
+        let isRow = ["old", "new"].contains(oldName.foldedName)
         let triggers = step.after.triggers.values.filter { trigger in
             (!isRow && trigger.definition.names(oldName) || trigger.table.isSameName(as: oldName))
                 && step.before.trigger(trigger.name) != nil
@@ -200,7 +201,7 @@ extension Rebuild {
     /// Whether the tables differ in more than a number of losses.
     fileprivate func hasOtherChanges(besides losses: Int) -> Bool {
         var changes = 0
-        let names = Set((before.columns + after.columns).map { $0.name.lowercased() })
+        let names = Set((before.columns + after.columns).map { $0.name.foldedName })
         for name in names {
             guard let old = before.column(name), let new = after.column(name) else {
                 changes += 1
@@ -217,11 +218,11 @@ extension Rebuild {
             before.isWithoutRowID != after.isWithoutRowID,
             before.isAutoincrement != after.isAutoincrement,
         ].count { $0 }
-        changes += Self.difference(before.checks, after.checks)
-        changes += Self.difference(before.uniques.map { "\($0)" }, after.uniques.map { "\($0)" })
+        changes += Self.difference(before.checks.map(\.meaning), after.checks.map(\.meaning))
+        changes += Self.difference(before.uniques.map(\.meaning), after.uniques.map(\.meaning))
         changes += Self.difference(
-            before.foreignKeys.map { "\($0)" },
-            after.foreignKeys.map { "\($0)" }
+            before.foreignKeys.map { $0.meaning(in: before) },
+            after.foreignKeys.map { $0.meaning(in: after) }
         )
         return changes > losses
     }
@@ -235,12 +236,12 @@ extension Rebuild {
 extension SchemaModel.Table {
     /// Whether a key has only columns of a list, or all of them.
     fileprivate func isUnique(anyOf columns: [String], in schema: SchemaModel) -> Bool {
-        let columns = Set(columns.map { $0.lowercased() })
+        let columns = Set(columns.map { $0.foldedName })
         let keys =
-            [primaryKey] + uniques.map { $0.map(\.text) }
+            [primaryKey] + uniques.map { $0.columns.map(\.text) }
             + schema.indexes(of: name).filter(\.isUnique).map { $0.columns.map(\.text) }
         return keys.contains { key in
-            let key = Set(key.map { $0.lowercased() })
+            let key = Set(key.map { $0.foldedName })
             return !key.isEmpty && (key.isSubset(of: columns) || columns.isSubset(of: key))
         }
     }
@@ -248,7 +249,7 @@ extension SchemaModel.Table {
 
 extension SchemaModel.ForeignKey {
     fileprivate func hasSameColumns(as other: SchemaModel.ForeignKey) -> Bool {
-        columns.map { $0.lowercased() } == other.columns.map { $0.lowercased() }
+        columns.map { $0.foldedName } == other.columns.map { $0.foldedName }
             && table.isSameName(as: other.table)
     }
 }

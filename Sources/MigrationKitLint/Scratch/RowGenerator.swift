@@ -40,7 +40,7 @@ struct RowGenerator {
         func visit(_ name: String) {
             guard names.contains(name), let table = schema.table(name), seen.insert(name).inserted
             else { return }
-            for key in table.foreignKeys { visit(key.table.lowercased()) }
+            for key in table.foreignKeys { visit(key.table.foldedName) }
             ordered.append(table)
         }
         names.sorted().forEach(visit)
@@ -60,7 +60,7 @@ struct RowGenerator {
                 )
             else { return }
             let keys = columns.map { references(of: $0, in: table, db) }
-            let literals = table.checks.flatMap(Self.literals)
+            let literals = table.checks.flatMap { Self.literals($0.expression.meaning) }
             for row in 0..<Self.rowCount {
                 var attempt = 0
                 let candidates = Candidates(
@@ -134,7 +134,7 @@ struct RowGenerator {
         let bytes = Array(expression.utf8)
         return SQLTokenizer(bytes).flatMap { token -> [DatabaseValue] in
             let text = String(decoding: bytes[token.range], as: UTF8.self)
-            if text.hasPrefix("'") { return [CanonicalSQL.name(text).databaseValue] }
+            if text.hasPrefix("'") { return [text.unquotedName.databaseValue] }
             guard token.kind == .word, let number = Int(text) else { return [] }
             return [number, number + 1, number - 1].map(\.databaseValue)
         }

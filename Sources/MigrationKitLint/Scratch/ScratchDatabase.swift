@@ -113,7 +113,7 @@ final class ScratchDatabase {
         guard let rows else { return nil }
         var values: ColumnValues = [:]
         for (place, column) in columns.enumerated() {
-            values[column.name.lowercased()] = rows.map { ($0[place] as String?) ?? "" }.sorted()
+            values[column.name.foldedName] = rows.map { ($0[place] as String?) ?? "" }.sorted()
         }
         return values
     }
@@ -296,9 +296,9 @@ private final class StandIns {
     func add(_ lack: StatementFailure.Lack, on db: Database) -> Bool {
         switch lack {
         case .function(let name):
-            guard functions.insert(name.lowercased()).inserted else { return false }
+            guard functions.insert(name.foldedName).inserted else { return false }
         case .collation(let name):
-            guard collations.insert(name.lowercased()).inserted else { return false }
+            guard collations.insert(name.foldedName).inserted else { return false }
         case .module, .tokenizer: return false
         }
         register(on: db)
@@ -317,7 +317,7 @@ private final class StandIns {
     /// Those that a statement uses.
     func used(in actions: [StatementAction], _ sql: String) -> [StatementFailure.Lack] {
         let called = Set(
-            actions.filter { $0.kind == .function }.compactMap { $0.detail?.lowercased() }
+            actions.filter { $0.kind == .function }.compactMap { $0.detail?.foldedName }
         )
         let text = collations.isEmpty ? "" : sql.lowercased()
         return called.intersection(functions).sorted().map(StatementFailure.Lack.function)

@@ -55,7 +55,7 @@ struct SchemaObject: Equatable {
     /// The module's name, if this is a virtual table.
     var module: String? {
         guard kind == .table, root == 0, let sql else { return nil }
-        return SchemaText(sql).module
+        return VirtualTableText(sql)?.module
     }
 
     /// Whether the table's rows are in an index b-tree. <https://www.sqlite.org/withoutrowid.html>
