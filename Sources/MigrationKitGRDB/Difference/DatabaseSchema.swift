@@ -1,21 +1,133 @@
+import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The schema of a database as a value, to be compared with another one.
 ///
 /// Tables of SQLite, of GRDB and of virtual tables' modules aren't part of it.
 public struct DatabaseSchema: Sendable {
     /// The objects as SQLite understands them.
-    package let model: SchemaModel
+    package private(set) var model: SchemaModel
 
     /// The statements that create the objects, in an order in which they can run.
-    public let statements: [String]
+    public var statements: [String] { objects.map(\.sql) }
+
+    /// The statements, each with the table or view that its object belongs to.
+    private var objects: [(table: String, sql: String)]
 
     /// Reads the schema of an open database.
+    ///
+    /// Functions, collations and modules that the schema uses may be missing.
     ///
     /// - Parameter db: A connection to the database.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public init(of db: Database) throws {
         model = try SchemaReader().schema(of: db)
-        statements = try GRDBSchemaSnapshotProvider.objects(of: db).map { $0["sql"] }
+        objects = try GRDBSchemaSnapshotProvider.objects(of: db).map { row in
+            (table: row["tbl_name"], sql: row["sql"])
+        }
+    }
+
+    /// Runs a dump on a database in memory, and reads its schema.
+    ///
+    /// Functions and collations that the configuration doesn't have are replaced.
+    ///
+    /// - Parameters:
+    ///   - sql: The statements, such as those of ``GRDBSchemaSnapshotProvider``.
+    ///   - configuration: The configuration of the database in memory.
+    /// - Throws: A `DatabaseError` if SQLite refuses a statement; what `prepareDatabase` throws.
+    public init(sql: String, configuration: Configuration = Configuration()) throws {
+        self = try MemoryDatabase.run(configuration) { db in
+            try db.execute(sql: sql)
+            return try DatabaseSchema(of: db)
+        }
+    }
+
+    /// The schema without some tables and views, and without their indexes and triggers.
+    ///
+    /// - Parameter tables: The names. SQLite ignores the case of ASCII letters.
+    public func ignoring(tables: [String]) -> DatabaseSchema {
+        let names = Set(tables.map(\.foldedName))
+        var rest = self
+        rest.model = model.removing(tables: names)
+        rest.objects.removeAll { names.contains($0.table.foldedName) }
+        return rest
+    }
+}
+
+extension SchemaModel {
+    /// The schema without some tables and views, and what belongs to them.
+    ///
+    /// - Parameter names: The names in lower case.
+    fileprivate func removing(tables names: Set<String>) -> SchemaModel {
+        var rest = self
+        rest.tables = tables.filter { !names.contains($0.key) }
+        rest.views = views.filter { !names.contains($0.key) }
+        rest.indexes = indexes.filter { !names.contains($0.value.table.foldedName) }
+        rest.triggers = triggers.filter { !names.contains($0.value.table.foldedName) }
+        return rest
+    }
+}
+
+// MARK: - Memory Database
+
+/// Runs statements on a new database in memory, which touches no file.
+enum MemoryDatabase {
+    /// - Parameters:
+    ///   - configuration: The configuration. What it lacks is replaced: a function by one that
+    ///     returns its first argument, and a collation by one that compares bytes.
+    ///   - body: It runs again on another database for each function or collation that it lacks.
+    static func run<Value>(
+        _ configuration: Configuration,
+        _ body: (Database) throws -> Value
+    ) throws -> Value {
+        var configuration = configuration
+        configuration.allowsUnsafeTransactions = true
+        configuration.readonly = false
+        var standIns: Set<StandIn> = []
+        while true {
+            do {
+                return try DatabaseQueue(configuration: configuration).inDatabase { db in
+                    // Neither ATTACH nor VACUUM INTO can write a file.
+                    sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_ATTACHED, 0)
+                    for standIn in standIns { standIn.register(on: db) }
+                    return try body(db)
+                }
+            } catch let error as DatabaseError {
+                guard let standIn = StandIn(error.message ?? ""), standIns.insert(standIn).inserted
+                else { throw error }
+            }
+        }
+    }
+
+    /// Whether an error is about something that can be replaced.
+    static func canReplace(_ error: DatabaseError) -> Bool {
+        StandIn(error.message ?? "") != nil
+    }
+
+    /// What takes the place of something that only the app has.
+    private enum StandIn: Hashable {
+        case function(String), collation(String)
+
+        /// - Parameter message: SQLite's message.
+        /// - Returns: `nil` if something else is wrong.
+        init?(_ message: String) {
+            if let name = message.firstRange(of: "no such function: ") {
+                self = .function(String(message[name.upperBound...]))
+            } else if let name = message.firstRange(of: "no such collation sequence: ") {
+                self = .collation(String(message[name.upperBound...]))
+            } else {
+                return nil
+            }
+        }
+
+        func register(on db: Database) {
+            switch self {
+            case .function(let name):
+                db.add(function: DatabaseFunction(name, pure: true) { $0.first })
+            case .collation(let name):
+                db.add(collation: DatabaseCollation(name) { $0.compare($1) })
+            }
+        }
     }
 }

@@ -62,7 +62,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
         try Row.fetchAll(
             db,
             sql: """
-                SELECT type, name, sql FROM sqlite_master
+                SELECT type, name, sql, tbl_name FROM sqlite_master
                 WHERE sql IS NOT NULL
                 AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
                 AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
