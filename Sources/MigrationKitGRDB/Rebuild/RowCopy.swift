@@ -20,8 +20,8 @@ struct RowCopy: Sendable {
     }
 
     init(
-        from old: (name: String, shape: TableShape),
-        to new: (name: String, shape: TableShape),
+        from old: (name: String, shape: SchemaModel.Table),
+        to new: (name: String, shape: SchemaModel.Table),
         expressions: [String: String],
         renames: ColumnRenames
     ) throws {
@@ -32,7 +32,7 @@ struct RowCopy: Sendable {
                 throw TableRebuildError.unknownColumn(table: old.name, column: name)
             }
         }
-        func expression(for column: TableShape.Column) -> String? {
+        func expression(for column: SchemaModel.Column) -> String? {
             guard !renames.renames(to: column.name) else { return nil }
             return expressions.first { $0.key.isSameName(as: column.name) }?.value
         }
@@ -46,7 +46,9 @@ struct RowCopy: Sendable {
             } else if let source = old.shape.column(renames.oldName(of: column.name)) {
                 values.append((column.name.quotedName, source.name.quotedName))
                 sources[column.name.foldedName] = source.name.quotedName
-            } else if column.isRequired, !column.hasDefault, column.name != new.shape.rowIDAlias {
+            } else if column.isNotNull, column.defaultValue == nil,
+                column.name != new.shape.rowIDAlias
+            {
                 throw TableRebuildError.missingValue(table: old.name, column: column.name)
             }
         }

@@ -85,9 +85,9 @@ public struct TableRebuild: Sendable {
 
         // What SQLite makes of the definition and of renamed columns is tried out and taken back.
         let (old, new, renames, renamed) = try db.undoing {
-            let old = try TableShape(of: table, in: db)
+            let old = try SchemaModel.Table(of: table, in: db)
             try db.create(createTable, of: table, temporaryName, isOld: definition == nil)
-            let new = try TableShape(of: temporaryName, in: db)
+            let new = try SchemaModel.Table(of: temporaryName, in: db)
             let renames = ColumnRenames(expressions, from: old, to: new)
             for statement in renames.statements(table) {
                 try db.execute(statement, rebuilding: table)
@@ -106,7 +106,7 @@ public struct TableRebuild: Sendable {
         try losses.check(table, hanging)
         let kept = try hanging.kept(losses, replacing: definition?.indexes ?? [])
 
-        keepsMark = old.hasAutoincrement && new.hasAutoincrement
+        keepsMark = old.isAutoincrement && new.isAutoincrement
         var steps = [
             Step(sql: createTable, role: .create), Step(sql: copy.statement, role: .copy),
         ]

@@ -75,6 +75,8 @@ package struct SchemaModel: Equatable, Sendable {
         /// Whether `SELECT *` leaves the column out, as with some columns of virtual tables.
         package internal(set) var isHidden: Bool
         package internal(set) var affinity: ColumnAffinity
+
+        package var isGenerated: Bool { generated != nil }
     }
 
     package struct Generated: Equatable, Sendable {

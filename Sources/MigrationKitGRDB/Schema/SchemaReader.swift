@@ -76,12 +76,34 @@ package final class SchemaReader {
         return schema
     }
 
+    /// Reads a table.
+    ///
+    /// - Parameter name: The name as the table was created with.
+    /// - Returns: `nil` if there is no such table.
+    /// - Throws: A `DatabaseError` if the schema can't be read.
+    package func table(_ name: String, in db: Database) throws -> SchemaModel.Table? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    SELECT type, name, tbl_name, rootpage, sql FROM main.sqlite_master
+                    WHERE type = 'table' AND name = ?
+                    """
+            ),
+            arguments: [name]
+        )
+        return try row.map { try table(Object($0), in: db) }
+    }
+
     private struct Object {
         let type: String
         let name: String
         let table: String
         let rootPage: Int
         let sql: String
+
+        init(_ row: Row) {
+            (type, name, table, rootPage, sql) = (row[0], row[1], row[2], row[3], row[4])
+        }
     }
 
     private static func objects(of db: Database) throws -> [Object] {
@@ -96,9 +118,7 @@ package final class SchemaReader {
         let rows = try Row.fetchCursor(statement)
         var objects: [Object] = []
         while let row = try rows.next() {
-            objects.append(
-                Object(type: row[0], name: row[1], table: row[2], rootPage: row[3], sql: row[4])
-            )
+            objects.append(Object(row))
         }
         return objects
     }

@@ -100,9 +100,6 @@ package struct TableText: Sendable {
     package var checks: [String] {
         constraints.filter { $0.kind == .check }.map { sql.source($0.expression) }
     }
-
-    /// Whether `AUTOINCREMENT`, a reserved word, is in it.
-    var hasAutoincrement: Bool { sql.tokens.contains { $0.isWord("AUTOINCREMENT") } }
 }
 
 // MARK: - Constraints

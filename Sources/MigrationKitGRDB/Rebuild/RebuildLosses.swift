@@ -1,95 +1,25 @@
 import GRDB
-import GRDBSQLite
 
-/// What a definition says of a table, as SQLite has understood it.
-struct TableShape: Sendable {
-    struct Column: Sendable {
-        let name: String
-        let type: String
-        let isRequired: Bool
-        let hasDefault: Bool
-        let isGenerated: Bool
-        let collation: String
-        let affinity: ColumnAffinity
-    }
-
-    let columns: [Column]
-    let foreignKeys: [(columns: [String], table: String)]
-    /// The columns of the primary key and of each `UNIQUE` constraint.
-    let unique: [[String]]
-    let primaryKey: [String]
-    let checks: [String]
-    let isStrict: Bool
-    let isWithoutRowID: Bool
-    let hasAutoincrement: Bool
-    /// The column that is another name of the rowid.
-    let rowIDAlias: String?
-
+/// What a rebuild asks of a definition.
+extension SchemaModel.Table {
     init(of table: String, in db: Database) throws {
-        let row = try Row.fetchOne(
-            db,
-            sql: "SELECT name, sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?",
-            arguments: [table]
-        )
-        guard let row else { throw TableRebuildError.noSuchTable(table) }
-        let description = try SchemaDescription.Table(row, of: db)
-        let isStrict = description.strict
-        columns = try description.columns.map { column in
-            Column(
-                name: column.name,
-                type: column.type,
-                isRequired: column.notNull
-                    || description.withoutRowid && column.primaryKey != nil,
-                hasDefault: column.defaultValue.map { $0.uppercased() != "NULL" } ?? false,
-                isGenerated: column.generated != nil,
-                collation: try db.collation(of: column.name, in: table),
-                affinity: ColumnAffinity(of: column.type, isStrict: isStrict)
-            )
+        guard let table = try SchemaReader().table(table, in: db) else {
+            throw TableRebuildError.noSuchTable(table)
         }
-        foreignKeys = description.references.map { ($0.columns, $0.table) }
-        primaryKey = description.primaryKey
-        unique = (primaryKey.isEmpty ? [] : [primaryKey]) + description.unique
-        checks = (try? TableText(description.sql))?.checks ?? []
-        self.isStrict = isStrict
-        isWithoutRowID = description.withoutRowid
-        hasAutoincrement = SQLTokens(description.sql).tokens.contains { $0.isWord("AUTOINCREMENT") }
-        // Any other primary key has an index. <https://www.sqlite.org/lang_createtable.html#rowid>
-        let hasKeyIndex = try Bool.fetchOne(
-            db,
-            sql: "SELECT count(*) > 0 FROM pragma_index_list(?, 'main') WHERE origin = 'pk'",
-            arguments: [table]
-        )
-        let isAlias = !isWithoutRowID && primaryKey.count == 1 && hasKeyIndex == false
-        rowIDAlias = isAlias ? primaryKey.first : nil
+        self = table
     }
 
-    func column(_ name: String) -> Column? {
-        columns.first { $0.name.isSameName(as: name) }
-    }
+    /// The name of the column that is another name of the rowid.
+    var rowIDAlias: String? { rowIDColumn?.name }
 
     /// A name for the rowid; `nil` if the table has none, or its columns have all the names.
     var rowID: String? {
         isWithoutRowID ? nil : rowidName(besides: columns.map(\.name))
     }
-}
 
-extension Database {
-    /// No pragma lists the collation of a column without an index.
-    fileprivate func collation(of column: String, in table: String) throws -> String {
-        var collation: UnsafePointer<CChar>?
-        let code = sqlite3_table_column_metadata(
-            sqliteConnection,
-            "main",
-            table,
-            column,
-            nil,
-            &collation,
-            nil,
-            nil,
-            nil
-        )
-        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-        return collation.map { String(cString: $0).uppercased() } ?? "BINARY"
+    /// The columns of the primary key and of each `UNIQUE` constraint.
+    fileprivate var uniqueLists: [[String]] {
+        ([key].compactMap(\.self) + uniques).map { $0.columns.map(\.text) }
     }
 }
 
@@ -100,7 +30,7 @@ extension Database {
 struct ColumnRenames {
     private let pairs: [(old: String, new: String)]
 
-    init(_ expressions: [String: String], from old: TableShape, to new: TableShape) {
+    init(_ expressions: [String: String], from old: SchemaModel.Table, to new: SchemaModel.Table) {
         var pairs: [(old: String, new: String)] = []
         for (name, expression) in expressions.sorted(by: { $0.key < $1.key }) {
             let tokens = SQLTokens(expression).tokens
@@ -160,8 +90,8 @@ struct RebuildLosses {
     let names: Set<String>
 
     init(
-        from old: TableShape,
-        to new: TableShape,
+        from old: SchemaModel.Table,
+        to new: SchemaModel.Table,
         _ renames: ColumnRenames,
         _ dropping: Set<RebuildLoss>
     ) {
@@ -187,7 +117,7 @@ struct RebuildLosses {
                 continue
             }
             if column.isGenerated, !successor.isGenerated { losses.append(.generated(column.name)) }
-            if column.hasDefault, !successor.hasDefault, !successor.isGenerated {
+            if column.defaultValue != nil, successor.defaultValue == nil, !successor.isGenerated {
                 losses.append(.defaultValue(column.name))
             }
             if column.collation != successor.collation, column.collation != "BINARY" {
@@ -201,19 +131,19 @@ struct RebuildLosses {
             }
             if !isKept { losses.append(.foreignKey(key.columns)) }
         }
-        for key in old.unique where !isGone(key) {
-            let isKept = new.unique.contains { Set($0.map(\.foldedName)) == Set(mapped(key)) }
+        for key in old.uniqueLists where !isGone(key) {
+            let isKept = new.uniqueLists.contains { Set($0.map(\.foldedName)) == Set(mapped(key)) }
             if !isKept { losses.append(.unique(key)) }
         }
-        let oldChecks = old.checks.filter { !SQLTokens($0).names(any: gone) }
+        let oldChecks = old.checks.map(\.expression.text)
+            .filter { !SQLTokens($0).names(any: gone) }
         if new.checks.count < oldChecks.count {
-            let kept = Set(new.checks.map { SQLTokens($0).meaning })
+            let kept = Set(new.checks.map { SQLTokens($0.expression.text).meaning })
             losses += oldChecks.filter {
                 !kept.contains(SQLTokens($0).meaning(renaming: renames.folded))
-            }
-            .map { .check($0) }
+            }.map { .check($0) }
         }
-        if old.hasAutoincrement, !new.hasAutoincrement { losses.append(.autoincrement) }
+        if old.isAutoincrement, !new.isAutoincrement { losses.append(.autoincrement) }
         if old.isStrict, !new.isStrict { losses.append(.strict) }
         if old.isWithoutRowID, !new.isWithoutRowID { losses.append(.withoutRowID) }
         all = losses
