@@ -227,8 +227,16 @@ public func run(
         .finish(sending: input, within: seconds)
 }
 
-/// The path of an executable that the package has built beside the tests.
-public func builtExecutable(_ name: String) throws -> String {
+/// The path of an executable that the package has built.
+///
+/// - Parameters:
+///   - name: Its name.
+///   - besideTests: Whether it must be the debug build beside the tests. Otherwise `MIGRATIONKIT_TOOL`
+///     may name another `migrationkit-cli`, such as the one of `make build`. In a debug build,
+///     ArgumentParser checks all declarations before it parses, which takes most of a command's time.
+public func builtExecutable(_ name: String, besideTests: Bool = false) throws -> String {
+    let tool = ProcessInfo.processInfo.environment["MIGRATIONKIT_TOOL"]
+    if let tool, name == "migrationkit-cli", !besideTests { return tool }
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: tests).deletingLastPathComponent()
         .appendingPathComponent(name).path

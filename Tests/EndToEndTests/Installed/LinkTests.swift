@@ -45,7 +45,9 @@ import Testing
         let published = Set(header.matches(of: /\b(sqlite3[a-z0-9_]+) *\(/).map { String($0.1) })
         #expect(published.count > 200)
         let missing = system.intersection(published).subtracting(encrypted)
-        let refused = try symbols("-g", "--defined-only", builtExecutable("migrationkit-cli"))
+        // 'make build' leaves no names in the tool.
+        let tool = try builtExecutable("migrationkit-cli", besideTests: true)
+        let refused = try symbols("-g", "--defined-only", tool)
         #expect(missing.subtracting(refused).isEmpty, "\(missing.subtracting(refused).sorted())")
     }
 
