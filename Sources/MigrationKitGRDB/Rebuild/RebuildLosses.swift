@@ -93,10 +93,8 @@ struct RebuildLosses {
         from old: SchemaModel.Table,
         to new: SchemaModel.Table,
         _ renames: ColumnRenames,
-        _ dropping: Set<RebuildLoss>
+        _ dropping: Set<RebuildLoss>?
     ) {
-        self.dropping = dropping
-        allowed = Set(dropping.map(\.folded))
         let gone = Set(
             old.columns.filter { new.column(renames.newName(of: $0.name)) == nil }
                 .map(\.name.foldedName)
@@ -147,6 +145,8 @@ struct RebuildLosses {
         if old.isStrict, !new.isStrict { losses.append(.strict) }
         if old.isWithoutRowID, !new.isWithoutRowID { losses.append(.withoutRowID) }
         all = losses
+        self.dropping = dropping ?? Set(losses)
+        allowed = Set(self.dropping.map(\.folded))
     }
 
     func allows(_ loss: RebuildLoss) -> Bool {

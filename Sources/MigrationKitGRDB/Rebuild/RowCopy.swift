@@ -154,6 +154,37 @@ struct RowCopy: Sendable {
             """
     }
 
+    /// Statements that fail if the copy has changed a value of a column, for use where nothing but SQL
+    /// runs: between the copy and the end of the old table.
+    ///
+    /// - Parameters:
+    ///   - columns: The new names of the columns.
+    ///   - name: A name for a table that is created and dropped.
+    /// - Returns: No statements if there is nothing to compare, or no key says which row is which.
+    func guardStatements(of columns: [String], name: String) -> [String] {
+        let guarded = pairs.filter { pair in columns.contains { $0.isSameName(as: pair.name) } }
+        guard let keys, !guarded.isEmpty else { return [] }
+        let checks = guarded.map { pair in
+            let message = "the new type of \(table).\(pair.name) changes its value"
+            return "\(pair.new) CONSTRAINT \(message.quotedName) CHECK (\(pair.new) = 0)"
+        }
+        let join = keys.map { "n.\($0.new) = o.\($0.old)" }.joined(separator: " AND ")
+        let counts = guarded.map { pair in
+            let isSame = Self.same("n.\(pair.new)", "o.\(pair.old)", pair.isConverted)
+            return "ifnull(sum(NOT (\(isSame))), 0)"
+        }
+        return [
+            "CREATE TABLE \(name.quotedName) (\(checks.joined(separator: ", ")))",
+            """
+            INSERT INTO \(name.quotedName)
+              SELECT \(counts.joined(separator: ", "))
+              FROM \(table.quotedName) AS o NOT INDEXED
+              CROSS JOIN \(newTable.quotedName) AS n ON \(join)
+            """,
+            "DROP TABLE \(name.quotedName)",
+        ]
+    }
+
     /// Compares the tables if no key says which row is which. Converted columns are left out.
     private func checkUnordered(_ db: Database) throws {
         for pair in pairs where !pair.isConverted {

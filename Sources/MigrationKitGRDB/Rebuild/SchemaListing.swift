@@ -30,10 +30,9 @@ struct SchemaObject: Hashable, Sendable {
         }
     }
 
-    var isVirtualTable: Bool {
-        let tokens = SQLTokens(sql).tokens
-        return kind == .table && tokens.count > 1 && tokens[1].isWord("VIRTUAL")
-    }
+    /// SQLite itself has written the text up to the name.
+    /// <https://www.sqlite.org/schematab.html#interpretation_of_the_schema_table>
+    var isVirtualTable: Bool { kind == .table && sql.hasPrefix("CREATE VIRTUAL TABLE ") }
 
     /// `index notes_title`
     var title: String { "\(kind.rawValue) \(name)" }
@@ -137,10 +136,14 @@ struct SchemaListing: Sendable {
 
     /// A name that nothing has and that no statement mentions: a foreign key to a missing table of
     /// this name would follow the new table when that is renamed.
-    func unusedName(for table: String) -> String {
-        let names = all.reduce(into: Set<String>()) { names, object in
-            names.formUnion(SQLTokens(object.sql).allNames)
-            names.insert(object.name.foldedName)
+    func unusedName(for table: String, in db: Database) throws -> String {
+        // SQLite finds the few statements that may mention it.
+        let statements = try String.fetchAll(
+            db,
+            sql: "SELECT sql FROM main.sqlite_schema WHERE sql LIKE '%new%'"
+        )
+        let names = statements.reduce(into: Set<String>()) { names, sql in
+            names.formUnion(SQLTokens(sql).allNames)
         }
         var number = 1
         while true {
@@ -182,8 +185,9 @@ extension Database {
             case "DELETE": return "DELETE FROM \(target)"
             default:
                 let columns = try String.fetchAll(
-                    self,
-                    sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0",
+                    cachedStatement(
+                        sql: "SELECT name FROM pragma_table_xinfo(?, 'main') WHERE hidden = 0"
+                    ),
                     arguments: [object.table]
                 )
                 let wanted = columns.first { column in

@@ -69,16 +69,17 @@ public struct TableRebuild: Sendable {
         )
     }
 
+    /// - Parameter dropping: What the rebuild may lose; `nil` for all that the new definition lacks.
     init(
         _ givenName: String,
         definition: TableDefinitionText?,
         columns expressions: [String: String],
-        dropping: Set<RebuildLoss>,
+        dropping: Set<RebuildLoss>?,
         in db: Database
     ) throws {
         let present = try SchemaListing(of: db)
         let table = try present.rebuildableTable(givenName, in: db)
-        let temporaryName = present.unusedName(for: table)
+        let temporaryName = try present.unusedName(for: table, in: db)
         let createTable = try (definition ?? TableDefinitionText(table: present.sql(of: table)))
             .renamed(table, to: temporaryName)
         let problems = try present.problems(in: db)

@@ -89,7 +89,7 @@ extension SchemaModel.Expression {
     }
 
     /// Whether it can be a default without parentheses.
-    fileprivate var isLiteral: Bool {
+    var isLiteral: Bool {
         let tokens = SQLTokens(text).tokens
         return tokens.count == 1
             || tokens.count == 2 && ["+", "-"].contains(tokens[0].text)

@@ -1,0 +1,499 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import Testing
+
+@Suite struct SchemaMigrationTests {
+    /// A change of a schema, and how it is made.
+    struct Case: CustomTestStringConvertible, Sendable {
+        let name: String
+        let from: String
+        let to: String
+        var rows = ""
+        var renames: [SchemaRename] = []
+        var backfills: [String: String] = [:]
+        /// What the statements begin with; `nil` for a rebuild of one table.
+        var up: [String]?
+        var hazards: Set<SchemaHazard.Kind> = []
+        /// Queries, with the values that they must return after the way up.
+        var values: [String: String] = [:]
+        /// Queries, with the values that they must return after the way back.
+        var valuesBack: [String: String] = [:]
+        var notBroughtBack: [String] = []
+        /// The number of rows that hazards concern.
+        var counts: [SchemaHazard.Kind: Int] = [:]
+
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: cases) func everyChangeIsReachedAndTakenBack(_ change: Case) throws {
+        let from = try DatabaseSchema(sql: change.from)
+        let to = try DatabaseSchema(sql: change.to)
+        let difference = try SchemaDifference(from: from, to: to, renames: change.renames)
+        let migration = try SchemaMigration(difference, backfills: change.backfills)
+        if let up = change.up {
+            #expect(migration.up.count == up.count, "\(migration.up)")
+            for (statement, start) in zip(migration.up, up) {
+                #expect(statement.hasPrefix(start), "\(migration.up)")
+            }
+        } else {
+            #expect(migration.hazards.contains { $0.kind == .rewritesTable })
+        }
+        let expected = change.hazards.union(change.up == nil ? [.rewritesTable] : [])
+        #expect(Set(migration.hazards.map(\.kind)) == expected)
+        #expect(migration.notBroughtBack == change.notBroughtBack)
+
+        let queue = try DatabaseQueue(sql: change.from + ";" + change.rows)
+        for (kind, count) in change.counts {
+            let hazard = try #require(migration.hazards.first { $0.kind == kind })
+            let query = try #require(hazard.countQuery)
+            #expect(try queue.read { try Int.fetchOne($0, sql: query) } == count, "\(query)")
+        }
+        for direction in [migration.up, migration.down, migration.up] {
+            try queue.run(direction)
+            let schema = try queue.read { try DatabaseSchema(of: $0) }
+            let isUp = direction == migration.up
+            #expect(try schema.leads(to: isUp ? to : from))
+            for (query, value) in isUp ? change.values : change.valuesBack {
+                let actual = try queue.read { try String.fetchOne($0, sql: query) }
+                #expect(actual == value, "\(query)")
+            }
+        }
+        let back = try queue.read { try DatabaseSchema(of: $0) }
+        #expect(try back.leads(to: to))
+    }
+
+    private static let notes = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
+    private static let twoNotes = "INSERT INTO notes (id, body) VALUES (1, 'one'), (5, 'three')"
+    private static let sum = "SELECT group_concat(id || body, ',') FROM notes"
+
+    static let cases: [Case] = [
+        Case(name: "nothing", from: notes, to: notes, up: []),
+        Case(
+            name: "spelling",
+            from: notes,
+            to: "CREATE TABLE \"notes\"(id integer primary key, -- the key\n [body] text)",
+            up: []
+        ),
+        Case(
+            name: "new tables, the parent first",
+            from: notes,
+            to: notes + """
+                ;CREATE TABLE a (id INTEGER PRIMARY KEY, z REFERENCES z(id))
+                ;CREATE TABLE z (id INTEGER PRIMARY KEY)
+                """,
+            up: ["CREATE TABLE z", "CREATE TABLE a"]
+        ),
+        Case(
+            name: "tables that refer to each other",
+            from: "",
+            to: """
+                CREATE TABLE a (id INTEGER PRIMARY KEY, b REFERENCES b(id))
+                ;CREATE TABLE b (id INTEGER PRIMARY KEY, a REFERENCES a(id))
+                """,
+            up: ["CREATE TABLE b", "CREATE TABLE a"]
+        ),
+        Case(
+            name: "a dropped table, with its index and trigger",
+            from: notes + """
+                ;CREATE TABLE old (a); CREATE INDEX old_a ON old (a)
+                ;CREATE TRIGGER old_t AFTER INSERT ON old BEGIN SELECT 1; END
+                """,
+            to: notes,
+            rows: "INSERT INTO old VALUES (1), (2), (3)",
+            up: ["DROP TABLE \"old\""],
+            hazards: [.dropsTable],
+            notBroughtBack: ["the rows of old"],
+            counts: [.dropsTable: 3]
+        ),
+        Case(
+            name: "an added column",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER NOT NULL "
+                + "DEFAULT 0 CHECK (stars BETWEEN 0 AND 5))",
+            rows: twoNotes,
+            up: [
+                "ALTER TABLE \"notes\" ADD COLUMN stars INTEGER NOT NULL DEFAULT 0 "
+                    + "CHECK (stars BETWEEN 0 AND 5)"
+            ],
+            values: [sum: "1one,5three", "SELECT sum(stars) FROM notes": "0"],
+            valuesBack: [sum: "1one,5three"]
+        ),
+        Case(
+            name: "an added column whose default isn't constant",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, "
+                + "made TEXT DEFAULT CURRENT_TIMESTAMP)",
+            rows: twoNotes,
+            values: [sum: "1one,5three"]
+        ),
+        Case(
+            name: "an added column in the middle",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, stars INTEGER, body TEXT)",
+            rows: twoNotes,
+            values: [sum: "1one,5three"],
+            valuesBack: [sum: "1one,5three"]
+        ),
+        Case(
+            name: "an added column with a backfill",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)",
+            rows: twoNotes,
+            backfills: ["notes.n": "length(body)"],
+            up: [
+                "ALTER TABLE \"notes\" ADD COLUMN n INTEGER",
+                "UPDATE OR ABORT \"notes\" SET \"n\" = (length(body))",
+            ],
+            values: ["SELECT group_concat(n) FROM notes": "3,5"]
+        ),
+        Case(
+            name: "a required column with a backfill that names a renamed column",
+            from: notes,
+            to: "CREATE TABLE items (id INTEGER PRIMARY KEY, text TEXT, n INTEGER NOT NULL)",
+            rows: twoNotes,
+            renames: [
+                SchemaRename(table: "notes", newName: "items"),
+                SchemaRename(table: "notes", column: "body", newName: "text"),
+            ],
+            backfills: ["items.n": "(SELECT length(notes.body))"],
+            values: ["SELECT group_concat(text || n) FROM items": "one3,three5"],
+            valuesBack: [sum: "1one,5three"]
+        ),
+        Case(
+            name: "a backfill that a trigger would see",
+            from: notes + """
+                ;CREATE TABLE log (what)
+                ;CREATE TRIGGER t AFTER UPDATE ON notes BEGIN INSERT INTO log VALUES ('x'); END
+                """,
+            to: """
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)
+                ;CREATE TABLE log (what)
+                ;CREATE TRIGGER t AFTER UPDATE ON notes BEGIN INSERT INTO log VALUES ('x'); END
+                """,
+            rows: twoNotes,
+            backfills: ["notes.n": "length(body)"],
+            values: [
+                "SELECT group_concat(n) FROM notes": "3,5", "SELECT count(*) FROM log": "0",
+            ]
+        ),
+        Case(
+            name: "a dropped column",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, a TEXT NOT NULL, body TEXT)",
+            to: notes,
+            rows: "INSERT INTO notes VALUES (1, 'x', 'one'), (5, '', 'three')",
+            up: ["ALTER TABLE \"notes\" DROP COLUMN \"a\""],
+            hazards: [.dropsColumn],
+            values: [sum: "1one,5three"],
+            valuesBack: [
+                "SELECT group_concat(id || quote(a) || body) FROM notes": "1''one,5''three"
+            ],
+            notBroughtBack: ["the values of notes.a"],
+            counts: [.dropsColumn: 2]
+        ),
+        Case(
+            name: "a dropped column with a key",
+            from:
+                "CREATE TABLE notes (id INTEGER PRIMARY KEY, slug TEXT NOT NULL UNIQUE, body TEXT)",
+            to: notes,
+            rows: "INSERT INTO notes VALUES (1, 'x', 'one'), (5, '', 'three')",
+            hazards: [.dropsColumn],
+            values: [sum: "1one,5three"],
+            valuesBack: ["SELECT group_concat(slug) FROM notes": "1,5"],
+            notBroughtBack: ["the values of notes.slug"]
+        ),
+        Case(
+            name: "a dropped column with an index and a view",
+            from: notes
+                + ";CREATE INDEX i ON notes (body); CREATE VIEW v AS SELECT body FROM notes",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY)"
+                + ";CREATE VIEW v AS SELECT id FROM notes",
+            rows: twoNotes,
+            up: [
+                "DROP VIEW \"v\"", "DROP INDEX \"i\"",
+                "ALTER TABLE \"notes\" DROP COLUMN \"body\"", "CREATE VIEW v AS SELECT id",
+            ],
+            hazards: [.dropsColumn],
+            notBroughtBack: ["the values of notes.body"]
+        ),
+        Case(
+            name: "renames that views and triggers follow",
+            from: notes + """
+                ;CREATE INDEX i ON notes (body); CREATE VIEW v AS SELECT body FROM notes
+                ;CREATE TABLE log (note REFERENCES notes(id), what)
+                ;CREATE TRIGGER t AFTER DELETE ON notes BEGIN INSERT INTO log VALUES (NULL, old.body); END
+                """,
+            to: """
+                CREATE TABLE items (id INTEGER PRIMARY KEY, text TEXT)
+                ;CREATE INDEX i ON items (text); CREATE VIEW v AS SELECT text FROM items
+                ;CREATE TABLE log (note REFERENCES items(id), what)
+                ;CREATE TRIGGER t AFTER DELETE ON items BEGIN INSERT INTO log VALUES (NULL, old.text); END
+                """,
+            rows: twoNotes,
+            renames: [
+                SchemaRename(table: "notes", newName: "items"),
+                SchemaRename(table: "notes", column: "body", newName: "text"),
+            ],
+            up: ["ALTER TABLE \"notes\" RENAME TO", "ALTER TABLE \"items\" RENAME COLUMN"],
+            values: ["SELECT group_concat(id || text) FROM items": "1one,5three"],
+            valuesBack: [sum: "1one,5three"]
+        ),
+        Case(
+            name: "NOT NULL",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)",
+            rows: twoNotes,
+            hazards: [.mayViolateNotNull],
+            values: [sum: "1one,5three"],
+            counts: [.mayViolateNotNull: 0]
+        ),
+        Case(
+            name: "NOT NULL with a backfill",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)",
+            rows: "INSERT INTO notes VALUES (1, NULL)",
+            backfills: ["notes.body": "coalesce(body, '?')"],
+            values: [sum: "1?"],
+            notBroughtBack: ["the values of notes.body"]
+        ),
+        Case(
+            name: "CHECK",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, CHECK (length(body) < 9))",
+            rows: twoNotes,
+            hazards: [.mayViolateCheck],
+            counts: [.mayViolateCheck: 0]
+        ),
+        Case(
+            name: "a renamed column in a CHECK",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT CHECK (body <> ''))",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT CHECK (text <> ''))",
+            rows: twoNotes,
+            renames: [SchemaRename(table: "notes", column: "body", newName: "text")],
+            up: ["ALTER TABLE"]
+        ),
+        Case(
+            name: "a default",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT DEFAULT 'none')",
+            rows: twoNotes
+        ),
+        Case(
+            name: "a collation of a key",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT UNIQUE)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT COLLATE NOCASE UNIQUE)",
+            rows: twoNotes,
+            hazards: [.mayViolateUnique],
+            counts: [.mayViolateUnique: 0]
+        ),
+        Case(
+            name: "a unique index",
+            from: notes,
+            to: notes + ";CREATE UNIQUE INDEX i ON notes (body)",
+            rows: twoNotes,
+            up: ["CREATE UNIQUE INDEX i"],
+            hazards: [.mayViolateUnique],
+            counts: [.mayViolateUnique: 0]
+        ),
+        Case(
+            name: "a unique index that another one implies",
+            from: notes + ";CREATE UNIQUE INDEX i ON notes (body)",
+            to: notes + ";CREATE UNIQUE INDEX i ON notes (body, id)",
+            rows: twoNotes,
+            up: ["DROP INDEX", "CREATE UNIQUE INDEX i"],
+            hazards: []
+        ),
+        Case(
+            name: "a foreign key",
+            from: notes + ";CREATE TABLE child (note INTEGER)",
+            to: notes + ";CREATE TABLE child (note INTEGER REFERENCES notes(id))",
+            rows: twoNotes + ";INSERT INTO child VALUES (NULL), (1), (5)",
+            hazards: [.mayViolateForeignKey],
+            counts: [.mayViolateForeignKey: 0]
+        ),
+        Case(
+            name: "whole numbers as text",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body INTEGER)",
+            to: notes,
+            rows: "INSERT INTO notes VALUES (1, 7)",
+            values: ["SELECT typeof(body) FROM notes": "text"],
+            valuesBack: ["SELECT typeof(body) FROM notes": "integer"]
+        ),
+        Case(
+            name: "text as whole numbers",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body INTEGER)",
+            rows: "INSERT INTO notes VALUES (1, '7')",
+            hazards: [.narrowsType],
+            values: ["SELECT typeof(body) FROM notes": "integer"],
+            valuesBack: ["SELECT typeof(body) FROM notes": "text"],
+            counts: [.narrowsType: 0]
+        ),
+        Case(
+            name: "STRICT and WITHOUT ROWID",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT) STRICT, WITHOUT ROWID",
+            rows: twoNotes,
+            hazards: [.mayViolateCheck],
+            values: [sum: "1one,5three"],
+            valuesBack: [sum: "1one,5three"],
+            counts: [.mayViolateCheck: 0]
+        ),
+        Case(
+            name: "AUTOINCREMENT that stays",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT DEFAULT '')",
+            rows: twoNotes + ";DELETE FROM notes WHERE id = 5",
+            values: ["SELECT seq FROM sqlite_sequence": "5"],
+            valuesBack: ["SELECT seq FROM sqlite_sequence": "5"]
+        ),
+        Case(
+            name: "a trigger, a view and an index",
+            from: notes + """
+                ;CREATE VIEW v AS SELECT body FROM notes
+                ;CREATE VIEW w AS SELECT body FROM v
+                ;CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN SELECT 1; END
+                ;CREATE INDEX i ON notes (body)
+                """,
+            to: notes + """
+                ;CREATE VIEW v AS SELECT body, id FROM notes
+                ;CREATE VIEW w AS SELECT body FROM v
+                ;CREATE TRIGGER t INSTEAD OF INSERT ON v BEGIN SELECT 2; END
+                ;CREATE INDEX i ON notes (body DESC)
+                """,
+            up: [
+                "DROP VIEW \"v\"", "DROP INDEX", "CREATE INDEX", "CREATE VIEW v", "CREATE TRIGGER",
+            ]
+        ),
+        Case(
+            name: "a view that becomes a table",
+            from: notes + ";CREATE VIEW v AS SELECT body FROM notes",
+            to: notes + ";CREATE TABLE v (body TEXT)",
+            up: ["DROP VIEW", "CREATE TABLE v"]
+        ),
+        Case(
+            name: "a full-text index of a table",
+            from: notes
+                + ";CREATE VIRTUAL TABLE s USING fts5(body, content='notes', content_rowid='id')",
+            to: notes + ";CREATE VIRTUAL TABLE s USING fts5(body, content='notes', "
+                + "content_rowid='id', tokenize='porter')",
+            rows: twoNotes + ";INSERT INTO s(s) VALUES ('rebuild')",
+            up: ["DROP TABLE", "CREATE VIRTUAL TABLE s", "INSERT INTO \"s\" (\"s\")"],
+            hazards: [.rewritesTable],
+            values: ["SELECT rowid FROM s WHERE s MATCH 'three'": "5"],
+            valuesBack: ["SELECT rowid FROM s WHERE s MATCH 'three'": "5"]
+        ),
+        Case(
+            name: "a full-text index with its own content",
+            from: "CREATE VIRTUAL TABLE s USING fts5(body)",
+            to: "CREATE VIRTUAL TABLE s USING fts5(body, tokenize='porter')",
+            rows: "INSERT INTO s VALUES ('three')",
+            up: ["DROP TABLE", "CREATE VIRTUAL TABLE s"],
+            hazards: [.dropsTable],
+            notBroughtBack: ["the rows of s"]
+        ),
+    ]
+
+    @Test func aChangedValueIsRefused() throws {
+        let migration = try SchemaMigration(
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body INTEGER)"
+        )
+        let queue = try DatabaseQueue(sql: Self.notes + ";INSERT INTO notes VALUES (1, '007')")
+        let hazard = try #require(migration.hazards.first { $0.kind == .narrowsType })
+        let query = try #require(hazard.countQuery)
+        #expect(try queue.read { try Int.fetchOne($0, sql: query) } == 1)
+        let error = #expect(throws: DatabaseError.self) { try queue.run(migration.up) }
+        #expect(
+            error?.message
+                == "CHECK constraint failed: the new type of notes.body changes its value"
+        )
+        #expect(try queue.read { try String.fetchOne($0, sql: "SELECT body FROM notes") } == "007")
+    }
+
+    @Test func aRequiredColumnNeedsAValue() throws {
+        #expect(throws: SchemaMigrationError.needsBackfill(table: "notes", column: "n")) {
+            try SchemaMigration(
+                from: Self.notes,
+                to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER NOT NULL)"
+            )
+        }
+    }
+
+    @Test(arguments: ["notes.none", "none.body", "notes", "log.a", "fresh.a"])
+    func aBackfillWithoutAUseIsRefused(_ name: String) throws {
+        #expect(throws: SchemaMigrationError.unknownBackfill(name)) {
+            try SchemaMigration(
+                from: Self.notes + ";CREATE TABLE log (a)",
+                to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)"
+                    + ";CREATE TABLE log (a); CREATE TABLE fresh (a)",
+                backfills: [name: "1"]
+            )
+        }
+    }
+
+    @Test func aBackfillMustCompile() throws {
+        let error = #expect(throws: SchemaMigrationError.self) {
+            try SchemaMigration(
+                from: Self.notes,
+                to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)",
+                backfills: ["notes.n": "length(title)"]
+            )
+        }
+        #expect(
+            error
+                == .refused(object: "the backfill of notes.n", reason: "no such column: title")
+        )
+    }
+
+    @Test func hazardsCountTheRows() throws {
+        let migration = try SchemaMigration(
+            from:
+                "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (a TEXT, b TEXT, c INTEGER, d INTEGER)",
+            to: """
+                CREATE TABLE p (id INTEGER PRIMARY KEY)
+                ;CREATE TABLE t (a TEXT NOT NULL, b TEXT COLLATE NOCASE UNIQUE,
+                c INTEGER CHECK (c > 0), x INTEGER REFERENCES p)
+                """,
+            renames: [SchemaRename(table: "t", column: "d", newName: "x")]
+        )
+        let queue = try DatabaseQueue(
+            sql: """
+                CREATE TABLE p (id INTEGER PRIMARY KEY)
+                ;CREATE TABLE t (a TEXT, b TEXT, c INTEGER, d INTEGER)
+                ;INSERT INTO t VALUES (NULL, 'x', 1, NULL), ('a', 'X', 0, 8), ('b', 'y', -1, 9),
+                ('c', NULL, NULL, 7), ('d', NULL, 3, NULL)
+                """
+        )
+        let counts = try migration.hazards.map { hazard in
+            let query = try #require(hazard.countQuery)
+            return "\(hazard.kind.rawValue) "
+                + "\(try queue.read { try Int.fetchOne($0, sql: query) } ?? -1)"
+        }
+        #expect(
+            counts == [
+                "may-violate-not-null 1", "may-violate-unique 2", "may-violate-check 2",
+                "may-violate-foreign-key 3", "rewrites-table 5",
+            ]
+        )
+    }
+
+    @Test func functionsAndCollationsOfTheAppMayBeMissing() throws {
+        let from = """
+            CREATE TABLE t (a TEXT COLLATE backwards, b TEXT CHECK (allows(b)))
+            ;CREATE VIEW v AS SELECT shown(a) FROM t
+            """
+        let to = """
+            CREATE TABLE t (a TEXT COLLATE backwards NOT NULL, c TEXT CHECK (permits(c)))
+            ;CREATE VIEW v AS SELECT shown(a) FROM t; CREATE INDEX i ON t (a)
+            """
+        #expect(try SchemaMigration(from: from, to: to).up.last == "CREATE INDEX i ON t (a)")
+        let error = #expect(throws: SchemaMigrationError.self) {
+            try SchemaMigration(from: from, to: to, backfills: ["t.c": "typo(b)"])
+        }
+        #expect(
+            error == .refused(object: "the backfill of t.c", reason: "no such function: typo")
+        )
+    }
+}
