@@ -42,8 +42,64 @@ extension MigrationFolder {
             throw MigrationCreationError.unusableName(name)
         }
         return try alone(in: path) {
-            try write(words, in: path, format: format, numbering: numbering, sql: sql, now: now)
+            let new = try new(words, in: path, format, numbering, sql, now)
+            return (new.identifier, try write(new.files, in: path))
         }
+    }
+
+    /// The files that ``create(_:in:format:numbering:sql:now:)`` would write now.
+    ///
+    /// - Parameters:
+    ///   - words: What the migration does, with underscores instead of spaces.
+    ///   - path: The folder's path; `nil` if there is none, for dbmate's format.
+    ///   - sql: What is written into them.
+    package static func preview(
+        _ words: String,
+        in path: String?,
+        sql: NewMigrationSQL
+    ) throws -> [(path: String, text: String)] {
+        if let path { return try new(words, in: path, nil, .asLatest, sql, Date()).files }
+        let form = MigrationFormat.dbmate.implementation
+        let identifier = form.identifier(number: successor(of: form.zero), words: words)
+        return form.files(for: identifier, takesBack: true, sql: sql)
+    }
+
+    /// The format in which ``create(_:in:format:numbering:sql:now:)`` would write now.
+    ///
+    /// - Parameters:
+    ///   - path: The folder's path.
+    ///   - format: The format that is asked for.
+    package static func newFormat(
+        in path: String,
+        _ format: MigrationFormat? = nil
+    ) throws -> MigrationFormat {
+        let folder = SQLFolder(path: path)
+        guard let latest = try MigrationFiles.group(folder.migrationFiles()).last else {
+            return format ?? .dbmate
+        }
+        return try MigrationSource(latest, in: folder).format
+    }
+
+    /// A folder of migrations in memory.
+    ///
+    /// - Parameters:
+    ///   - migrations: The words of their names, and their SQL.
+    ///   - format: The folder's format.
+    package static func inMemory(
+        _ migrations: [(words: String, sql: NewMigrationSQL)],
+        format: MigrationFormat
+    ) throws -> MigrationFolder {
+        let form = format.implementation
+        var files: [String: [UInt8]] = [:]
+        var number = form.zero
+        for (words, sql) in migrations {
+            number = successor(of: number)
+            let identifier = form.identifier(number: number, words: words)
+            for file in form.files(for: identifier, takesBack: true, sql: sql) {
+                files[file.path] = Array(file.text.utf8)
+            }
+        }
+        return try MigrationFolder(path: "migrations", files: files)
     }
 
     /// Keeps other processes from creating a migration in the folder at the same time, with the
@@ -68,14 +124,14 @@ extension MigrationFolder {
         return try body()
     }
 
-    private static func write(
+    private static func new(
         _ words: String,
         in path: String,
-        format: MigrationFormat?,
-        numbering: MigrationNumbering,
-        sql: NewMigrationSQL,
-        now: Date
-    ) throws -> (identifier: String, files: [String]) {
+        _ format: MigrationFormat?,
+        _ numbering: MigrationNumbering,
+        _ sql: NewMigrationSQL,
+        _ now: Date
+    ) throws -> (identifier: String, files: [(path: String, text: String)]) {
         let folder = SQLFolder(path: path)
         let existing = try MigrationFiles.group(folder.migrationFiles())
         let latest = existing.last
@@ -87,8 +143,7 @@ extension MigrationFolder {
         let number = number(after: latest?.up, format: form, numbering: numbering, now: now)
         let identifier = form.identifier(number: number, words: words)
         let takesBack = existing.isEmpty || existing.contains { $0.down != nil }
-        let files = form.files(for: identifier, takesBack: takesBack, sql: sql)
-        return (identifier, try write(files, in: path))
+        return (identifier, form.files(for: identifier, takesBack: takesBack, sql: sql))
     }
 
     private static func number(

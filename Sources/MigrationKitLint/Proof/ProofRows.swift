@@ -1,0 +1,113 @@
+import Foundation
+import GRDB
+import MigrationKitGRDB
+
+/// Databases in memory with a schema and generated rows.
+struct ProofRows {
+    /// Which rows there are.
+    enum Content: CaseIterable {
+        case all
+        /// Those that a hazard concerns are as few as they can be without being refused for it: none
+        /// without a value in a column that requires one, and one row in a table.
+        case fewer
+        /// Tables that a hazard concerns are empty.
+        case none
+    }
+
+    private let scratch: ScratchDatabase
+    private let model: SchemaModel
+    private let hazards: [SchemaHazard]
+    /// How long the generation of rows may take.
+    private static let limit = Duration.seconds(2)
+
+    /// - Throws: A `DatabaseError` if SQLite refuses a statement of the schema.
+    init(
+        of schema: DatabaseSchema,
+        _ hazards: [SchemaHazard],
+        _ configuration: Configuration
+    ) throws {
+        scratch = try ScratchDatabase(configuration, reader: SchemaReader())
+        model = schema.model
+        self.hazards = hazards
+        for statement in schema.statements {
+            guard let failure = scratch.run(statement).failure else { continue }
+            throw DatabaseError(resultCode: failure.code, message: failure.message)
+        }
+        scratch.beginStep(limit: Self.limit)
+        let names = Set(model.tables.keys)
+        RowGenerator(for: scratch, schema: model).fill(names, limit: Self.limit)
+        scratch.execute("PRAGMA foreign_keys = OFF")
+        for table in model.tables.values { vary(table) }
+        removeOrphans()
+    }
+
+    func database(with content: Content) throws -> DatabaseQueue {
+        guard content != .all else { return try scratch.plainCopy() }
+        let copy = try scratch.plainCopy()
+        try copy.inDatabase { db in
+            try db.execute(sql: "PRAGMA foreign_keys = OFF")
+            for hazard in hazards {
+                let table = GRDBMigrationSQLHelpers.quoted(hazard.table)
+                let condition: String
+                switch (content, hazard.kind, hazard.column) {
+                case (.fewer, .mayViolateNotNull, let column?):
+                    condition = "\(GRDBMigrationSQLHelpers.quoted(column)) IS NULL"
+                case (.fewer, _, _):
+                    condition = "rowid > (SELECT min(rowid) FROM \(table))"
+                default:
+                    condition = "true"
+                }
+                // A view of this name, or a trigger that forbids it: then the rows stay.
+                try? db.execute(sql: "DELETE FROM main.\(table) WHERE \(condition)")
+            }
+            try Self.removeOrphans(in: db)
+            try db.execute(sql: "PRAGMA foreign_keys = ON")
+        }
+        return copy
+    }
+
+    /// Gives one row a NULL in each column that allows it, and puts rows into the tables of a full
+    /// text search that have content of their own.
+    private func vary(_ table: SchemaModel.Table) {
+        let name = "main." + GRDBMigrationSQLHelpers.quoted(table.name)
+        let columns = table.columns.filter { !$0.isHidden && $0.generated == nil }
+        if table.isVirtual {
+            guard table.module?.hasPrefix("fts") == true, !table.sql.contains("content") else {
+                return
+            }
+            let names = columns.map { GRDBMigrationSQLHelpers.quoted($0.name) }
+            let values = columns.indices.map { "'word\($0)'" }
+            scratch.execute(
+                "INSERT INTO \(name) (\(names.joined(separator: ", "))) "
+                    + "VALUES (\(values.joined(separator: ", ")))"
+            )
+        } else if !table.isWithoutRowID {
+            for column in columns where !column.isNotNull {
+                let column = GRDBMigrationSQLHelpers.quoted(column.name)
+                scratch.execute(
+                    "UPDATE OR IGNORE \(name) SET \(column) = NULL "
+                        + "WHERE rowid = (SELECT max(rowid) FROM \(name))"
+                )
+            }
+        }
+    }
+
+    private func removeOrphans() {
+        scratch.read { try? Self.removeOrphans(in: $0) }
+    }
+
+    /// A trigger may have written rows that refer to nothing, which a migration would be refused for.
+    private static func removeOrphans(in db: Database) throws {
+        for _ in 0..<100 {
+            let orphans = try Row.fetchAll(db, sql: "PRAGMA main.foreign_key_check")
+            guard !orphans.isEmpty else { return }
+            for orphan in orphans {
+                let table = GRDBMigrationSQLHelpers.quoted(orphan["table"] as String)
+                let rowID: Int64? = orphan["rowid"]
+                try db.execute(
+                    sql: "DELETE FROM main.\(table)" + (rowID.map { " WHERE rowid = \($0)" } ?? "")
+                )
+            }
+        }
+    }
+}

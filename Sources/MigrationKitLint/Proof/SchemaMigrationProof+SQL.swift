@@ -1,0 +1,122 @@
+import GRDB
+import MigrationKitGRDB
+import MigrationKitSQL
+
+extension SchemaMigrationProof {
+    /// The text to write into a folder, for which the linter finds no error.
+    ///
+    /// Above a statement with a finding that the wanted schema or an allowed hazard explains is a
+    /// comment that allows it, with that reason. The way down says what it can't bring back.
+    ///
+    /// - Parameter format: The folder's format.
+    /// - Throws: ``SchemaMigrationProofError``.
+    public func sql(as format: MigrationFormat) throws -> NewMigrationSQL {
+        var sql = NewMigrationSQL(up: migration.up, down: downWithComment)
+        for (number, comments) in try comments(above: sql, format).enumerated()
+        where !comments.isEmpty {
+            sql.up[number] = (comments + [sql.up[number]]).joined(separator: "\n")
+        }
+        let error = try findings(in: sql, format).findings.first { $0.level == .error }
+        if let error {
+            throw failure(.lint, "\(error.message) (\(error.rule.rawValue))")
+        }
+        return sql
+    }
+
+    private var downWithComment: [String] {
+        guard !migration.notBroughtBack.isEmpty else { return migration.down }
+        let lines = migration.notBroughtBack.map {
+            "--   \($0.split(separator: "\n").joined(separator: " "))"
+        }
+        let comment = (["-- The way down can't bring back:"] + lines).joined(separator: "\n")
+        guard let first = migration.down.first else { return [] }
+        return ["\(comment)\n\(first)"] + migration.down.dropFirst()
+    }
+
+    /// The comments that each statement of the way up needs.
+    private func comments(above sql: NewMigrationSQL, _ format: MigrationFormat) throws
+        -> [[String]]
+    {
+        let (statements, findings) = try findings(in: sql, format)
+        let reasons = expected
+        var comments = sql.up.map { _ in [String]() }
+        for finding in findings where finding.level >= .warning {
+            guard let reason = reasons[finding.rule], let line = finding.line,
+                let number = statements.firstIndex(where: { statement in
+                    statement.file == finding.file
+                        && (statement.line...statement.lastLine).contains(line)
+                }), comments.indices.contains(number)
+            else { continue }
+            let comment = "-- migrationkit:allow \(finding.rule.rawValue) \(reason)"
+            if !comments[number].contains(comment) { comments[number].append(comment) }
+        }
+        return comments
+    }
+
+    /// The findings of a folder whose first migration creates the present schema, and whose second one
+    /// is this.
+    private func findings(
+        in sql: NewMigrationSQL,
+        _ format: MigrationFormat
+    ) throws -> (statements: [ScriptStatement], findings: [LintFinding]) {
+        var migrations = [(words: "wanted", sql: sql)]
+        if !difference.from.statements.isEmpty {
+            migrations.insert(
+                (words: "present", sql: NewMigrationSQL(up: difference.from.statements)),
+                at: 0
+            )
+        }
+        let folder = try MigrationFolder.inMemory(migrations, format: format)
+        guard let identifier = folder.steps.last?.identifier else { return ([], []) }
+        var lint = MigrationLint(folder: folder)
+        lint.configuration = configuration
+        lint.selection = [identifier]
+        return (folder.scripts[identifier]?.upStatements ?? [], try lint.report().findings)
+    }
+
+    /// The rules whose findings are intended, each with the reason.
+    private var expected: [LintRule: String] {
+        var reasons: [LintRule: String] = [:]
+        for change in difference.changes where change.action != .added {
+            for rule in change.kind.rules { reasons[rule] = "the wanted schema is so" }
+        }
+        for hazard in migration.hazards {
+            for rule in hazard.kind.rules {
+                reasons[rule] = "--allow-hazard \(hazard.kind.rawValue)"
+            }
+        }
+        if !backfilled.isEmpty { reasons[.updateWithoutWhere] = "--backfill" }
+        return reasons
+    }
+}
+
+extension SchemaHazard.Kind {
+    /// The rules of the linter that say the same.
+    fileprivate var rules: [LintRule] {
+        switch self {
+        case .dropsTable: [.dropTable]
+        case .dropsColumn: [.dropColumn, .rebuildLosesColumn]
+        case .narrowsType: [.narrowsType, .mayViolateStrict]
+        case .mayViolateNotNull: [.mayViolateNotNull]
+        case .mayViolateUnique: [.mayViolateUnique]
+        case .mayViolateCheck: [.mayViolateCheck]
+        case .mayViolateForeignKey: [.mayViolateForeignKey]
+        case .rewritesTable: []
+        }
+    }
+}
+
+extension SchemaChange.Kind {
+    /// The rules of the linter that find a loss where something is dropped or changed.
+    fileprivate var rules: [LintRule] {
+        switch self {
+        case .table: []
+        case .column: [.rebuildLosesColumnProperty, .rebuildLosesConstraint]
+        case .primaryKey, .unique, .check, .foreignKey: [.rebuildLosesConstraint]
+        case .option: [.rebuildLosesOption]
+        case .index: [.rebuildLosesIndex]
+        case .trigger: [.rebuildLosesTrigger]
+        case .view: [.rebuildLosesView]
+        }
+    }
+}

@@ -1,0 +1,240 @@
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+
+/// Proves that a migration between two schemas does what it should, before it is written.
+///
+/// ```swift
+/// let migration = try SchemaMigration(difference)
+/// let proof = SchemaMigrationProof(of: migration, between: difference)
+/// try proof.run()
+/// let sql = try proof.sql(as: .dbmate)
+/// ```
+///
+/// The migration runs as the runner would run it: with foreign keys off, in a transaction, with a
+/// check of all foreign keys before the commit. It runs up, down and up again. Each time, the schema
+/// must be the wanted one, and the values of all columns that both schemas have must be as before,
+/// unless a hazard names the column.
+public struct SchemaMigrationProof: Sendable {
+    let migration: SchemaMigration
+    let difference: SchemaDifference
+    let backfilled: [String]
+    let configuration: Configuration
+
+    /// Describes a proof. Nothing happens until it is run.
+    ///
+    /// - Parameters:
+    ///   - migration: The migration.
+    ///   - difference: The schemas that it leads from and to.
+    ///   - columns: The columns of the wanted schema that get other values by an expression, such as
+    ///     `notes.n`.
+    ///   - configuration: The configuration of the databases in memory: the functions and
+    ///     collations that the schemas use.
+    public init(
+        of migration: SchemaMigration,
+        between difference: SchemaDifference,
+        backfilling columns: some Sequence<String> = [],
+        configuration: Configuration = Configuration()
+    ) {
+        self.migration = migration
+        self.difference = difference
+        self.configuration = configuration
+        backfilled = Array(columns)
+    }
+
+    /// Runs the migration on a database in memory with generated rows.
+    ///
+    /// If a hazard says that rows may be refused, the rows of its table that may be refused are left
+    /// out when the migration refuses them.
+    ///
+    /// - Throws: ``SchemaMigrationProofError``.
+    public func run() throws {
+        let rows = try ProofRows(of: difference.from, migration.hazards, configuration)
+        for content in ProofRows.Content.allCases {
+            do {
+                _ = try run(on: rows.database(with: content))
+                return
+            } catch var error as SchemaMigrationProofError {
+                let isExpected = error.isRefusal && mayRefuseRows
+                guard isExpected, content != ProofRows.Content.allCases.last else {
+                    error.isRefusal = false
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Runs the migration on a copy of a database. Its rows decide whether they are refused.
+    ///
+    /// - Parameters:
+    ///   - copy: The copy, which is changed. Its schema must be the present one.
+    ///   - options: The cancellation.
+    /// - Returns: How many rows each table has before and after the way up.
+    /// - Throws: ``SchemaMigrationProofError``; a `DatabaseError` if the copy can't be
+    ///   read; a `CancellationError`.
+    @discardableResult
+    public func run(
+        on copy: any DatabaseWriter,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> [RowCount] {
+        let tables = ProofTables(migration, difference, backfilled)
+        // The runner refuses a ledger that names steps which it doesn't know.
+        try copy.write { db in
+            if try db.tableExists("grdb_migrations") {
+                try db.execute(sql: "DELETE FROM grdb_migrations")
+            }
+        }
+        let runner = try GRDBMigrationRunner(steps: [step])
+        try expect(difference.from, in: copy, .start)
+        let before = try copy.read { try tables.content(.before, in: $0) }
+        try stage(.up) { _ = try runner.migrate(in: copy, options: options) }
+        try expect(difference.to, in: copy, .up)
+        let after = try copy.read { try tables.content(.after, in: $0) }
+        try expect(tables.finding(from: before, to: after), .up)
+        if !migration.down.isEmpty {
+            try stage(.down) {
+                _ = try runner.rollbackMigrations(in: copy, steps: 1, options: options)
+            }
+            try expect(difference.from, in: copy, .down)
+            let again = try copy.read { try tables.content(.before, in: $0) }
+            try expect(tables.finding(from: before, to: again), .down)
+            try stage(.upAgain) { _ = try runner.migrate(in: copy, options: options) }
+            try expect(difference.to, in: copy, .upAgain)
+            let last = try copy.read { try tables.content(.after, in: $0) }
+            try expect(tables.finding(from: after, to: last), .upAgain)
+        }
+        return tables.counts(before, after)
+    }
+
+    /// How many rows a table has before and after the way up.
+    public struct RowCount: Hashable, Sendable {
+        /// The table, by its new name.
+        public let table: String
+        /// The number before.
+        public let before: Int
+        /// The number after.
+        public let after: Int
+    }
+
+    // MARK: -
+
+    private var step: MigrationStep<Database> {
+        let (up, down) = (migration.up, migration.down)
+        let rollback: (@Sendable (Database) throws -> Void) = { db in
+            for statement in down { try db.execute(sql: statement) }
+        }
+        return MigrationStep(
+            identifier: "migration",
+            sourceFile: "proof",
+            apply: { db in
+                for statement in up { try db.execute(sql: statement) }
+            },
+            rollback: down.isEmpty ? nil : rollback
+        )
+    }
+
+    /// Whether generated rows may be refused, or be missing on the way back.
+    private var mayRefuseRows: Bool {
+        !migration.notBroughtBack.isEmpty
+            || migration.hazards.contains { $0.kind.mayRefuseRows || $0.kind.losesValues }
+    }
+
+    private func stage(_ stage: SchemaMigrationProofError.Stage, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as DatabaseError {
+            let isRefusal = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
+            throw failure(stage, "it fails: \(error.messageWithoutRow)", isRefusal: isRefusal)
+        } catch let error as GRDBMigrationVerificationError {
+            throw failure(stage, "it fails: \(error.localizedDescription)")
+        }
+    }
+
+    private func expect(
+        _ schema: DatabaseSchema,
+        in database: any DatabaseWriter,
+        _ stage: SchemaMigrationProofError.Stage
+    ) throws {
+        let found = try database.read(DatabaseSchema.init(of:))
+        try expect(found.model.firstDifference(from: schema.model), stage)
+    }
+
+    private func expect(_ finding: String?, _ stage: SchemaMigrationProofError.Stage) throws {
+        if let finding { throw failure(stage, finding) }
+    }
+
+    func failure(
+        _ stage: SchemaMigrationProofError.Stage,
+        _ reason: String,
+        isRefusal: Bool = false
+    ) -> SchemaMigrationProofError {
+        SchemaMigrationProofError(
+            stage: stage,
+            reason: reason,
+            isRefusal: isRefusal,
+            from: difference.from.statements,
+            to: difference.to.statements,
+            up: migration.up,
+            down: migration.down
+        )
+    }
+}
+
+extension SchemaHazard.Kind {
+    /// Whether the migration fails if rows are as the hazard says.
+    var mayRefuseRows: Bool {
+        switch self {
+        case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
+            .mayViolateForeignKey:
+            true
+        case .dropsTable, .dropsColumn, .rewritesTable: false
+        }
+    }
+
+    /// Whether values aren't what they were.
+    var losesValues: Bool {
+        switch self {
+        case .dropsTable, .dropsColumn, .narrowsType: true
+        case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
+            .rewritesTable:
+            false
+        }
+    }
+}
+
+extension DatabaseError {
+    /// The message of SQLite or GRDB. GRDB includes the whole row that violates a foreign key.
+    fileprivate var messageWithoutRow: String {
+        let message = message ?? "error \(resultCode.rawValue)"
+        guard let row = message.range(of: ", in [") else { return message }
+        return String(message[..<row.lowerBound])
+    }
+}
+
+extension SchemaModel {
+    /// The first object, by name, that differs from another schema's, as the end of a sentence;
+    /// `nil` if all are the same.
+    func firstDifference(from wanted: SchemaModel) -> String? {
+        func first<Object>(
+            _ kind: String,
+            _ path: KeyPath<SchemaModel, [String: Object]>,
+            _ isSame: (Object, Object) -> Bool
+        ) -> String? {
+            let (found, wanted) = (self[keyPath: path], wanted[keyPath: path])
+            for name in Set(found.keys).union(wanted.keys).sorted() {
+                guard let one = found[name] else { return "the \(kind) \(name) is missing" }
+                guard let other = wanted[name] else {
+                    return "the \(kind) \(name) shouldn't be there"
+                }
+                guard isSame(one, other) else { return "the \(kind) \(name) isn't as it should be" }
+            }
+            return nil
+        }
+        return first("table", \.tables) { $0.hasSameDefinition(as: $1) }
+            ?? first("index", \.indexes) { $0.hasSameDefinition(as: $1) }
+            ?? first("view", \.views) { $0.definition == $1.definition }
+            ?? first("trigger", \.triggers) {
+                $0.definition == $1.definition && $0.table.isSameName(as: $1.table)
+            }
+    }
+}

@@ -1,0 +1,362 @@
+import GRDB
+import MigrationKitGRDB
+import MigrationKitLint
+import MigrationKitSQL
+import Testing
+
+/// A migration between two schemas is proved before it is written. Each wrong one here is refused.
+@Suite struct SchemaMigrationProofTests {
+    private static let notes = """
+        CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, body TEXT);
+        CREATE INDEX notes_title ON notes (title);
+        CREATE TABLE tag (id INTEGER PRIMARY KEY, note INTEGER REFERENCES notes (id));
+        """
+    private static let withStars = """
+        CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, body TEXT, stars INTEGER);
+        CREATE INDEX notes_title ON notes (title);
+        CREATE TABLE tag (id INTEGER PRIMARY KEY, note INTEGER REFERENCES notes (id));
+        """
+    private static let addsStars = "ALTER TABLE notes ADD COLUMN stars INTEGER"
+    private static let dropsStars = "ALTER TABLE notes DROP COLUMN stars"
+
+    private func schema(_ sql: String) throws -> DatabaseSchema {
+        let queue = try DatabaseQueue()
+        return try queue.write { db in
+            try db.execute(sql: sql)
+            return try DatabaseSchema(of: db)
+        }
+    }
+
+    private func proof(
+        from: String = notes,
+        to: String = withStars,
+        up: [String],
+        down: [String] = [dropsStars],
+        notBroughtBack: [String] = [],
+        hazards: [SchemaHazard] = [],
+        renames: [SchemaRename] = [],
+        backfilling: [String] = []
+    ) throws -> SchemaMigrationProof {
+        SchemaMigrationProof(
+            of: SchemaMigration(
+                up: up,
+                down: down,
+                notBroughtBack: notBroughtBack,
+                hazards: hazards
+            ),
+            between: try SchemaDifference(
+                from: schema(from),
+                to: schema(to),
+                renames: renames
+            ),
+            backfilling: backfilling
+        )
+    }
+
+    private func hazard(
+        _ kind: SchemaHazard.Kind,
+        _ table: String,
+        _ column: String? = nil
+    ) -> SchemaHazard {
+        SchemaHazard(kind, table: table, column: column, message: "", suggestion: "")
+    }
+
+    private func expectFault(
+        _ proof: SchemaMigrationProof,
+        _ stage: SchemaMigrationProofError.Stage,
+        _ reason: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let error = #expect(
+            throws: SchemaMigrationProofError.self,
+            sourceLocation: sourceLocation
+        ) {
+            try proof.run()
+        }
+        #expect(error?.stage == stage, sourceLocation: sourceLocation)
+        #expect(error?.reason == reason, sourceLocation: sourceLocation)
+        #expect(error?.isRefusal == false, sourceLocation: sourceLocation)
+        #expect(error?.recoverySuggestion?.contains("fault of MigrationKit") == true)
+    }
+
+    @Test func rightMigrationIsProved() throws {
+        try proof(up: [Self.addsStars]).run()
+    }
+
+    /// A rebuild, with what a rebuild can forget.
+    private func rebuild(_ select: String = "SELECT id, title, body FROM notes") -> [String] {
+        [
+            "CREATE TABLE notes_new (id INTEGER PRIMARY KEY, title TEXT, body TEXT, stars INTEGER)",
+            "INSERT INTO notes_new (id, title, body) \(select)",
+            "DROP TABLE notes", "ALTER TABLE notes_new RENAME TO notes",
+        ]
+    }
+
+    private let index = "CREATE INDEX notes_title ON notes (title)"
+
+    @Test func rebuildThatKeepsEverythingIsProved() throws {
+        try proof(up: rebuild() + [index]).run()
+    }
+
+    @Test func lostIndexIsFound() throws {
+        expectFault(try proof(up: rebuild()), .up, "the index notes_title is missing")
+    }
+
+    @Test func changedIndexIsFound() throws {
+        let other = "CREATE INDEX notes_title ON notes (title DESC)"
+        expectFault(
+            try proof(up: rebuild() + [other]),
+            .up,
+            "the index notes_title isn't as it should be"
+        )
+    }
+
+    @Test func lostRowsAreFound() throws {
+        let up = rebuild(
+            "SELECT id, title, body FROM notes WHERE id <> (SELECT max(id) FROM notes)"
+        )
+        let orphans = try proof(up: up + [index])
+        let error = #expect(throws: SchemaMigrationProofError.self) { try orphans.run() }
+        #expect(error?.stage == .up)
+        let alone = try proof(
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, body TEXT)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, body TEXT, stars INTEGER)",
+            up: up
+        )
+        expectFault(alone, .up, "notes has 2 rows instead of 3")
+    }
+
+    @Test func exchangedColumnsAreFound() throws {
+        expectFault(
+            try proof(up: rebuild("SELECT id, body, title FROM notes") + [index]),
+            .up,
+            "values of notes.title have changed"
+        )
+    }
+
+    @Test func changedRowIDsAreFound() throws {
+        let table = "CREATE TABLE t (a TEXT)"
+        let up = [
+            "CREATE TABLE new (a TEXT, b TEXT)",
+            "INSERT INTO new (a) SELECT a FROM t ORDER BY 1 DESC",
+            "DROP TABLE t", "ALTER TABLE new RENAME TO t",
+        ]
+        expectFault(
+            try proof(from: table, to: "CREATE TABLE t (a TEXT, b TEXT)", up: up),
+            .up,
+            "values of t.a have changed"
+        )
+    }
+
+    @Test func wayDownThatLeavesSomethingIsFound() throws {
+        expectFault(
+            try proof(up: [Self.addsStars], down: ["DROP INDEX notes_title", Self.dropsStars]),
+            .down,
+            "the index notes_title is missing"
+        )
+        expectFault(
+            try proof(up: [Self.addsStars], down: [Self.dropsStars, "DELETE FROM tag"]),
+            .down,
+            "tag has 0 rows instead of 3"
+        )
+    }
+
+    @Test func statementThatFailsIsFound() throws {
+        let error = #expect(throws: SchemaMigrationProofError.self) {
+            try proof(up: [Self.addsStars, "DROP TABLE nothing"]).run()
+        }
+        #expect(error?.stage == .up)
+        #expect(error?.reason.contains("no such table") == true)
+        #expect(error?.isRefusal == false)
+    }
+
+    @Test func valuesOfAColumnThatAHazardNamesMayChange() throws {
+        let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body INTEGER)"
+        let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
+        func rebuild(_ type: String) -> [String] {
+            [
+                "CREATE TABLE new (id INTEGER PRIMARY KEY, body \(type))",
+                "INSERT INTO new SELECT id, CAST(body AS \(type)) FROM notes",
+                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
+            ]
+        }
+        let (up, down) = (rebuild("INTEGER"), rebuild("TEXT"))
+        expectFault(
+            try proof(from: from, to: to, up: up, down: down),
+            .up,
+            "values of notes.body have changed"
+        )
+        try proof(
+            from: from,
+            to: to,
+            up: up,
+            down: down,
+            hazards: [hazard(.narrowsType, "notes", "body")]
+        ).run()
+    }
+
+    @Test func renamesAreFollowed() throws {
+        let to = "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)"
+        let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
+        let renames = [
+            SchemaRename(table: "notes", newName: "note"),
+            SchemaRename(table: "notes", column: "body", newName: "text"),
+        ]
+        try proof(
+            from: from,
+            to: to,
+            up: ["ALTER TABLE notes RENAME TO note", "ALTER TABLE note RENAME body TO text"],
+            down: ["ALTER TABLE note RENAME text TO body", "ALTER TABLE note RENAME TO notes"],
+            renames: renames
+        ).run()
+        expectFault(
+            try proof(
+                from: from,
+                to: to,
+                up: ["CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT)", "DROP TABLE notes"],
+                down: [
+                    "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)", "DROP TABLE note",
+                ],
+                renames: renames
+            ),
+            .up,
+            "note has 0 rows instead of 3"
+        )
+    }
+
+    /// Generated rows have NULLs. Only a hazard explains that they are refused.
+    @Test func rowsThatAHazardNamesMayBeRefused() throws {
+        let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
+        let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"
+        func rebuild(_ type: String) -> [String] {
+            [
+                "CREATE TABLE new (id INTEGER PRIMARY KEY, body \(type))",
+                "INSERT INTO new SELECT id, body FROM notes",
+                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
+            ]
+        }
+        let (up, down) = (rebuild("TEXT NOT NULL"), rebuild("TEXT"))
+        expectFault(
+            try proof(from: from, to: to, up: up, down: down),
+            .up,
+            "it fails: NOT NULL constraint failed: new.body"
+        )
+        try proof(
+            from: from,
+            to: to,
+            up: up,
+            down: down,
+            hazards: [hazard(.mayViolateNotNull, "notes", "body")]
+        ).run()
+    }
+
+    /// After the way down, the dropped column is empty, and so the expression has no value.
+    @Test func expressionOverADroppedColumnIsProved() throws {
+        let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
+        let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)"
+        try proof(
+            from: from,
+            to: to,
+            up: [
+                "CREATE TABLE new (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)",
+                "INSERT INTO new SELECT id, length(coalesce(body, rowid % 2)) FROM notes",
+                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
+            ],
+            down: [
+                "CREATE TABLE new (id INTEGER PRIMARY KEY, body TEXT)",
+                "INSERT INTO new SELECT id, NULL FROM notes",
+                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
+            ],
+            notBroughtBack: ["the values of notes.body"],
+            hazards: [hazard(.dropsColumn, "notes", "body")],
+            backfilling: ["notes.n"]
+        ).run()
+    }
+
+    @Test func rowsOfACopyThatAreRefusedAreNotAFault() throws {
+        let queue = try DatabaseQueue()
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+                    INSERT INTO grdb_migrations VALUES ('0001');
+                    CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT);
+                    INSERT INTO t VALUES (1, 'secret'), (2, 'secret');
+                    """
+            )
+        }
+        let unique = try proof(
+            from: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)",
+            to: "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT); CREATE UNIQUE INDEX i ON t (a)",
+            up: ["CREATE UNIQUE INDEX i ON t (a)"],
+            down: ["DROP INDEX i"],
+            hazards: [hazard(.mayViolateUnique, "t", "a")]
+        )
+        try unique.run()
+        let error = #expect(throws: SchemaMigrationProofError.self) { try unique.run(on: queue) }
+        #expect(error?.isRefusal == true)
+        #expect(error?.errorDescription?.contains("UNIQUE constraint failed: t.a") == true)
+        #expect("\(String(describing: error))".contains("secret") == false)
+        try queue.write { try $0.execute(sql: "DELETE FROM t WHERE id = 2") }
+        let counts = try unique.run(on: queue)
+        #expect(counts.map(\.table) == ["t"])
+        #expect(counts.map(\.before) == [1] && counts.map(\.after) == [1])
+    }
+
+    @Test func copyWithAnotherSchemaIsRefused() throws {
+        let queue = try DatabaseQueue()
+        let error = #expect(throws: SchemaMigrationProofError.self) {
+            try proof(up: [Self.addsStars]).run(on: queue)
+        }
+        #expect(error?.stage == .start)
+    }
+
+    // MARK: - Text
+
+    @Test(arguments: MigrationFormat.allCases)
+    func textHasNoFindingThatIsNotAllowed(_ format: MigrationFormat) throws {
+        let sql = try proof(
+            from: Self.withStars,
+            to: Self.notes,
+            up: [Self.dropsStars],
+            down: [Self.addsStars],
+            notBroughtBack: ["the values of notes.stars"],
+            hazards: [hazard(.dropsColumn, "notes", "stars")]
+        ).sql(as: format)
+        #expect(
+            sql.up == [
+                "-- migrationkit:allow drop-column --allow-hazard drops-column\n\(Self.dropsStars)"
+            ]
+        )
+        #expect(
+            sql.down == [
+                """
+                -- The way down can't bring back:
+                --   the values of notes.stars
+                \(Self.addsStars)
+                """
+            ]
+        )
+        let report = try lint([
+            Self.withStars, (sql.up.joined(separator: ";\n")) + ";",
+        ])
+        #expect(report.lines().allSatisfy { !$0.contains("drop-column") }, "\(report.lines())")
+    }
+
+    @Test func textWithAnErrorOfTheLinterIsAFault() throws {
+        let fault = try proof(
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER)",
+            up: [
+                "CREATE TABLE new (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER)",
+                "INSERT INTO new (id) SELECT id FROM notes",
+                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
+            ]
+        )
+        let error = #expect(throws: SchemaMigrationProofError.self) {
+            try fault.sql(as: .dbmate)
+        }
+        #expect(error?.stage == .lint)
+        #expect(error?.reason.contains("rebuild-loses-column") == true)
+    }
+}
