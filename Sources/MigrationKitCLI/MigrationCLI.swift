@@ -4,7 +4,7 @@ import CSQLCipher
 import Foundation
 import MigrationKitCommon
 
-/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-load`, `key`
+/// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-diff`, `key`
 /// and the rest.
 ///
 /// Values that the options don't give come from the environment, and then from a settings file: the
@@ -153,7 +153,7 @@ public enum MigrationCLI {
     /// file's content, whatever its format.
     private static func asksForJSON(_ arguments: [String]) -> Bool {
         arguments.contains("--json")
-            || arguments.first == "lint"
+            || ["lint", "schema-diff"].contains(arguments.first)
                 && arguments.joined(separator: "=").contains("--format=json")
     }
 
@@ -219,7 +219,7 @@ public enum MigrationCLI {
         "revert": "rollback", "undo": "rollback", "reset": "rollback", "new": "create",
         "add": "create", "generate": "create", "info": "status", "version": "status",
         "validate": "verify", "force": "baseline", "dump": "schema-dump",
-        "load": "schema-load",
+        "load": "schema-load", "diff": "schema-diff",
         "completion": "completions",
     ]
 
@@ -321,6 +321,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 RepairCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,
                 SchemaLoadCommand<Migrations>.self,
+                SchemaDiffCommand<Migrations>.self,
                 EncryptCommand<Migrations>.self,
                 DecryptCommand<Migrations>.self,
                 RekeyCommand<Migrations>.self,

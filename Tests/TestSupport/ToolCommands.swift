@@ -4,7 +4,7 @@ public enum ToolCommands {
     public static let all = [
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
-        "backup", "restore", "salvage", "key", "create", "lint",
+        "backup", "restore", "salvage", "key", "create", "lint", "schema-diff",
     ]
 
     /// Those of `key`.

@@ -1,9 +1,11 @@
 import ArgumentParser
+import Foundation
 import GRDB
 import MigrationKitGRDB
+import MigrationKitLint
 import MigrationKitSQL
 
-struct CreateCommand: ContextCommand {
+struct CreateCommand: DifferenceCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "create",
@@ -12,6 +14,7 @@ struct CreateCommand: ContextCommand {
             usage: """
                 \(FolderMigrations.programName) create <name> [--timestamp] [<options>]
                 \(FolderMigrations.programName) create --rebuild <table> [<name>] [<options>]
+                \(FolderMigrations.programName) create <name> --to <schema> [<options>]
                 """,
             discussion: """
                 The files have the folder's format and the next number. No database and no key is \
@@ -21,6 +24,12 @@ struct CreateCommand: ContextCommand {
                 With --rebuild, the files have the statements that give a table a new definition \
                 and keep its rows, indexes, triggers, views and foreign keys, up and down, from \
                 the schema that the folder's migrations produce. Unchanged, they change nothing.
+
+                With --to, the files have the statements that lead from the schema of the folder's \
+                migrations to another one, and back: that of a dump ('-': standard input), of \
+                another folder, or of a database, which is only read. They are proved on generated \
+                rows before they are written. What may lose or refuse rows must be allowed by \
+                name. If --db-path is given, the rows concerned are counted in that database.
                 """
         )
     }
@@ -36,6 +45,20 @@ struct CreateCommand: ContextCommand {
     )
     var rebuild: String?
 
+    @Option(
+        help: ArgumentHelp("Write what leads to this schema.", valueName: "schema"),
+        completion: .file()
+    )
+    var to: String?
+
+    @Flag(
+        help: """
+            Also prove the migration on a copy of the database, which is encrypted with the same \
+            key and removed at once. Needs --db-path.
+            """
+    )
+    var proveOnCopy = false
+
     @Flag(help: "Use the date and time in UTC as the number.")
     var timestamp = false
 
@@ -50,14 +73,30 @@ struct CreateCommand: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @OptionGroup(title: "Difference, with --to") var comparison: DifferenceOptions
+    @OptionGroup(title: "Database, with --to") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database, with --to") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: FolderMigrations
 
     func validate() throws {
-        guard name == nil, rebuild == nil else { return }
-        throw ValidationError("Missing expected argument '<name>'")
+        guard name != nil || rebuild != nil && to == nil else {
+            throw ValidationError("Missing expected argument '<name>'")
+        }
+        guard to == nil || rebuild == nil else {
+            throw ValidationError("--rebuild and --to write different migrations. Use only one.")
+        }
+        guard to != nil || !comparison.isGiven, to != nil || !proveOnCopy else {
+            throw ValidationError(
+                "--rename, --ignore-table, --allow-hazard, --backfill and --prove-on-copy need --to."
+            )
+        }
+        guard !proveOnCopy || database.dbPath != nil else {
+            throw ValidationError("--prove-on-copy needs the database: add --db-path.")
+        }
     }
 
     func run(in context: CommandContext) throws {
+        if let to { return try writeDifference(to: to, in: context) }
         let rebuilding = try rebuild.map { try RebuildMigration(of: $0, migrations, context) }
         let created = try MigrationFolder.create(
             name ?? rebuilding?.name ?? "",
@@ -91,6 +130,99 @@ struct CreateCommand: ContextCommand {
         let schemaVersion = JSON.schemaVersion
         let identifier: String
         let files: [String]
+    }
+
+    // MARK: - From a Difference
+
+    private func writeDifference(to path: String, in context: CommandContext) throws {
+        let source = try SchemaSource(path)
+        try checkStandardInput([source] + (database.dbPath.map { [.database($0)] } ?? []))
+        let ignored = comparison.ignoredTables
+        let from = try schema(
+            of: .migrations,
+            ignoring: ignored,
+            allowsNoMigrations: true,
+            in: context
+        )
+        let to = try schema(of: source, ignoring: ignored, in: context)
+        let difference = try difference(from: from.schema, to: to.schema, asks: true, in: context)
+        guard !difference.isEmpty else {
+            guard !json else { return try context.printJSON(DifferenceDocument()) }
+            return context.output("No difference. Nothing was written.")
+        }
+        let folder = try migrations.path(in: context)
+        let present = try database.dbPath.map { try open($0, in: context) }
+        let (migration, proof) = try provenMigration(difference, present: present)
+        let sql = try proof.sql(as: newFormat(in: folder))
+        var counts: [SchemaMigrationProof.RowCount]?
+        if proveOnCopy, let present, let path = database.dbPath {
+            counts = try proof.run(
+                onCopyOf: present,
+                at: path,
+                after: migrations.load(from: context.host, context: context).runnerWithoutDrafts(),
+                in: context
+            )
+        }
+        let created = try MigrationFolder.create(
+            name ?? "",
+            in: folder,
+            format: format,
+            numbering: timestamp ? .timestamp : .asLatest,
+            sql: sql
+        )
+        guard !json else {
+            return try context.printJSON(
+                DifferenceDocument(created, difference, migration, rows: counts?.map(\.after))
+            )
+        }
+        for file in created.files { context.output("Created \(file.printable)") }
+        context.output(ChangeList(changes: difference.changes, style: context.style).text)
+        context.output("Proved on generated rows: up, down and up again.")
+        if let counts, let path = database.dbPath {
+            let rows = counts.map(\.after).reduce(0, +)
+            context.output(
+                "Proved on a copy of \(path.printable) with \(rows) row\(rows == 1 ? "" : "s")."
+            )
+        }
+        for hazard in migration.hazards {
+            context.output("Allowed: \(hazard.title)")
+        }
+        for part in migration.notBroughtBack {
+            context.output("The way down can't bring back \(part.printable).")
+        }
+    }
+
+    /// The format of what is written. Without a folder, it is that of an empty one.
+    private func newFormat(in folder: String) throws -> MigrationFormat {
+        guard FileManager.default.fileExists(atPath: folder) else { return format ?? .dbmate }
+        return try MigrationFolder.newFormat(in: folder, format)
+    }
+
+    private struct DifferenceDocument: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        var identifier: String?
+        var files: [String] = []
+        var changes: [ChangeDocument] = []
+        var hazards: [HazardDocument] = []
+        var notBroughtBack: [String] = []
+        /// How many rows the copy has in all tables, with `--prove-on-copy`.
+        var provedRows: Int?
+
+        init() {}
+
+        init(
+            _ created: (identifier: String, files: [String]),
+            _ difference: SchemaDifference,
+            _ migration: SchemaMigration,
+            rows: [Int]?
+        ) {
+            identifier = created.identifier
+            files = created.files
+            changes = ChangeList(changes: difference.changes).document
+            hazards = migration.hazards.map(HazardDocument.init)
+            notBroughtBack = migration.notBroughtBack
+            provedRows = rows?.reduce(0, +)
+        }
     }
 }
 

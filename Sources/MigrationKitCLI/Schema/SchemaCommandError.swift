@@ -8,6 +8,9 @@ enum SchemaCommandError: Error, Equatable {
     /// A file differs from the schema of the migrations. `command` rewrites it.
     case differs(path: String, command: String)
 
+    /// Two schemas differ, and `--exit-code` was given.
+    case schemasDiffer(from: String, to: String)
+
     /// There is no file to compare with.
     case noSuchFile(path: String, command: String)
 
@@ -28,6 +31,7 @@ extension SchemaCommandError: LocalizedError {
     var errorDescription: String? {
         switch self {
         case .differs(let path, _): "\(path) differs from the schema of the migrations"
+        case .schemasDiffer(let from, let to): "the schemas of \(from) and \(to) differ"
         case .noSuchFile(let path, _): "there is no file \(path)"
         case .isFolder(let path): "\(path) is a folder, not a file"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
@@ -44,6 +48,8 @@ extension SchemaCommandError: LocalizedError {
             migrations. If the migrations are right, write the file again:
               \(command)
             """
+        case .schemasDiffer:
+            "'create NAME --to SCHEMA' writes the migration that leads to a schema."
         case .noSuchFile(_, let command):
             "Check the path, or write the file:\n  \(command)"
         case .isFolder:
@@ -61,7 +67,7 @@ extension SchemaCommandError: LocalizedError {
 extension SchemaCommandError: CodedError {
     var code: ErrorCode {
         switch self {
-        case .differs: ErrorCode("schemaDiffers", .differs)
+        case .differs, .schemasDiffer: ErrorCode("schemaDiffers", .differs)
         case .noSuchFile: ErrorCode("noSuchFile", .noInput)
         case .isFolder: ErrorCode("isDirectory", .noInput)
         case .unreadable: ErrorCode("unreadableFile", .noPermission)

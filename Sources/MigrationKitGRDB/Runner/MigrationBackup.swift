@@ -35,6 +35,42 @@ public enum MigrationBackup {
         }
     }
 
+    /// Copies a database into a temporary file beside it, with the same key, and removes that after
+    /// use.
+    ///
+    /// If the process is killed, the next copy of this database removes what is left.
+    ///
+    /// - Parameters:
+    ///   - source: The database. It is only read.
+    ///   - path: The database's path.
+    ///   - cancellation: Ends the copying from another thread.
+    ///   - body: Uses the copy.
+    /// - Throws: ``MigrationBackupError``; a `CancellationError`; what the body throws.
+    package static func withTemporaryCopy<Value>(
+        of source: any DatabaseReader,
+        at path: String,
+        cancellation: Cancellation? = nil,
+        _ body: (DatabaseQueue) throws -> Value
+    ) throws -> Value {
+        let files = NewFiles(.writing, for: path)
+        files.removeLeftovers()
+        let (new, copy): (NewFile, DatabaseQueue)
+        do {
+            new = try files.make()
+        } catch {
+            throw MigrationBackupError.cannotCreate(path: error.path, code: error.code)
+        }
+        defer { new.remove() }
+        do {
+            try fill(new.path, from: source, cancellation)
+            copy = try DatabaseQueue(path: new.path, configuration: configuration(like: source))
+        } catch let error as DatabaseError {
+            throw MigrationBackupError.cannotCopy(path: path, resultCode: error.extendedResultCode)
+        }
+        defer { try? copy.close() }
+        return try body(copy)
+    }
+
     /// Throws if the file exists, or a file that SQLite would take for its journal.
     private static func checkIsFree(_ path: String) throws {
         var status = stat()
@@ -64,7 +100,11 @@ public enum MigrationBackup {
         }
     }
 
-    private static func fill(_ path: String, from source: any DatabaseReader) throws {
+    private static func fill(
+        _ path: String,
+        from source: any DatabaseReader,
+        _ cancellation: Cancellation? = nil
+    ) throws {
         let copy = try DatabaseQueue(path: path, configuration: configuration(like: source))
         try copy.writeWithoutTransaction { db in
             // A crash loses only the temporary file, and it is synchronized as a whole at the end.
@@ -76,7 +116,9 @@ public enum MigrationBackup {
         try source.read { db in
             // Begins the transaction whose state is copied.
             try look(at: db)
-            try copy.writeWithoutTransaction { try db.backup(to: $0) }
+            try copy.writeWithoutTransaction { target in
+                try db.backup(to: target, pagesPerStep: 1024) { _ in try cancellation?.check() }
+            }
             // SQLCipher returns zeros for a page that it can't authenticate, and fails at the next
             // page in the same transaction. For the last page, that next one is here.
             try look(at: db)

@@ -102,6 +102,10 @@ struct ManualSections {
                 "\(program) schema-dump --output schema.sql",
                 "\(program) schema-dump --check schema.sql",
             ],
+            "Write the migration that leads to the schema in an edited file:": [
+                "\(program) schema-diff --to schema.sql",
+                "\(program) create 'add tags' --to schema.sql",
+            ],
             "Draw the tables:": [
                 "\(program) schema-dump --format dot | dot -Tsvg > schema.svg"
             ],

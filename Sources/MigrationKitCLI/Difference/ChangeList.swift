@@ -1,0 +1,104 @@
+import MigrationKitGRDB
+
+/// What differs between two schemas, by table.
+struct ChangeList {
+    let changes: [SchemaChange]
+    var style = Style.plain
+
+    /// The lines for people.
+    var text: String {
+        var tables: [String] = []
+        var groups: [String: [SchemaChange]] = [:]
+        for change in changes {
+            let key = change.table.lowercased()
+            if groups[key] == nil { tables.append(key) }
+            groups[key, default: []].append(change)
+        }
+        return tables.flatMap { key -> [String] in
+            let group = groups[key] ?? []
+            return [group[0].table.printable] + group.map { "  \(line($0))" }
+        }.joined(separator: "\n")
+    }
+
+    private func line(_ change: SchemaChange) -> String {
+        let (sign, color): (String, Style.Color) =
+            switch change.action {
+            case .added: ("+", .green)
+            case .dropped: ("-", .red)
+            case .changed, .renamed: ("~", .yellow)
+            }
+        return "\(style.text(sign, color)) \(subject(of: change))\(detail(change))"
+    }
+
+    private func subject(of change: SchemaChange) -> String {
+        let name = change.name.oneLine.printable
+        switch change.kind {
+        case .table, .view:
+            // Its name is the heading.
+            return change.kind.rawValue
+        case .column, .option, .index, .trigger:
+            return "\(change.kind.rawValue) \(name)"
+        case .primaryKey, .unique, .check, .foreignKey:
+            // The text begins with it.
+            return name
+        }
+    }
+
+    /// The definitions, if they are short.
+    private func detail(_ change: SchemaChange) -> String {
+        let (before, after) = (change.before?.oneLine.printable, change.after?.oneLine.printable)
+        let texts = [before, after].compactMap { $0 }.filter { $0 != change.name }
+        guard texts.allSatisfy({ $0.count <= 100 }), !texts.isEmpty else { return "" }
+        switch change.action {
+        case .added: return after.map { ": \($0)" } ?? ""
+        case .dropped: return ""
+        case .changed: return ": \(before ?? "nothing") -> \(after ?? "nothing")"
+        case .renamed: return before.map { " (was \($0))" } ?? ""
+        }
+    }
+
+    /// The changes for programs.
+    var document: [ChangeDocument] { changes.map(ChangeDocument.init) }
+}
+
+/// A change, for programs.
+struct ChangeDocument: Encodable {
+    let action: String
+    let kind: String
+    let table: String
+    let name: String
+    let before: String?
+    let after: String?
+
+    init(_ change: SchemaChange) {
+        action = change.action.rawValue
+        kind = change.kind.rawValue
+        table = change.table
+        name = change.name
+        before = change.before
+        after = change.after
+    }
+}
+
+/// A hazard, for programs.
+struct HazardDocument: Encodable {
+    let name: String
+    let table: String
+    let column: String?
+    let message: String
+    let suggestion: String
+
+    init(_ hazard: SchemaHazard) {
+        name = hazard.kind.rawValue
+        table = hazard.table
+        column = hazard.column
+        message = hazard.message
+        suggestion = hazard.suggestion
+    }
+}
+
+extension String {
+    fileprivate var oneLine: String {
+        split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitCommon
+import MigrationKitGRDB
+import MigrationKitLint
+import MigrationKitSQL
+
+/// A command that compares two schemas.
+protocol DifferenceCommand: StoreCommand {
+    var comparison: DifferenceOptions { get }
+    var json: Bool { get }
+}
+
+extension DifferenceCommand {
+    /// Compares two schemas. What may be a rename is asked about on a terminal, and otherwise named in
+    /// a note.
+    ///
+    /// - Parameter asks: Whether a rename makes a difference for what the command does.
+    func difference(
+        from: DatabaseSchema,
+        to: DatabaseSchema,
+        asks: Bool,
+        in context: CommandContext
+    ) throws -> SchemaDifference {
+        var renames = try comparison.renames
+        var difference = try SchemaDifference(from: from, to: to, renames: renames)
+        var declined: Set<SchemaRename> = []
+        func open() -> [SchemaRename] {
+            difference.possibleRenames.filter { !declined.contains($0) }
+        }
+        while let rename = open().first {
+            guard asks, !json, context.canPrompt, !database.keychain.noPrompt,
+                let isRename = Terminal.confirm(rename.question.printable)
+            else { break }
+            if isRename {
+                renames.append(rename)
+                difference = try SchemaDifference(from: from, to: to, renames: renames)
+            } else {
+                declined.insert(rename)
+            }
+        }
+        if context.writesNotes {
+            for rename in open() {
+                context.errorOutput(
+                    "note: is it a new name? Then add: --rename \(rename.argument.shellWord)"
+                        .printable
+                )
+            }
+        }
+        return difference
+    }
+
+    /// Plans the migration, and proves it on generated rows.
+    ///
+    /// - Parameter present: A database with the present schema, in which rows are counted.
+    /// - Throws: ``HazardError`` for each hazard that isn't allowed; `SchemaMigrationError`;
+    ///   `SchemaMigrationProofError`.
+    func provenMigration(
+        _ difference: SchemaDifference,
+        present: (any DatabaseReader)?
+    ) throws -> (migration: SchemaMigration, proof: SchemaMigrationProof) {
+        let backfills = try comparison.backfills
+        let migration = try SchemaMigration(
+            difference,
+            backfills: backfills,
+            configuration: .ofMigrations
+        )
+        let hazards = migration.hazards.filter { !comparison.allowedHazards.contains($0.kind) }
+        guard hazards.isEmpty else {
+            throw HazardError(
+                hazards: hazards.map { .init(hazard: $0, rows: $0.count(in: present)) }
+            )
+        }
+        let proof = SchemaMigrationProof(
+            of: migration,
+            between: difference,
+            backfilling: backfills.keys,
+            configuration: .ofMigrations
+        )
+        try proof.run()
+        return (migration, proof)
+    }
+}
+
+extension SchemaHazard {
+    /// How many rows of a database are concerned; `nil` if that can't be counted.
+    fileprivate func count(in database: (any DatabaseReader)?) -> Int? {
+        guard let database, let countQuery else { return nil }
+        return try? database.read { try Int.fetchOne($0, sql: countQuery) }
+    }
+}
+
+// MARK: - Proof on a Copy
+
+extension SchemaMigrationProof {
+    /// Runs the migration on an encrypted copy of a database, which is removed afterwards.
+    ///
+    /// - Parameters:
+    ///   - database: The database. It is only read.
+    ///   - path: Its path.
+    ///   - runner: The migrations before this one. Those that are pending run on the copy first.
+    /// - Returns: How many rows each table has before and after.
+    func run(
+        onCopyOf database: any DatabaseReader,
+        at path: String,
+        after runner: GRDBMigrationRunner,
+        in context: CommandContext
+    ) throws -> [RowCount] {
+        try ProgressDisplay(ProofProgress(), in: context).watch(MigrationOptions()) { options in
+            try MigrationBackup.withTemporaryCopy(
+                of: database,
+                at: path,
+                cancellation: options.cancellation
+            ) { copy in
+                if try runner.hasPendingMigrations(in: copy) {
+                    _ = try runner.migrate(in: copy, options: options)
+                }
+                return try run(on: copy, options: options)
+            }
+        }
+    }
+}
+
+/// The progress of a proof on a copy.
+private struct ProofProgress: OperationProgress {
+    static let endedState = "Nothing was written, and the copy is removed."
+    static let endedAtOnceState = "The next proof removes the copy, which is encrypted."
+
+    let line: String? = "trying the migration on a copy"
+
+    mutating func note(_ event: MigrationEvent) {}
+}

@@ -1,0 +1,193 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// Where a schema comes from that a command compares.
+enum SchemaSource: Equatable {
+    /// The project's own migrations.
+    case migrations
+    /// A folder of migrations.
+    case folder(String)
+    /// A dump of a schema; `-` is standard input.
+    case dump(String)
+    case database(String)
+
+    /// Finds out what a path leads to: a folder, a text or something else.
+    ///
+    /// - Throws: `SQLDumpError` if nothing can be read there.
+    init(_ path: String) throws {
+        var status = stat()
+        guard path != "-" else {
+            self = .dump(path)
+            return
+        }
+        guard stat(path, &status) == 0 else {
+            let isMissing = errno == ENOENT || errno == ENOTDIR
+            throw isMissing
+                ? SQLDumpError.noSuchFile(path: path)
+                : SQLDumpError.unreadable(path: path, reason: systemReason(errno))
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFDIR: self = .folder(path)
+        case S_IFREG: self = try Self.beginsAsText(path) ? .dump(path) : .database(path)
+        default: self = .dump(path)
+        }
+    }
+
+    /// Whether a file begins with text. An encrypted database begins with random bytes, and a
+    /// plaintext one has a NUL character in its header.
+    private static func beginsAsText(_ path: String) throws -> Bool {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw SQLDumpError.unreadable(path: path, reason: systemReason(errno))
+        }
+        defer { try? file.close() }
+        var bytes = Array(try file.read(upToCount: 4096) ?? Data())
+        // The last character may be cut.
+        if bytes.count == 4096 {
+            let start = bytes.lastIndex { $0 < 0x80 || $0 >= 0xC0 } ?? 0
+            bytes.removeSubrange(start...)
+        }
+        return !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    /// Its name in messages.
+    var name: String {
+        switch self {
+        case .migrations: "migrations"
+        case .dump("-"): "standard input"
+        case .folder(let path), .dump(let path), .database(let path): path
+        }
+    }
+
+    var isDatabase: Bool {
+        if case .database = self { true } else { false }
+    }
+}
+
+/// A schema that a command compares, and its database if it comes from one.
+struct ComparedSchema {
+    let source: SchemaSource
+    let schema: DatabaseSchema
+    var database: (any DatabaseWriter)?
+
+    /// The statements that create it, as `schema-dump` writes them.
+    var text: String {
+        schema.statements.map { statement in
+            // A view's text may end with a comment, which would swallow the semicolon.
+            let lastLine = statement.split(separator: "\n").last ?? ""
+            return statement + (lastLine.contains("--") ? "\n;\n" : ";\n")
+        }.joined(separator: "\n")
+    }
+}
+
+extension StoreCommand {
+    /// Reads or builds a schema. A database is only read.
+    ///
+    /// - Parameters:
+    ///   - names: Tables and views that are left out.
+    ///   - allowsNoMigrations: Whether a project without migrations has an empty schema.
+    func schema(
+        of source: SchemaSource,
+        ignoring names: [String],
+        allowsNoMigrations: Bool = false,
+        in context: CommandContext
+    ) throws -> ComparedSchema {
+        let read = { (db: Database) in try DatabaseSchema(of: db).ignoring(matching: names) }
+        switch source {
+        case .migrations:
+            do {
+                let loaded = try migrations.load(from: context.host, context: context)
+                return ComparedSchema(
+                    source: source,
+                    schema: try loaded.runnerWithoutDrafts().inMemory(read)
+                )
+            } catch let error as MigrationFolderError where error.isOfNoMigrations {
+                guard allowsNoMigrations else { throw error }
+                return ComparedSchema(source: source, schema: try Self.emptySchema())
+            }
+        case .folder(let path):
+            let folder = try MigrationFolder(path: path)
+            let runner = try GRDBMigrationRunner(
+                steps: folder.steps,
+                enforceLexicographicOrder: false
+            )
+            let loaded = LoadedMigrations(runner: runner, folder: folder)
+            return ComparedSchema(
+                source: source,
+                schema: try loaded.runnerWithoutDrafts().inMemory(read)
+            )
+        case .dump(let path):
+            let dump =
+                path == "-"
+                ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
+            let queue = try DatabaseQueue(configuration: .ofMigrations)
+            let schema = try queue.write { db in
+                try dump.run(in: db)
+                return try read(db)
+            }
+            return ComparedSchema(source: source, schema: schema)
+        case .database(let path):
+            let writer = try open(path, in: context)
+            return ComparedSchema(source: source, schema: try writer.read(read), database: writer)
+        }
+    }
+
+    /// Opens a database for reading, with the key that the options name.
+    func open(_ path: String, in context: CommandContext) throws -> any DatabaseWriter {
+        var options = database
+        options.file.dbPath = path
+        return try context.open(
+            options,
+            isPlaintext: encryption.noEncryption,
+            forReading: true
+        ).writer
+    }
+
+    private static func emptySchema() throws -> DatabaseSchema {
+        try DatabaseQueue(configuration: .ofMigrations).read(DatabaseSchema.init(of:))
+    }
+
+    /// Throws if standard input would be read twice.
+    func checkStandardInput(_ sources: [SchemaSource]) throws {
+        let dumps = sources.count { $0 == .dump("-") }
+        let keys = database.secret.sources.compactMap(\.descriptor)
+        guard dumps < 2 else { throw ValidationError("Standard input can't give both schemas.") }
+        guard dumps == 0 || !keys.contains(STDIN_FILENO) else {
+            throw ValidationError("Standard input can't give both the dump and the key.")
+        }
+        guard sources.count(where: \.isDatabase) < 2 || keys.isEmpty else {
+            throw ValidationError(
+                "A key that is read from a descriptor opens only one database. Give a file."
+            )
+        }
+    }
+}
+
+extension DatabaseSchema {
+    /// The schema without some tables and views, and without their indexes and triggers.
+    ///
+    /// - Parameter patterns: Their names. A `*` at the end of one stands for any characters.
+    fileprivate func ignoring(matching patterns: [String]) -> DatabaseSchema {
+        let patterns = patterns.map { $0.lowercased() }
+        let names = Array(model.tables.keys) + Array(model.views.keys)
+        return ignoring(
+            tables: names.filter { name in
+                patterns.contains { pattern in
+                    pattern == name || pattern.hasSuffix("*") && name.hasPrefix(pattern.dropLast())
+                }
+            }
+        )
+    }
+}
+
+extension MigrationFolderError {
+    /// Whether there are no migrations at all.
+    fileprivate var isOfNoMigrations: Bool {
+        switch self {
+        case .empty, .noSuchFolder: true
+        default: false
+        }
+    }
+}
