@@ -32,6 +32,7 @@ enum DocumentSchema {
             case ("status", _) where words.contains("--show-settings"):
                 return "status-show-settings"
             case ("migrate", _) where words.contains("--dry-run"): return "migrate-dry-run"
+            case ("create", _) where words.contains("--to"): return "create-to"
             case ("schema-dump", _) where words.contains("--check"): return "schema-dump-check"
             case ("schema-dump", "--format") where words[2] == "json" && !isWritten:
                 return "schema-dump-format-json"

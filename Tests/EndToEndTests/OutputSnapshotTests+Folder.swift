@@ -38,6 +38,36 @@ extension OutputSnapshotTests {
             transcript.note("0001_add-tags gets its SQL")
             try transcript.run("create add-colors --json")
         },
+        Scene("schema-diff") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate")
+            try transcript.tool.folder.write(
+                "schema.sql",
+                """
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL DEFAULT '');
+                CREATE INDEX notes_text ON notes (text);
+                CREATE TABLE tag (id INTEGER PRIMARY KEY);
+                """.utf8
+            )
+            let hasKey = false
+            try transcript.run("schema-diff --to schema.sql", hasKey: hasKey)
+            try transcript.run("schema-diff --to schema.sql --unified", hasKey: hasKey)
+            try transcript.run("schema-diff --to schema.sql --json --exit-code", hasKey: hasKey)
+            try transcript.run("schema-diff --to notes.db --exit-code")
+            try transcript.run("schema-diff --to schema.sql --format sql", hasKey: hasKey)
+            try transcript.run("create tags --to schema.sql --json", hasKey: hasKey)
+            let allowed = [
+                "drops-table", "drops-column", "may-violate-unique", "may-violate-not-null",
+                "may-violate-check", "rewrites-table", "narrows-type",
+            ].map { " --allow-hazard \($0)" }.joined()
+            try transcript.run(
+                "create tags --to schema.sql --json --db-path notes.db --raw-key --prove-on-copy"
+                    + allowed
+            )
+            try transcript.run("create again --to schema.sql --json", hasKey: hasKey)
+            try transcript.run("create again --to schema.sql", hasKey: hasKey)
+            try transcript.run("migrate")
+        },
         Scene("lint") { transcript in
             for name in ["folders", "notes"] {
                 try transcript.write(

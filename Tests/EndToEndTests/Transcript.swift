@@ -46,7 +46,8 @@ struct Transcript {
         // But for an error's first line, which says it all, for a place in a file with what is there,
         // and for what is indented further, such as a command to copy.
         let isForFile =
-            words[0] == "schema-dump" || words.contains("--json") || words.contains("github")
+            ["schema-dump", "schema-diff"].contains(words[0]) || words.contains("--json")
+            || words.contains("github")
         for line in (isForFile ? "" : result.stdout).split(separator: "\n")
             + result.stderr.split(separator: "\n").dropFirst()
         where !line.hasPrefix("    ") && !line.contains(/^[^ ]+:[0-9]+:[0-9]+:\s/) {

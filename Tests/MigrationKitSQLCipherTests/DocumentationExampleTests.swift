@@ -48,10 +48,11 @@ import Testing
         )
     }
 
-    @Test func examplesOfRebuildsAreCompiled() throws {
-        let blocks = try blocks(of: "Documentation/Rebuilding.md")
-        let compiled = try text("Tests/DocumentationExamples/Rebuilding.swift")
-        #expect(blocks.count == 3)
+    @Test(arguments: [("Rebuilding", 3), ("SchemaDifference", 1)])
+    func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
+        let blocks = try blocks(of: "Documentation/\(page).md")
+        let compiled = try text("Tests/DocumentationExamples/\(page).swift")
+        #expect(blocks.count == count)
         for block in blocks { #expect(compiled.contains(" {\n\(indented(block))}\n")) }
     }
 
