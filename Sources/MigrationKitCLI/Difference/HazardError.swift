@@ -30,11 +30,11 @@ extension HazardError: CodedError {
             let rows =
                 switch item.rows {
                 case nil: ""
-                case 1?: " 1 row is concerned."
-                case let count?: " \(count) rows are concerned."
+                case 1?: ", 1 row"
+                case let count?: ", \(count) rows"
                 }
             return """
-                \(item.hazard.title): \(item.hazard.message)\(rows)
+                \(item.hazard.title)\(rows): \(item.hazard.message)
                 \(item.hazard.suggestion)
                 """
         }

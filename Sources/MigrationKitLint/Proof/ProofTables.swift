@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKit
 import MigrationKitGRDB
 
 /// The tables and columns that two schemas both have, and whose rows must be the same.
@@ -81,16 +82,29 @@ struct ProofTables {
         }
     }
 
-    func content(_ side: Side, in db: Database) throws -> Content {
+    /// - Throws: A `CancellationError`.
+    func content(
+        _ side: Side,
+        in db: Database,
+        _ cancellation: Cancellation?
+    ) throws -> Content {
         var contents: Content = [:]
         for table in tables {
-            // A virtual table may depend on something that isn't there.
-            contents[table.after] = try? content(of: table, side, in: db)
+            do {
+                contents[table.after] = try content(of: table, side, in: db, cancellation)
+            } catch is DatabaseError {
+                // A virtual table may depend on something that isn't there.
+            }
         }
         return contents
     }
 
-    private func content(of table: Table, _ side: Side, in db: Database) throws -> TableContent {
+    private func content(
+        of table: Table,
+        _ side: Side,
+        in db: Database,
+        _ cancellation: Cancellation?
+    ) throws -> TableContent {
         let name = side == .before ? table.before : table.after
         let names = table.columns.map { side == .before ? $0.before : $0.after }
         let rowID = table.keepsRowIDs ? Self.rowID(besides: try db.columns(in: name)) : nil
@@ -103,6 +117,7 @@ struct ProofTables {
         var content = TableContent()
         while let row = try rows.next() {
             content.count += 1
+            if content.count.isMultiple(of: 256) { try cancellation?.check() }
             let id: Int64? = row[0]
             var whole = Hasher()
             whole.combine(id)

@@ -84,23 +84,26 @@ public struct SchemaMigrationProof: Sendable {
                 try db.execute(sql: "DELETE FROM grdb_migrations")
             }
         }
+        func content(_ side: ProofTables.Side) throws -> ProofTables.Content {
+            try copy.read { try tables.content(side, in: $0, options.cancellation) }
+        }
         let runner = try GRDBMigrationRunner(steps: [step])
         try expect(difference.from, in: copy, .start)
-        let before = try copy.read { try tables.content(.before, in: $0) }
+        let before = try content(.before)
         try stage(.up) { _ = try runner.migrate(in: copy, options: options) }
         try expect(difference.to, in: copy, .up)
-        let after = try copy.read { try tables.content(.after, in: $0) }
+        let after = try content(.after)
         try expect(tables.finding(from: before, to: after), .up)
         if !migration.down.isEmpty {
             try stage(.down) {
                 _ = try runner.rollbackMigrations(in: copy, steps: 1, options: options)
             }
             try expect(difference.from, in: copy, .down)
-            let again = try copy.read { try tables.content(.before, in: $0) }
+            let again = try content(.before)
             try expect(tables.finding(from: before, to: again), .down)
             try stage(.upAgain) { _ = try runner.migrate(in: copy, options: options) }
             try expect(difference.to, in: copy, .upAgain)
-            let last = try copy.read { try tables.content(.after, in: $0) }
+            let last = try content(.after)
             try expect(tables.finding(from: after, to: last), .upAgain)
         }
         return tables.counts(before, after)
