@@ -142,7 +142,8 @@ import Testing
         let result = try diff(to: wanted)
         #expect(
             result.stderr
-                == "note: is it a new name? Then add: --rename notes.body=notes.text\n",
+                == "note: if notes.text is the new name of notes.body, add: "
+                + "--rename notes.body=notes.text\n",
             "\(result)"
         )
         let renamed = try diff(to: wanted, "--rename", "notes.body=notes.text", "--format", "sql")
@@ -222,7 +223,13 @@ import Testing
         let refused = try create(to: wanted)
         #expect(refused.status == 64, "\(refused)")
         #expect(refused.stderr.contains("--backfill notes.n="), "\(refused)")
-        let filled = try create(to: wanted, "--backfill", "notes.n=length(title)")
+        let filled = try create(
+            to: wanted,
+            "--backfill",
+            "notes.n=length(title)",
+            "--allow-hazard",
+            "rewrites-table"
+        )
         #expect(filled.status == 0, "\(filled)")
         #expect(try files().count == 2)
     }

@@ -166,7 +166,7 @@ import Testing
             try proof(up: [Self.addsStars, "DROP TABLE nothing"]).run()
         }
         #expect(error?.stage == .up)
-        #expect(error?.reason.contains("no such table") == true)
+        #expect(error?.reason == "it fails: no such table: nothing")
         #expect(error?.isRefusal == false)
     }
 

@@ -43,7 +43,7 @@ extension DifferenceCommand {
         if context.writesNotes {
             for rename in open() {
                 context.errorOutput(
-                    "note: is it a new name? Then add: --rename \(rename.argument.shellWord)"
+                    "note: \(rename.condition), add: --rename \(rename.argument.shellWord)"
                         .printable
                 )
             }

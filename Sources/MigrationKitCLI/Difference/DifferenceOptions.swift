@@ -152,6 +152,12 @@ extension SchemaRename {
         return "\(word(table)).\(word(column))=\(word(table)).\(word(newName))"
     }
 
+    /// As a condition.
+    var condition: String {
+        guard let column else { return "if \(newName) is the new name of \(table)" }
+        return "if \(table).\(newName) is the new name of \(table).\(column)"
+    }
+
     /// As a question.
     var question: String {
         guard let column else { return "Is \(newName) the new name of the table \(table)?" }

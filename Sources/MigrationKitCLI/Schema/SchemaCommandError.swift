@@ -31,7 +31,7 @@ extension SchemaCommandError: LocalizedError {
     var errorDescription: String? {
         switch self {
         case .differs(let path, _): "\(path) differs from the schema of the migrations"
-        case .schemasDiffer(let from, let to): "the schemas of \(from) and \(to) differ"
+        case .schemasDiffer(let from, let to): "\(from) and \(to) have different schemas"
         case .noSuchFile(let path, _): "there is no file \(path)"
         case .isFolder(let path): "\(path) is a folder, not a file"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"

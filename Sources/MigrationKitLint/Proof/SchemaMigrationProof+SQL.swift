@@ -12,12 +12,15 @@ extension SchemaMigrationProof {
     /// - Throws: ``SchemaMigrationProofError``.
     public func sql(as format: MigrationFormat) throws -> NewMigrationSQL {
         var sql = NewMigrationSQL(up: migration.up, down: downWithComment)
-        for (number, comments) in try comments(above: sql, format).enumerated()
-        where !comments.isEmpty {
-            sql.up[number] = (comments + [sql.up[number]]).joined(separator: "\n")
+        var (statements, findings) = try findings(in: sql, format)
+        let comments = comments(for: findings, in: statements)
+        if !comments.isEmpty {
+            for (number, lines) in comments {
+                sql.up[number] = (lines + [sql.up[number]]).joined(separator: "\n")
+            }
+            findings = try self.findings(in: sql, format).findings
         }
-        let error = try findings(in: sql, format).findings.first { $0.level == .error }
-        if let error {
+        if let error = findings.first(where: { $0.level == .error }) {
             throw failure(.lint, "\(error.message) (\(error.rule.rawValue))")
         }
         return sql
@@ -33,22 +36,24 @@ extension SchemaMigrationProof {
         return ["\(comment)\n\(first)"] + migration.down.dropFirst()
     }
 
-    /// The comments that each statement of the way up needs.
-    private func comments(above sql: NewMigrationSQL, _ format: MigrationFormat) throws
-        -> [[String]]
-    {
-        let (statements, findings) = try findings(in: sql, format)
+    /// The comments that statements of the way up need, by the statements' numbers.
+    private func comments(
+        for findings: [LintFinding],
+        in statements: [ScriptStatement]
+    ) -> [Int: [String]] {
         let reasons = expected
-        var comments = sql.up.map { _ in [String]() }
+        var comments: [Int: [String]] = [:]
         for finding in findings where finding.level >= .warning {
             guard let reason = reasons[finding.rule], let line = finding.line,
                 let number = statements.firstIndex(where: { statement in
                     statement.file == finding.file
                         && (statement.line...statement.lastLine).contains(line)
-                }), comments.indices.contains(number)
+                }), migration.up.indices.contains(number)
             else { continue }
             let comment = "-- migrationkit:allow \(finding.rule.rawValue) \(reason)"
-            if !comments[number].contains(comment) { comments[number].append(comment) }
+            if comments[number]?.contains(comment) != true {
+                comments[number, default: []].append(comment)
+            }
         }
         return comments
     }

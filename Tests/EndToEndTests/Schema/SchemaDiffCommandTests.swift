@@ -91,7 +91,7 @@ import Testing
         let migrated = try tool.onStore("migrate")
         #expect(migrated.status == 0, "\(migrated)")
         #expect(try tool.shell("SELECT id, title FROM notes ORDER BY 1") == before)
-        #expect(try tool.shell("SELECT n FROM notes ORDER BY id") == "10\n0\n1\n")
+        #expect(try tool.shell("SELECT n FROM notes ORDER BY id") == "10\n0\n1")
         let command =
             ["schema-diff", "--from", tool.database, "--to", tool.folder.path("schema.sql")]
             + key + ["--exit-code"]
@@ -165,6 +165,6 @@ import Testing
         let text = try tool.folder.data("migrations/0002_next.sql")
         #expect(String(decoding: text, as: UTF8.self).contains("RENAME COLUMN"))
         #expect(try tool.onStore("migrate").status == 0)
-        #expect(try tool.shell("SELECT text FROM notes WHERE id = 1") == "secret one\n")
+        #expect(try tool.shell("SELECT text FROM notes WHERE id = 1") == "secret one")
     }
 }
