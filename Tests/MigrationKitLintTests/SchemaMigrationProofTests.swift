@@ -163,10 +163,10 @@ import Testing
 
     @Test func statementThatFailsIsFound() throws {
         let error = #expect(throws: SchemaMigrationProofError.self) {
-            try proof(up: [Self.addsStars, "DROP TABLE nothing"]).run()
+            try proof(up: [Self.addsStars, "DROP TABLE absent"]).run()
         }
         #expect(error?.stage == .up)
-        #expect(error?.reason == "it fails: no such table: nothing")
+        #expect(error?.reason == "it fails: no such table: absent")
         #expect(error?.isRefusal == false)
     }
 

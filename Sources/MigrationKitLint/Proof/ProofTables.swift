@@ -53,7 +53,9 @@ struct ProofTables {
         tables = from.tables.values.sorted { $0.name < $1.name }.compactMap { table in
             let renames = difference.renames.filter { $0.table.isSameName(as: table.name) }
             let name = renames.first { $0.column == nil }?.newName ?? table.name
-            guard let new = to.table(name), !losesValues(table.name) else { return nil }
+            guard let new = to.table(name), !losesValues(table.name),
+                !Self.readsOtherContent(table, becoming: new)
+            else { return nil }
             func newName(_ column: String) -> String {
                 renames.first { $0.column?.isSameName(as: column) ?? false }?.newName ?? column
             }
@@ -80,6 +82,16 @@ struct ProofTables {
                 keepsRowIDs: keepsRowIDs
             )
         }
+    }
+
+    /// Whether the rows of a full text search were never its own, and come from elsewhere now.
+    /// <https://www.sqlite.org/fts5.html#external_content_tables>
+    private static func readsOtherContent(
+        _ table: SchemaModel.Table,
+        becoming new: SchemaModel.Table
+    ) -> Bool {
+        table.module?.hasPrefix("fts") == true && table.sql.lowercased().contains("content")
+            && !table.hasSameDefinition(as: new)
     }
 
     /// - Throws: A `CancellationError`.
