@@ -135,11 +135,7 @@ public struct MigrationCLIHost: Sendable {
 extension GRDBMigrationRunner {
     /// Applies all steps to a database in memory, and reads from it.
     func inMemory<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        var configuration = Configuration()
-        configuration.prepareDatabase { $0.add(function: .uuid) }
-        let queue = try DatabaseQueue(configuration: configuration)
-        try migrate(in: queue)
-        return try queue.write(body)
+        try inMemory(configuration: .ofMigrations, body)
     }
 }
 
