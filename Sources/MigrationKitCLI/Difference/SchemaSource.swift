@@ -94,7 +94,7 @@ extension StoreCommand {
         allowsNoMigrations: Bool = false,
         in context: CommandContext
     ) throws -> ComparedSchema {
-        let read = { (db: Database) in try DatabaseSchema(of: db).ignoring(matching: names) }
+        let read = { (db: Database) in try DatabaseSchema(of: db).ignoring(tables: names) }
         switch source {
         case .migrations:
             do {
@@ -162,23 +162,6 @@ extension StoreCommand {
                 "A key that is read from a descriptor opens only one database. Give a file."
             )
         }
-    }
-}
-
-extension DatabaseSchema {
-    /// The schema without some tables and views, and without their indexes and triggers.
-    ///
-    /// - Parameter patterns: Their names. A `*` at the end of one stands for any characters.
-    fileprivate func ignoring(matching patterns: [String]) -> DatabaseSchema {
-        let patterns = patterns.map { $0.lowercased() }
-        let names = Array(model.tables.keys) + Array(model.views.keys)
-        return ignoring(
-            tables: names.filter { name in
-                patterns.contains { pattern in
-                    pattern == name || pattern.hasSuffix("*") && name.hasPrefix(pattern.dropLast())
-                }
-            }
-        )
     }
 }
 

@@ -45,26 +45,31 @@ public struct DatabaseSchema: Sendable {
 
     /// The schema without some tables and views, and without their indexes and triggers.
     ///
-    /// - Parameter tables: The names. SQLite ignores the case of ASCII letters.
+    /// - Parameter tables: The names. SQLite ignores the case of ASCII letters. A `*` at the end of
+    ///   one stands for any characters.
     public func ignoring(tables: [String]) -> DatabaseSchema {
-        let names = Set(tables.map(\.foldedName))
+        let patterns = tables.map(\.foldedName)
+        func isIgnored(_ name: String) -> Bool {
+            let name = name.foldedName
+            return patterns.contains {
+                $0 == name || $0.hasSuffix("*") && name.hasPrefix($0.dropLast())
+            }
+        }
         var rest = self
-        rest.model = model.removing(tables: names)
-        rest.objects.removeAll { names.contains($0.table.foldedName) }
+        rest.model = model.removing(isIgnored)
+        rest.objects.removeAll { isIgnored($0.table) }
         return rest
     }
 }
 
 extension SchemaModel {
     /// The schema without some tables and views, and what belongs to them.
-    ///
-    /// - Parameter names: The names in lower case.
-    fileprivate func removing(tables names: Set<String>) -> SchemaModel {
+    fileprivate func removing(_ isRemoved: (String) -> Bool) -> SchemaModel {
         var rest = self
-        rest.tables = tables.filter { !names.contains($0.key) }
-        rest.views = views.filter { !names.contains($0.key) }
-        rest.indexes = indexes.filter { !names.contains($0.value.table.foldedName) }
-        rest.triggers = triggers.filter { !names.contains($0.value.table.foldedName) }
+        rest.tables = tables.filter { !isRemoved($0.key) }
+        rest.views = views.filter { !isRemoved($0.key) }
+        rest.indexes = indexes.filter { !isRemoved($0.value.table) }
+        rest.triggers = triggers.filter { !isRemoved($0.value.table) }
         return rest
     }
 }
