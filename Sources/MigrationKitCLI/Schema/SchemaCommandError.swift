@@ -5,8 +5,9 @@ import MigrationKitSQL
 
 /// Why a command on schema dumps fails.
 enum SchemaCommandError: Error, Equatable {
-    /// A file differs from the schema of the migrations. `command` rewrites it.
-    case differs(path: String, command: String)
+    /// A file differs from the schema of the migrations, or from that of a database. `command`
+    /// rewrites it.
+    case differs(path: String, isDatabases: Bool, command: String)
 
     /// Two schemas differ, and `--exit-code` was given.
     case schemasDiffer(from: String, to: String)
@@ -30,7 +31,8 @@ enum SchemaCommandError: Error, Equatable {
 extension SchemaCommandError: LocalizedError {
     var errorDescription: String? {
         switch self {
-        case .differs(let path, _): "\(path) differs from the schema of the migrations"
+        case .differs(let path, let isDatabases, _):
+            "\(path) differs from the schema of the \(isDatabases ? "database" : "migrations")"
         case .schemasDiffer(let from, let to): "\(from) and \(to) have different schemas"
         case .noSuchFile(let path, _): "there is no file \(path)"
         case .isFolder(let path): "\(path) is a folder, not a file"
@@ -42,10 +44,11 @@ extension SchemaCommandError: LocalizedError {
 
     var recoverySuggestion: String? {
         switch self {
-        case .differs(_, let command):
+        case .differs(_, let isDatabases, let command):
             """
             The difference is on standard output: '-' is in the file, '+' in the schema of the \
-            migrations. If the migrations are right, write the file again:
+            \(isDatabases ? "database. If the database is" : "migrations. If the migrations are") \
+            right, write the file again:
               \(command)
             """
         case .schemasDiffer:

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitGRDB
 import MigrationKitSQL
 
 struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
@@ -7,14 +8,16 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "schema-dump",
             _superCommandName: Migrations.programName,
-            abstract: "Write the schema that the migrations produce.",
+            abstract: "Write the schema that the migrations produce, or that of a database.",
             usage: """
                 \(Migrations.programName) schema-dump [--format <format>] [<options>]
                 \(Migrations.programName) schema-dump --check <path> [<options>]
+                \(Migrations.programName) schema-dump --db-path <path> [<options>]
                 """,
             discussion: """
-                Needs no database and no key: the migrations run on an empty one in memory. Rows \
-                are not included.
+                Needs no database and no key: the migrations run on an empty one in memory. With \
+                --db-path on the command line, it writes the schema of that database instead, \
+                which is only read. Rows are not included.
 
                 Formats: 'sql' can be loaded again, by 'schema-load' or any SQLite; 'json' is for \
                 programs; 'mermaid' and 'dot' (Graphviz) are diagrams of the tables, their columns \
@@ -50,19 +53,28 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {
+        let key =
+            database.secret.named.first ?? (database.secret.rawKey ? "--raw-key" : nil)
+            ?? database.keychain.keychainService.map { _ in "--keychain-service" }
+            ?? (encryption.noEncryption ? "--no-encryption" : nil)
+        if let key, database.dbPath == nil {
+            throw ValidationError(
+                "\(key) needs --db-path. Without a database, the schema is that of the migrations."
+            )
+        }
         if check != nil, output != "-" {
             throw ValidationError("--check writes nothing. Leave out --output.")
         }
     }
 
     func run(in context: CommandContext) throws {
-        let runner = try migrations.load(from: context.host, context: context)
-            .runnerWithoutDrafts()
         let format = format ?? .sql
-        let text = try format.text(of: runner, host: context.host)
+        let text = try schema(as: format, in: context)
         if let check {
             return try compare(check, with: text, format: format, in: context)
         }
@@ -80,6 +92,25 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         context.output("Wrote the schema to \(output.printable)")
     }
 
+    /// A database is opened only if the command line names it, so that a dump of the migrations
+    /// needs no key.
+    private func schema(as format: SchemaFormat, in context: CommandContext) throws -> String {
+        guard database.dbPath != nil else {
+            let runner = try migrations.load(from: context.host, context: context)
+                .runnerWithoutDrafts()
+            return try format.text(of: runner, host: context.host)
+        }
+        context.settingsSource.use(migrations.config)
+        let writer = try context.open(
+            database,
+            isPlaintext: encryption.noEncryption,
+            forReading: true
+        ).writer
+        let applied = try GRDBMigrationRunner(steps: []).appliedMigrationIdentifiers(in: writer)
+            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+        return try writer.read { try format.text(of: $0, applied) }
+    }
+
     // MARK: - Comparing
 
     private func compare(
@@ -93,7 +124,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
         let matches = found == Data(text.utf8)
         let difference = UnifiedDifference(
             from: (path, String(decoding: found, as: UTF8.self)),
-            to: ("migrations", text)
+            to: (database.dbPath ?? "migrations", text)
         ).lines.joined(separator: "\n")
         if json {
             try context.printJSON(
@@ -108,7 +139,11 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
             context.output(matches ? "\(path.printable) is up to date." : difference)
         }
         guard matches else {
-            throw SchemaCommandError.differs(path: path, command: command)
+            throw SchemaCommandError.differs(
+                path: path,
+                isDatabases: database.dbPath != nil,
+                command: command
+            )
         }
     }
 
@@ -129,7 +164,9 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     private func command(writing path: String) -> String {
         let format = format.map { " --format \($0.rawValue)" } ?? ""
-        let options = migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
+        let database = database.dbPath.map { " --db-path \($0.shellWord)" } ?? ""
+        let options =
+            database + migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
         return
             "\(Migrations.programName) schema-dump\(format)\(options) --output \(path.shellWord)"
     }

@@ -26,21 +26,32 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
             case .runner: return schema
             case .folder: return schema + Self.ledger(of: runner.migrationIdentifiers)
             }
-        case .json:
-            let document = SchemaDocument(
-                migrations: runner.migrationIdentifiers,
-                schema: try Self.description(of: runner)
-            )
-            return try JSON.text(of: document, isPretty: true) + "\n"
-        case .mermaid:
-            return MermaidDiagram(of: try Self.description(of: runner)).text
-        case .dot:
-            return GraphvizDiagram(of: try Self.description(of: runner)).text
+        case .json, .mermaid, .dot:
+            return try runner.inMemory { try text(of: $0, runner.migrationIdentifiers) }
         }
     }
 
-    private static func description(of runner: GRDBMigrationRunner) throws -> SchemaDescription {
-        try runner.inMemory(SchemaDescription.init(of:))
+    /// The schema of a database. It ends with a line feed.
+    ///
+    /// - Parameters:
+    ///   - db: The database.
+    ///   - migrations: The migrations that have led there.
+    func text(of db: Database, _ migrations: [String]) throws -> String {
+        switch self {
+        case .sql:
+            return try GRDBSchemaSnapshotProvider.snapshot(of: db)
+                + (migrations.isEmpty ? "" : Self.ledger(of: migrations))
+        case .json:
+            let document = SchemaDocument(
+                migrations: migrations,
+                schema: try SchemaDescription(of: db)
+            )
+            return try JSON.text(of: document, isPretty: true) + "\n"
+        case .mermaid:
+            return MermaidDiagram(of: try SchemaDescription(of: db)).text
+        case .dot:
+            return GraphvizDiagram(of: try SchemaDescription(of: db)).text
+        }
     }
 
     /// The statements that record the schema's migrations, for `schema-load` and for any SQLite.
