@@ -251,7 +251,8 @@ import Testing
 
     @Test func encryptedDatabaseIsAdopted() throws {
         _ = try tool.shell("CREATE TABLE schema_migrations (version)")
-        _ = try tool.shell("INSERT INTO schema_migrations VALUES ('0001'); CREATE TABLE item (id)")
+        _ = try tool.shell("INSERT INTO schema_migrations VALUES ('0001')")
+        _ = try tool.shell("CREATE TABLE item (id INTEGER)")
         #expect(try tool.onStore("migrate", "--adopt", "dbmate").status == 0)
         #expect(try tool.onStore("status", "--exit-code").status == 0)
     }

@@ -105,6 +105,7 @@ import Testing
                 ok      quick_check
                 ok      foreign_key_check
                 ok      required_index item.item_id
+                ok      schema
                 The database is sound.
 
                 """
@@ -114,7 +115,7 @@ import Testing
         #expect(try bad.json()["ok"] as? Bool == false)
         #expect(try bad.jsonError()["code"] as? String == "verificationFailed")
         let checks = try #require(try bad.json()["checks"] as? [[String: Any]])
-        #expect(checks.map { $0["ok"] as? Bool } == [true, true, false])
+        #expect(checks.map { $0["ok"] as? Bool } == [true, true, false, true])
     }
 
     @Test func rollbackAcceptsStepAsWell() throws {

@@ -280,6 +280,7 @@ import Testing
                 password-file        -                  not set
                 lock-timeout         30 s               default
                 require-index        item.a, item.b     migrationkit.toml:2
+                ignore-table         -                  not set
                 allow-out-of-order   false              default
                 lint                 -                  not set
                 password             set                MIGRATIONKIT_PASSWORD

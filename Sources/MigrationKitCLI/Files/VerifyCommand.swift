@@ -15,8 +15,9 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             usage:
                 "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",
             discussion: """
-                Runs SQLite's quick_check and foreign_key_check, and looks for the required \
-                indexes. Changes nothing.
+                Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
+                and compares the schema with the one that the applied migrations give in an empty \
+                database in memory. Changes nothing.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
                 hides; the HMAC of every page; indexes against their tables; rows that break NOT \
@@ -41,6 +42,9 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
     )
     var requiredIndexes: [RequiredIndexSpec] = []
+
+    @Option(help: .ignoredTable)
+    var ignoreTable: [String] = []
 
     @Flag(help: "Check everything. Reads the whole file several times.")
     var full = false
@@ -79,9 +83,13 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
             in: context
         )
         var others: [OtherToolDocument]?
+        let loaded = try loadedMigrations(in: context)
+        let schema = try loaded.map { try SchemaCheck($0, ignoring: ignoreTable, in: context) }
+        defer { schema?.stop() }
         do {
             if full {
-                var verification = try fullVerification(in: context)
+                var verification = try fullVerification(of: loaded, in: context)
+                verification.options.drift = schema?.options
                 verification.options.usesSQLiteIntegrityCheck = sqlite
                 _ = try display.watch(verification.options) { options in
                     var verification = verification
@@ -89,7 +97,6 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                     return try verification.run()
                 }
             } else {
-                let loaded = try loadedMigrations(in: context)
                 let opened = try openStore(
                     in: context,
                     forReading: true,
@@ -98,6 +105,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 // The checks report any problem of the database, so this error is ignored.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
                 var options = VerificationOptions()
+                options.drift = schema?.options
                 options.opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
                 try display.watch(options) { options in
                     _ = try opened.runner.verificationChecks(
@@ -106,7 +114,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                         options: options
                     )
                     guard loaded == nil else { return }
-                    try VerificationMonitor(options).skip("ledger", because: Self.ledgerNote)
+                    try VerificationMonitor(options).skipComparisons(because: Self.noMigrations)
                 }
             }
         } catch {
@@ -156,13 +164,15 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
-    private static var ledgerNote: String {
+    private static var noMigrations: String {
         "not compared with migrations: none are named, and there is no folder "
             + "'\(FolderMigrations.defaultFolder)'"
     }
 
-    private func fullVerification(in context: CommandContext) throws -> DatabaseVerification {
-        let loaded = try loadedMigrations(in: context)
+    private func fullVerification(
+        of loaded: LoadedMigrations?,
+        in context: CommandContext
+    ) throws -> DatabaseVerification {
         context.warn(about: database.secret)
         let options = try database.resolved(
             in: context,
@@ -187,7 +197,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 requiredIndexes: (loaded == nil ? required : []) + requiredIndexes,
                 opening: opening
             )
-            verification.ledgerNote = Self.ledgerNote
+            verification.migrationsNote = Self.noMigrations
             verification.allowsGroup = allowGroup
             return verification
         }

@@ -16,12 +16,18 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
                 'missing' was applied and no longer exists, although later ones do. 'unknown' was \
                 applied and comes after all that exist: a newer program applied it, or its file \
                 was renamed or deleted.
+
+                Below, it lists where the database's schema differs from that of its applied \
+                migrations, which run on an empty database in memory.
                 """
         )
     }
 
-    @Flag(help: "Exit with 3 if a migration is pending.")
+    @Flag(help: "Exit with 3 if a migration is pending, with 2 if the schema differs.")
     var exitCode = false
+
+    @Option(help: .ignoredTable)
+    var ignoreTable: [String] = []
 
     @Flag(help: "Show every setting and where it comes from, without opening the database.")
     var showSettings = false
@@ -35,9 +41,12 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     func run(in context: CommandContext) throws {
         if showSettings { return try context.showSettings(of: self, json: json) }
-        let store = try openStore(in: context, forReading: true)
+        let loaded = try loadMigrations(in: context)
+        let check = try SchemaCheck(loaded, ignoring: ignoreTable, in: context)
+        defer { check.stop() }
+        let store = try openStore(in: context, forReading: true, loaded: loaded)
         let others = try store.noteOtherTools(in: context, json: json)
-        let report = try StatusReport(of: store, otherTools: others)
+        let report = try StatusReport(of: store, check.drift(of: store), otherTools: others)
         if json {
             try context.printJSON(report.document)
         } else {
@@ -48,6 +57,9 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
             _ = try store.runner.plannedSteps(in: store.writer)
             let pending = report.pending.identifiers
             guard pending.isEmpty else { throw MigrationCLIError.pending(pending) }
+            guard report.drift.changes.isEmpty else {
+                throw MigrationVerificationFailure(failed: ["schema"], hasDamagedPages: false)
+            }
         }
     }
 }
@@ -66,11 +78,16 @@ private struct StatusReport {
     let path: String?
     let rows: [Row]
     let pending: PendingMigrations
+    let drift: SchemaDrift
     private let otherTools: [OtherToolDocument]?
     /// The missing applied migrations for which a pending one has the same text.
     private let renamed: [(old: String, new: String)]
 
-    init(of store: OpenStore, otherTools: [OtherToolDocument]?) throws {
+    init(
+        of store: OpenStore,
+        _ drift: SchemaDrift,
+        otherTools: [OtherToolDocument]?
+    ) throws {
         let overview = try store.runner.overview(of: store.writer)
         let changed = Set(overview.changed)
         let missing = Set(overview.missing)
@@ -81,6 +98,7 @@ private struct StatusReport {
         path = store.path
         let pending = PendingMigrations(overview, of: store, isAdopted: otherTools == nil)
         self.pending = pending
+        self.drift = drift
         self.otherTools = otherTools
         renamed = strangers.compactMap { old in
             guard let checksum = overview.records[old]?.checksum else { return nil }
@@ -156,7 +174,21 @@ private struct StatusReport {
                     + "  repair --rename \("\(old)=\(new)".shellWord)"
             )
         }
-        return lines.joined(separator: "\n")
+        return (lines + driftLines).joined(separator: "\n")
+    }
+
+    private var driftLines: [String] {
+        switch drift {
+        case .same: return []
+        case .notCompared(let reason):
+            // A database without migrations has nothing to be compared with.
+            let isMigrated = rows.contains { $0.state != MigrationState.down.rawValue }
+            return isMigrated ? ["The schema is not compared: \(reason.printable)."] : []
+        case .differs(let difference):
+            return ["The schema differs from that of the applied migrations:"]
+                + difference.changes.map { "  - \($0.driftText.printable)" }
+                + ["'repair --schema' writes the SQL that brings it back."]
+        }
     }
 
     // MARK: - For Programs
@@ -178,8 +210,18 @@ private struct StatusReport {
                 )
             },
             pending: pending.identifiers,
+            drift: driftDocuments,
+            driftNote: driftNote,
             otherTools: otherTools
         )
+    }
+
+    private var driftDocuments: [DriftDocument]? {
+        if case .notCompared = drift { nil } else { drift.changes.map(DriftDocument.init) }
+    }
+
+    private var driftNote: String? {
+        if case .notCompared(let reason) = drift { reason } else { nil }
     }
 
     private struct Document: Encodable {
@@ -199,6 +241,8 @@ private struct StatusReport {
         let database: String?
         let migrations: [Migration]
         let pending: [String]
+        let drift: [DriftDocument]?
+        let driftNote: String?
         let otherTools: [OtherToolDocument]?
     }
 }

@@ -247,6 +247,26 @@ extension GRDBMigrationRunner {
             )
         }
     }
+
+    /// The asynchronous form of ``drift(in:ignoring:configuration:options:)``.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - names: Tables and views that are left out.
+    ///   - configuration: The configuration of the database in memory; `nil` for the writer's.
+    ///   - options: The cancellation.
+    /// - Returns: What differs, or why that can't be determined.
+    /// - Throws: What the blocking form throws.
+    public func asyncDrift(
+        in writer: any DatabaseWriter,
+        ignoring names: [String] = [],
+        configuration: Configuration? = nil,
+        options: VerificationOptions = VerificationOptions()
+    ) async throws -> SchemaDrift {
+        try await blocking(options, \.self) {
+            try drift(in: writer, ignoring: names, configuration: configuration, options: $0)
+        }
+    }
 }
 
 /// The asynchronous forms of the queries. They complete even if the task is cancelled: they read

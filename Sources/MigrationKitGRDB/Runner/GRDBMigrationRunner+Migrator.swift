@@ -43,41 +43,6 @@ extension GRDBMigrationRunner {
         return !unknown.newer.isEmpty || !unknown.missing.isEmpty
     }
 
-    /// Whether the applied steps, run again, would produce another schema than the database has.
-    ///
-    /// For development: detects that a step was changed after it was applied. The steps run on a
-    /// new database in memory with this one's configuration, including its key.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: What a step throws on the new database.
-    public func hasSchemaChanges(in writer: any DatabaseWriter) throws -> Bool {
-        let (applied, schema) = try writer.read { db in
-            (try MigrationLedger.read(db), try GRDBSchemaSnapshotProvider.snapshot(of: db))
-        }
-        if try hasBeenSuperseded(in: writer) { return true }
-        guard let last = registry.applied(among: applied).last,
-            let index = registry.steps.firstIndex(where: { $0.identifier == last.identifier })
-        else { return false }
-
-        var configuration = writer.configuration
-        configuration.readonly = false
-        configuration.targetQueue = nil
-        configuration.writeTargetQueue = nil
-        let fresh = try DatabaseQueue(configuration: configuration)
-        let steps = registry.steps[...index].filter { applied.contains($0.identifier) }
-        try GRDBMigrationRunner(
-            steps: steps,
-            enforceLexicographicOrder: false,
-            allowsOutOfOrder: true,
-            integration: Integration(
-                bootstrapSchema: integration.bootstrapSchema,
-                // The rows of a new database don't matter.
-                verifyIntegrity: { _ in }
-            )
-        ).migrate(in: fresh)
-        return try fresh.read(GRDBSchemaSnapshotProvider.snapshot(of:)) != schema
-    }
-
     #if DEBUG
         /// Drops everything in the database if a step was changed after it was applied, so that the
         /// next run starts over.

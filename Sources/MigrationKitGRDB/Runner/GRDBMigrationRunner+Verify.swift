@@ -34,8 +34,9 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails. A full verification
-    /// runs further checks:
+    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails, and the comparison of
+    /// the schema if ``VerificationOptions/drift`` asks for it. A full verification runs
+    /// further checks:
     ///
     /// - `integrity_check`: like `quick_check`, and the indexes against their tables, in linear time
     ///   (see ``VerificationOptions/usesSQLiteIntegrityCheck``);
@@ -98,6 +99,7 @@ extension GRDBMigrationRunner {
                 return VerificationOutcome()
             }
         }
+        try runSchemaCheck(in: writer, monitor)
         guard isFull else { return }
         var findings = IntegrityFindings()
         try monitor.check("integrity_check") {
@@ -204,6 +206,29 @@ extension GRDBMigrationRunner {
         } catch {
             try monitor.operation.checkCancellation()
             return nil
+        }
+    }
+
+    /// Compares the schema with the one that the applied steps give, if the options ask for it.
+    private func runSchemaCheck(
+        in writer: any DatabaseWriter,
+        _ monitor: VerificationMonitor
+    ) throws {
+        guard let options = monitor.drift else { return }
+        let cancellation = monitor.operation.cancellation
+        try monitor.check("schema") {
+            var outcome = VerificationOutcome()
+            let drift = try drift(in: writer, options, cancellation: cancellation)
+            if case .notCompared(let reason) = drift { outcome.note = "not compared: \(reason)" }
+            for change in drift.changes {
+                outcome.add(VerificationFinding(change.driftText, table: change.table))
+            }
+            if outcome.count > 0 {
+                outcome.detail =
+                    "the schema differs from that of the applied migrations in \(outcome.count) "
+                    + (outcome.count == 1 ? "place" : "places")
+            }
+            return outcome
         }
     }
 

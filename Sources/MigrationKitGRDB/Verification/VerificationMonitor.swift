@@ -13,6 +13,9 @@ package final class VerificationMonitor {
     /// ``VerificationOptions/usesSQLiteIntegrityCheck``.
     let usesSQLiteIntegrityCheck: Bool
 
+    /// ``VerificationOptions/drift``.
+    let drift: DriftOptions?
+
     package let operation: LongOperation<VerificationEvent>
     private var name = ""
     private var start = ContinuousClock.now
@@ -21,6 +24,7 @@ package final class VerificationMonitor {
         operation = options.operation
         opensReader = options.opensReader
         usesSQLiteIntegrityCheck = options.usesSQLiteIntegrityCheck
+        drift = options.drift
     }
 
     /// Runs a check, and turns its error into an outcome.
@@ -50,8 +54,13 @@ package final class VerificationMonitor {
     }
 
     /// Records a check that wasn't run, and why.
-    package func skip(_ name: String, because note: String) throws {
+    func skip(_ name: String, because note: String) throws {
         try check(name) { VerificationOutcome(note: note) }
+    }
+
+    /// Records that nothing was compared with migrations, and why.
+    package func skipComparisons(because note: String) throws {
+        for name in ["schema", "ledger"] { try skip(name, because: note) }
     }
 
     /// Ends the running check with this outcome.
@@ -149,6 +158,10 @@ public struct VerificationOptions: Sendable {
     /// tables in which that finds a fault, to name the rows.
     public var usesSQLiteIntegrityCheck = false
 
+    /// Compares the schema with the one that the applied steps give, in a check named `schema`;
+    /// `nil` to leave that out. See `GRDBMigrationRunner.drift(in:ignoring:configuration:options:)`.
+    public var drift: DriftOptions?
+
     /// Opens another connection to a file that nobody writes while it is open. If `nil`, it gets
     /// the writer's configuration.
     ///
@@ -203,8 +216,8 @@ extension String {
 
 /// The outcome of one check of a verification.
 public struct VerificationCheck: Sendable {
-    /// The name of the check: `quick_check`, `foreign_key_check`, `required_index TABLE.INDEX` or,
-    /// for a host's checks, `verifyIntegrity` and `verifyPostMigration`. A full verification also
+    /// The name of the check: `quick_check`, `foreign_key_check`, `required_index TABLE.INDEX`,
+    /// `schema` or, for a host's checks, `verifyIntegrity` and `verifyPostMigration`. A full verification also
     /// has `integrity_check`, `row_constraints`, `virtual_tables` and `ledger`.
     public let name: String
 

@@ -41,8 +41,8 @@ public struct DatabaseVerification: Sendable {
     let requiredIndexes: [RequiredIndexSpec]
     let open: @Sendable (_ isExclusive: Bool) throws -> any DatabaseWriter
 
-    /// The note that replaces the ledger check if there is no runner; `nil` for none.
-    package var ledgerNote: String?
+    /// The note that replaces the comparisons with migrations if there is no runner; `nil` for none.
+    package var migrationsNote: String?
 
     /// Whether the database is closed at the end.
     private(set) var closes = false

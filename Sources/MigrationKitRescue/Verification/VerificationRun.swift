@@ -57,8 +57,8 @@ struct VerificationRun {
             )
             if verification.runner != nil {
                 try runner.runLedgerCheck(in: writer, monitor)
-            } else if let note = verification.ledgerNote {
-                try monitor.skip("ledger", because: note)
+            } else if let note = verification.migrationsNote {
+                try monitor.skipComparisons(because: note)
             }
         } catch let error as DatabaseError {
             throw EncryptedDatabaseError(error, path: file.path) ?? error

@@ -223,7 +223,15 @@ extension MigrationVerificationFailure: CodedError {
 
 extension MigrationVerificationFailure: ToolSuggesting {
     func suggestion(program: String) -> String? {
-        let findings = "The report on standard output lists the findings."
+        var findings = "The report on standard output lists the findings."
+        if failed.contains("schema") {
+            findings += """
+
+                For 'schema', '\(program) schema-diff' shows both schemas, and '\(program) repair \
+                --schema' writes the SQL that brings the database back. --ignore-table leaves a \
+                table out.
+                """
+        }
         guard hasDamagedPages else { return findings }
         return """
             \(findings)

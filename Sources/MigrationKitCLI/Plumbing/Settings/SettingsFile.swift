@@ -12,6 +12,7 @@ struct SettingsFile: Equatable, Sendable {
         case seconds(Double)
         case flag(Bool)
         case indexes([RequiredIndexSpec])
+        case names([String])
         case levels([LintRule: LintLevel?])
 
         /// The value of an option that is a setting, too; `nil` if it isn't given.
@@ -31,6 +32,7 @@ struct SettingsFile: Equatable, Sendable {
             case .seconds(let seconds): seconds
             case .flag(let flag): flag
             case .indexes(let indexes): indexes
+            case .names(let names): names
             case .levels(let levels): levels
             }
         }
@@ -238,6 +240,10 @@ extension SettingsFile {
                 if !indexes.contains(index) { indexes.append(index) }
             }
             return .indexes(indexes)
+        case .names:
+            guard value.type == .array, let array = value.array else { return nil }
+            let names = array.compactMap(text)
+            return names.count == array.count ? .names(names) : nil
         case .flag:
             return value.type == .bool ? value.bool.map(Value.flag) : nil
         case .levels:

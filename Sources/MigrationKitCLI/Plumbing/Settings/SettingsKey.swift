@@ -12,6 +12,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case passwordFile = "password-file"
     case lockTimeout = "lock-timeout"
     case requireIndex = "require-index"
+    case ignoreTable = "ignore-table"
     case allowOutOfOrder = "allow-out-of-order"
     case lint
 
@@ -28,7 +29,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
         case .text(let text): "\(setting.meaning); default: '\(text)'"
         case .seconds(let seconds): "\(setting.meaning); default: \(seconds.formatted())"
         case .flag(let flag): "\(setting.meaning); default: \(flag)"
-        case .indexes, .levels: setting.meaning
+        case .indexes, .names, .levels: setting.meaning
         }
     }
 
@@ -41,7 +42,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
 /// `--show-settings` and the manual page go by this.
 struct Setting {
     enum Kind {
-        case path, text, indexes, flag, levels
+        case path, text, indexes, names, flag, levels
         /// Capped at 24 h to avoid overflow.
         case seconds(allowsZero: Bool)
     }
@@ -135,6 +136,11 @@ extension SettingsKey {
             )
         case .requireIndex:
             Setting(kind: .indexes, meaning: "Indexes that a fully migrated database must have")
+        case .ignoreTable:
+            Setting(
+                kind: .names,
+                meaning: "Tables and views that no migration makes, left out of the check 'schema'"
+            )
         case .allowOutOfOrder:
             Setting(
                 kind: .flag,
@@ -157,6 +163,7 @@ extension Setting.Kind {
         case .seconds(allowsZero: false): "a number of seconds above 0 and at most 86400"
         case .seconds(allowsZero: true): "a number of seconds, at least 0 and at most 86400"
         case .indexes: "an array of strings of the form \"table.index\""
+        case .names: "an array of non-empty strings"
         case .flag: "true or false"
         case .levels: "a table of the levels \"off\", \"note\", \"warning\" and \"error\""
         }

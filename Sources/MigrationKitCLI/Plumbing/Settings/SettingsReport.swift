@@ -130,6 +130,7 @@ extension SettingsFile.Value: CustomStringConvertible {
         case .flag(let flag): "\(flag)"
         case .indexes(let indexes):
             indexes.map { "\($0.table).\($0.index)".printable }.joined(separator: ", ")
+        case .names(let names): names.map(\.printable).joined(separator: ", ")
         case .levels(let levels): Self.list(of: levels).joined(separator: ", ")
         }
     }
@@ -185,6 +186,7 @@ extension SettingsReport.Row: Encodable {
         case .flag(let flag): try container.encode(flag, forKey: .value)
         case .indexes(let indexes):
             try container.encode(indexes.map { "\($0.table).\($0.index)" }, forKey: .value)
+        case .names(let names): try container.encode(names, forKey: .value)
         case .levels(let levels):
             try container.encode(SettingsFile.Value.list(of: levels), forKey: .value)
         }

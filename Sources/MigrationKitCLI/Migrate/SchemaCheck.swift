@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import MigrationKitGRDB
+import MigrationKitSQL
+
+/// How a command compares the schema of a database with that of its applied migrations.
+///
+/// The migrations of a folder run on a database in memory while the database is being opened.
+struct SchemaCheck {
+    let options: DriftOptions
+
+    private let ahead: SchemaAhead?
+
+    /// - Parameters:
+    ///   - loaded: The migrations.
+    ///   - names: The tables that the command line says to leave out.
+    init(
+        _ loaded: LoadedMigrations,
+        ignoring names: [String],
+        in context: CommandContext
+    ) throws {
+        let ofSettings: [String] = try context.settings()?.value(.ignoreTable) ?? []
+        var options = DriftOptions(
+            ignoring: names + ofSettings + MigrationTool.recordTables
+        )
+        if let folder = loaded.folder {
+            options.configuration = .ofMigrations
+            options.fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)
+            let steps = Set(loaded.runner.migrationIdentifiers)
+                .subtracting(folder.drafts).subtracting(options.fileWriters)
+            let ahead = SchemaAhead(loaded.runner, steps, .ofMigrations)
+            options.ahead = { ahead.database(applying: $0) }
+            self.ahead = ahead
+        } else {
+            // The configuration of a program's own database has the functions that its steps use.
+            ahead = nil
+        }
+        self.options = options
+    }
+
+    func drift(of store: OpenStore) throws -> SchemaDrift {
+        try store.runner.drift(in: store.writer, options)
+    }
+
+    /// Ends the work that is no longer needed.
+    func stop() { ahead?.stop() }
+}
+
+extension MigrationSQL {
+    /// Whether it has `VACUUM INTO`, the only statement of a folder that writes another file.
+    fileprivate var writesFiles: Bool {
+        !usesTransaction
+            && upStatements.map { $0.text.uppercased() }
+                .contains { $0.hasPrefix("VACUUM") && $0.contains("INTO") }
+    }
+}
+
+extension ArgumentHelp {
+    /// The help of `--ignore-table`.
+    static var ignoredTable: ArgumentHelp {
+        ArgumentHelp(
+            """
+            A table or view that no migration makes, left out of the check 'schema'; may be given \
+            several times; '*' at the end stands for any characters.
+            """,
+            valueName: "name"
+        )
+    }
+}
+
+/// A way in which a schema differs from that of the applied migrations, in a JSON document.
+struct DriftDocument: Encodable {
+    /// What the database has.
+    enum State: String, Encodable {
+        case missing, unexpected, changed
+    }
+
+    let text: String
+    let state: State
+    let kind: String
+    let table: String
+    let name: String
+
+    init(_ change: SchemaChange) {
+        text = change.driftText
+        state =
+            switch change.action {
+            case .added: .missing
+            case .dropped: .unexpected
+            case .changed, .renamed: .changed
+            }
+        kind = change.kind.rawValue
+        table = change.table
+        name = change.name
+    }
+}

@@ -1,0 +1,26 @@
+import GRDB
+
+/// How a verification compares the schema with the one that the applied steps give.
+public struct DriftOptions: Sendable {
+    /// Tables and views that are left out; see
+    /// `GRDBMigrationRunner.drift(in:ignoring:configuration:options:)`.
+    public var ignoredNames: [String]
+
+    /// The configuration of the database in memory on which the steps run; `nil` for that of the
+    /// verified database.
+    public var configuration: Configuration?
+
+    /// Returns a database on which these steps have run already; `nil` if there is none.
+    package var ahead: (@Sendable (_ identifiers: Set<String>) -> DatabaseQueue?)?
+
+    /// Steps that write files, and so must not run again.
+    package var fileWriters: Set<String> = []
+
+    /// - Parameters:
+    ///   - names: Tables and views that are left out. A `*` at the end stands for any characters.
+    ///   - configuration: The configuration of the database in memory.
+    public init(ignoring names: [String] = [], configuration: Configuration? = nil) {
+        ignoredNames = names
+        self.configuration = configuration
+    }
+}
