@@ -33,6 +33,7 @@ enum DocumentSchema {
                 return "status-show-settings"
             case ("migrate", _) where words.contains("--dry-run"): return "migrate-dry-run"
             case ("create", _) where words.contains("--to"): return "create-to"
+            case ("repair", _) where words.contains("--schema"): return "repair-schema"
             case ("schema-dump", _) where words.contains("--check"): return "schema-dump-check"
             case ("schema-dump", "--format") where words[2] == "json" && !isWritten:
                 return "schema-dump-format-json"

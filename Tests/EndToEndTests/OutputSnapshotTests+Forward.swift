@@ -110,6 +110,29 @@ extension OutputSnapshotTests {
             try transcript.run("verify --require-index notes.notes_folder")
             try transcript.run("verify --require-index notes.notes_folder --json")
         },
+        Scene("drift") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0002")
+            try transcript.shell(
+                "ALTER TABLE notes ADD COLUMN color TEXT; DROP INDEX notes_title; "
+                    + "INSERT INTO notes (folder, color) VALUES (1, 'red'); "
+                    + "CREATE TABLE scratch (id); INSERT INTO scratch VALUES (1), (2);"
+            )
+            try transcript.run("verify")
+            try transcript.run("verify --json")
+            try transcript.run("status")
+            try transcript.run("status --json")
+            try transcript.run("repair --schema")
+            try transcript.run("repair --schema --json")
+            try transcript.run("repair --schema --output repair.sql --json")
+            try transcript.run("verify --ignore-table scratch --ignore-table note*")
+            try transcript.run("migrate")
+            try transcript.run("status --exit-code")
+            try transcript.run("status --exit-code --json")
+            transcript.note("the environment's path and a key are no reason to open a database")
+            try transcript.run("schema-dump --raw-key")
+            try transcript.run("schema-dump --db-path notes.db --raw-key")
+        },
         Scene("verify-full") { transcript in
             try transcript.writeNotes()
             try transcript.write(

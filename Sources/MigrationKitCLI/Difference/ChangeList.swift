@@ -88,6 +88,9 @@ struct HazardDocument: Encodable {
     let message: String
     let suggestion: String
 
+    /// How many rows are concerned, if they were counted.
+    var rows: Int?
+
     init(_ hazard: SchemaHazard) {
         name = hazard.kind.rawValue
         table = hazard.table

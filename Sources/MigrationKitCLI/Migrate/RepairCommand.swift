@@ -12,10 +12,14 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
                 \(Migrations.programName) repair <identifier> ... [--yes] [<options>]
                 \(Migrations.programName) repair --rename <old=new> [--yes] [<options>]
                 \(Migrations.programName) repair --forget <identifier> [--yes] [<options>]
+                \(Migrations.programName) repair --schema [--output <path>] [<options>]
                 """,
             discussion: """
                 Asks first. Only the record is changed. The database stays as the old files made \
                 it, so the new files must have the same effect.
+
+                With --schema, it changes nothing: it writes the SQL that gives the database the \
+                schema of its applied migrations again, for you to read and to run.
                 """
         )
     }
@@ -41,6 +45,22 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     )
     var forget: [String] = []
 
+    @Flag(help: "Write the SQL that undoes what 'verify' finds in the check 'schema'.")
+    var schema = false
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "With --schema: the file to write or replace; '-' is standard output.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var output = "-"
+
+    @Option(help: .ignoredTable)
+    var ignoreTable: [String] = []
+
     @Flag(help: "Don't ask.")
     var yes = false
 
@@ -52,12 +72,20 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {
-        guard !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty else {
-            throw ValidationError("Give a migration, --rename or --forget.")
+        let changesRecord = !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty
+        guard changesRecord || schema else {
+            throw ValidationError("Give a migration, --rename, --forget or --schema.")
+        }
+        guard !(changesRecord && schema) else {
+            throw ValidationError("--schema writes SQL and leaves the record. Use it alone.")
+        }
+        guard schema || output == "-" && ignoreTable.isEmpty else {
+            throw ValidationError("--output and --ignore-table need --schema.")
         }
     }
 
     func run(in context: CommandContext) throws {
+        if schema { return try repairSchema(in: context) }
         var named: [String] = []
         var renamings: [(old: String, new: String)] = []
         let store = try openStore(in: context, changesIt: true) { runner in
@@ -98,6 +126,26 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
             )
         }
         tell(repaired, renamings, named: named, overview, in: context)
+    }
+
+    private func repairSchema(in context: CommandContext) throws {
+        let loaded = try loadMigrations(in: context)
+        let check = try SchemaCheck(loaded, ignoring: ignoreTable, in: context)
+        defer { check.stop() }
+        let store = try openStore(in: context, forReading: true, loaded: loaded)
+        try store.checkIsAdopted()
+        let repair = try SchemaRepair(of: store, check)
+        let isFile = repair != nil && output != "-"
+        if isFile, let repair { try OutputFile(path: output).write(repair.text + "\n") }
+        if json {
+            try context.printJSON(
+                SchemaRepair.Document(repair, of: store, output: isFile ? output : nil)
+            )
+        } else if let repair {
+            context.output(isFile ? "Wrote the SQL to \(output.printable)" : repair.text)
+        } else {
+            context.output("The schema is that of the applied migrations.")
+        }
     }
 
     // MARK: - Asking

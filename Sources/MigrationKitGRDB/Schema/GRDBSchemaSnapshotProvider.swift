@@ -76,7 +76,8 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
         )
     }
 
-    private static func terminated(_ statement: String) -> String {
+    /// The statement with its semicolon.
+    package static func terminated(_ statement: String) -> String {
         // A view's text may end with a comment, which would swallow the semicolon.
         let lastLine = statement.split(separator: "\n").last ?? ""
         return statement + (lastLine.contains("--") ? "\n;" : ";")

@@ -1,0 +1,118 @@
+import Foundation
+import GRDB
+import MigrationKitCommon
+import MigrationKitGRDB
+
+/// The SQL that gives a database the schema of its applied migrations again. It isn't run here.
+struct SchemaRepair {
+    private struct Hazard {
+        let hazard: SchemaHazard
+        /// How many rows are concerned, if that can be asked.
+        let rows: Int?
+    }
+
+    private let path: String?
+    private let changes: [SchemaChange]
+    private let statements: [String]
+    private let hazards: [Hazard]
+
+    /// - Returns: `nil` if nothing differs.
+    /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
+    init?(of store: OpenStore, _ check: SchemaCheck) throws {
+        switch try check.drift(of: store) {
+        case .same:
+            return nil
+        case .notCompared(let reason):
+            throw SchemaRepairError.notCompared(reason: reason)
+        case .differs(let difference):
+            let migration = try SchemaMigration(
+                difference,
+                configuration: check.options.configuration ?? store.writer.configuration
+            )
+            path = store.path
+            changes = difference.changes
+            statements = migration.up
+            hazards = try store.writer.read { db in
+                try migration.hazards.map { hazard in
+                    Hazard(
+                        hazard: hazard,
+                        rows: try hazard.countQuery.flatMap { try Int.fetchOne(db, sql: $0) }
+                    )
+                }
+            }
+        }
+    }
+
+    // MARK: - For People
+
+    /// An SQL script without a line feed at its end.
+    var text: String {
+        var comments = [
+            "Gives \(path ?? "the database") the schema of its applied migrations again.",
+            "Nothing was changed yet. Make a backup, read this, and run it on this database.",
+            "It is no migration: other databases don't need it.",
+            "", "What differs:",
+        ]
+        comments += changes.map { "- \($0.driftText)" }
+        if !hazards.isEmpty { comments += ["", "What may be lost, or refused:"] }
+        for hazard in hazards {
+            let rows = hazard.rows.map { " (\($0) \($0 == 1 ? "row" : "rows"))" } ?? ""
+            comments.append("- \(hazard.hazard.kind.rawValue): \(hazard.hazard.message)\(rows)")
+            // A line that begins with a space isn't wrapped later.
+            comments += hazard.hazard.suggestion[...].wrapped(to: 75).map { "  \($0)" }
+        }
+        // https://www.sqlite.org/lang_altertable.html#otheralter
+        let sql = ["PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE"] + statements
+        let end = ["PRAGMA foreign_key_check", "COMMIT"]
+        let lines = comments.flatMap { $0.isEmpty ? [""] : $0[...].wrapped(to: 77) }
+        return
+            (lines.map { $0.isEmpty ? "--" : "-- \($0.printable)" } + [""]
+            + (sql + end).map(GRDBSchemaSnapshotProvider.terminated))
+            .joined(separator: "\n")
+    }
+
+    // MARK: - For Programs
+
+    struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let database: String?
+        let drift: [DriftDocument]
+        let statements: [String]
+        let hazards: [HazardDocument]
+        let output: String?
+
+        init(_ repair: SchemaRepair?, of store: OpenStore, output: String?) {
+            database = store.path
+            drift = repair?.changes.map(DriftDocument.init) ?? []
+            statements = repair?.statements ?? []
+            hazards =
+                repair?.hazards.map { found in
+                    var document = HazardDocument(found.hazard)
+                    document.rows = found.rows
+                    return document
+                } ?? []
+            self.output = output
+        }
+    }
+}
+
+/// Why the schema of a database can't be repaired.
+enum SchemaRepairError: Error, Equatable {
+    /// It can't be compared with that of the applied migrations.
+    case notCompared(reason: String)
+}
+
+extension SchemaRepairError: CodedError {
+    var errorDescription: String? {
+        switch self {
+        case .notCompared(let reason):
+            "the schema can't be compared with that of the applied migrations: \(reason)"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        "'schema-diff' compares the database with a dump or with another database."
+    }
+
+    var code: ErrorCode { ErrorCode("schemaNotCompared", .dataError) }
+}
