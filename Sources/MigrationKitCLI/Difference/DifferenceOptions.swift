@@ -72,8 +72,9 @@ struct DifferenceOptions: ParsableArguments {
             let tables = pairs.filter { $0.old.count == 1 }
             return try pairs.map { text, old, new in
                 guard old.count == 2 else { return SchemaRename(table: old[0], newName: new[0]) }
-                let names = [old[0]] + tables.filter { $0.old[0].isSame(as: old[0]) }.map(\.new[0])
-                guard names.contains(where: { $0.isSame(as: new[0]) }) else {
+                let names =
+                    [old[0]] + tables.filter { $0.old[0].isSameName(as: old[0]) }.map(\.new[0])
+                guard names.contains(where: { $0.isSameName(as: new[0]) }) else {
                     throw ValidationError(
                         "--rename '\(text)' names two tables. A column stays in its table."
                     )
@@ -136,17 +137,13 @@ extension String {
         return dropFirst().dropLast().split(separator: "\"\"", omittingEmptySubsequences: false)
             .joined(separator: "\"")
     }
-
-    fileprivate func isSame(as other: String) -> Bool { lowercased() == other.lowercased() }
 }
 
 extension SchemaRename {
     /// As the value of `--rename`.
     var argument: String {
         func word(_ name: String) -> String {
-            name.contains { ".=\"".contains($0) }
-                ? "\"\(name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
-                : name
+            name.contains { ".=\"".contains($0) } ? name.quotedName : name
         }
         guard let column else { return "\(word(table))=\(word(newName))" }
         return "\(word(table)).\(word(column))=\(word(table)).\(word(newName))"

@@ -74,11 +74,18 @@ struct ComparedSchema {
 
     /// The statements that create it, as `schema-dump` writes them.
     var text: String {
-        schema.statements.map { statement in
-            // A view's text may end with a comment, which would swallow the semicolon.
-            let lastLine = statement.split(separator: "\n").last ?? ""
-            return statement + (lastLine.contains("--") ? "\n;\n" : ";\n")
-        }.joined(separator: "\n")
+        schema.statements.map { GRDBSchemaSnapshotProvider.terminated($0) + "\n" }
+            .joined(separator: "\n")
+    }
+}
+
+extension CommandContext {
+    /// The tables that no comparison of schemas counts: those that are named on the command line or in
+    /// the settings file, and the records of other tools.
+    ///
+    /// - Parameter given: The names on the command line.
+    func ignoredTables(_ given: [String]) throws -> [String] {
+        try given + (settings()?.value(.ignoreTable) ?? []) + MigrationTool.recordTables
     }
 }
 

@@ -137,7 +137,7 @@ struct CreateCommand: DifferenceCommand {
     private func writeDifference(to path: String, in context: CommandContext) throws {
         let source = try SchemaSource(path)
         try checkStandardInput([source] + (database.dbPath.map { [.database($0)] } ?? []))
-        let ignored = comparison.ignoredTables
+        let ignored = try context.ignoredTables(comparison.ignoredTables)
         let from = try schema(
             of: .migrations,
             ignoring: ignored,

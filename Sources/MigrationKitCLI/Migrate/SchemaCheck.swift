@@ -20,10 +20,7 @@ struct SchemaCheck {
         ignoring names: [String],
         in context: CommandContext
     ) throws {
-        let ofSettings: [String] = try context.settings()?.value(.ignoreTable) ?? []
-        var options = DriftOptions(
-            ignoring: names + ofSettings + MigrationTool.recordTables
-        )
+        var options = DriftOptions(ignoring: try context.ignoredTables(names))
         if let folder = loaded.folder {
             options.configuration = .ofMigrations
             options.fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)

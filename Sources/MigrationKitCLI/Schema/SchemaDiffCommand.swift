@@ -74,7 +74,7 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
     func run(in context: CommandContext) throws {
         let sources = (try from.map(SchemaSource.init) ?? .migrations, try SchemaSource(to))
         try checkStandardInput([sources.0, sources.1])
-        let ignored = comparison.ignoredTables
+        let ignored = try context.ignoredTables(comparison.ignoredTables)
         let from = try schema(of: sources.0, ignoring: ignored, in: context)
         let to = try schema(of: sources.1, ignoring: ignored, in: context)
         let difference = try difference(
