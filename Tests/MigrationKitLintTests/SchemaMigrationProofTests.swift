@@ -99,7 +99,11 @@ import Testing
     }
 
     @Test func lostIndexIsFound() throws {
-        expectFault(try proof(up: rebuild()), .up, "the index notes_title is missing")
+        expectFault(
+            try proof(up: rebuild()),
+            .up,
+            "this change is missing: index notes_title on notes: added"
+        )
     }
 
     @Test func changedIndexIsFound() throws {
@@ -107,7 +111,9 @@ import Testing
         expectFault(
             try proof(up: rebuild() + [other]),
             .up,
-            "the index notes_title isn't as it should be"
+            "this change is missing: index notes_title on notes: "
+                + "CREATE INDEX notes_title ON notes (title DESC) -> "
+                + "CREATE INDEX notes_title ON notes (title)"
         )
     }
 
@@ -152,7 +158,7 @@ import Testing
         expectFault(
             try proof(up: [Self.addsStars], down: ["DROP INDEX notes_title", Self.dropsStars]),
             .down,
-            "the index notes_title is missing"
+            "this change is missing: index notes_title on notes: added"
         )
         expectFault(
             try proof(up: [Self.addsStars], down: [Self.dropsStars, "DELETE FROM tag"]),

@@ -159,7 +159,8 @@ public struct SchemaMigrationProof: Sendable {
         _ stage: SchemaMigrationProofError.Stage
     ) throws {
         let found = try database.read(DatabaseSchema.init(of:))
-        try expect(found.model.firstDifference(from: schema.model), stage)
+        let change = try SchemaDifference(from: found, to: schema).changes.first
+        try expect(change.map { "this change is missing: \($0)" }, stage)
     }
 
     private func expect(_ finding: String?, _ stage: SchemaMigrationProofError.Stage) throws {
@@ -211,33 +212,5 @@ extension DatabaseError {
         let message = message ?? "error \(resultCode.rawValue)"
         guard let row = message.range(of: ", in [") else { return message }
         return String(message[..<row.lowerBound])
-    }
-}
-
-extension SchemaModel {
-    /// The first object, by name, that differs from another schema's, as the end of a sentence;
-    /// `nil` if all are the same.
-    func firstDifference(from wanted: SchemaModel) -> String? {
-        func first<Object>(
-            _ kind: String,
-            _ path: KeyPath<SchemaModel, [String: Object]>,
-            _ isSame: (Object, Object) -> Bool
-        ) -> String? {
-            let (found, wanted) = (self[keyPath: path], wanted[keyPath: path])
-            for name in Set(found.keys).union(wanted.keys).sorted() {
-                guard let one = found[name] else { return "the \(kind) \(name) is missing" }
-                guard let other = wanted[name] else {
-                    return "the \(kind) \(name) shouldn't be there"
-                }
-                guard isSame(one, other) else { return "the \(kind) \(name) isn't as it should be" }
-            }
-            return nil
-        }
-        return first("table", \.tables) { $0.hasSameDefinition(as: $1) }
-            ?? first("index", \.indexes) { $0.hasSameDefinition(as: $1) }
-            ?? first("view", \.views) { $0.definition == $1.definition }
-            ?? first("trigger", \.triggers) {
-                $0.definition == $1.definition && $0.table.isSameName(as: $1.table)
-            }
     }
 }
