@@ -4,15 +4,18 @@ import Testing
 
 /// Random pairs of schemas with rows: a migration is planned, and runs up, down and up.
 ///
-/// `MIGRATIONKIT_PAIRS` asks for more of them. `MIGRATIONKIT_EXPORT_PAIRS` names a file that gets
+/// `MIGRATIONKIT_PAIRS` asks for more of them, `MIGRATIONKIT_PAIR` for the one with this number.
+/// `MIGRATIONKIT_EXPORT_PAIRS` names a file that gets
 /// them, a JSON document a line.
 @Suite struct RandomPairTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let count = environment["MIGRATIONKIT_PAIRS"].flatMap { Int($0) } ?? 100
+    private static let numbers =
+        environment["MIGRATIONKIT_PAIR"].flatMap { Int($0) }.map { $0..<$0 + 1 } ?? 0..<count
 
     @Test func everyPairIsReachedAndTakenBack() throws {
         var tally = Tally()
-        for number in 0..<Self.count {
+        for number in Self.numbers {
             let pair = RandomPair(seed: Self.seed(number))
             let problems: [String]
             do {
