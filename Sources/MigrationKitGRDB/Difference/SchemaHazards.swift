@@ -2,10 +2,10 @@ import GRDB
 
 /// Finds what may lose rows, or be refused because of rows, on the way to another schema.
 struct SchemaHazards {
-    private let match: SchemaMatch
-    private let backfills: ColumnExpressions
+    let match: SchemaMatch
+    let backfills: ColumnExpressions
     private let rewritten: Set<String>
-    private let db: Database
+    let db: Database
 
     /// - Parameters:
     ///   - match: The present schema and the wanted one.
@@ -31,8 +31,8 @@ struct SchemaHazards {
             guard let new = match.newTable(of: old) else { return [dropped(old)] }
             guard !old.isVirtual else { return recreated(old, as: new) }
             return droppedColumns(of: old) + narrowedTypes(of: new, old)
-                + notNulls(of: new, old) + uniques(of: new, old) + checks(of: new, old)
-                + foreignKeys(of: new, old) + rewrites(of: new, old)
+                + notNulls(of: new, old) + nullBackfills(of: new, old) + uniques(of: new, old)
+                + checks(of: new, old) + foreignKeys(of: new, old) + rewrites(of: new, old)
         }
     }
 
@@ -78,8 +78,25 @@ struct SchemaHazards {
     /// A virtual table can't be changed, only dropped and created.
     private func recreated(_ old: SchemaModel.Table, as new: SchemaModel.Table) -> [SchemaHazard] {
         guard !old.hasSameDefinition(as: new) else { return [] }
-        if let content = new.contentTable, rewritten.contains(new.name.foldedName) {
-            return [
+        var hazards: [SchemaHazard] = []
+        let content = rewritten.contains(new.name.foldedName) ? new.contentTable : nil
+        // What is indexed from another table is there, too.
+        if content == nil || old.contentTable == nil {
+            hazards.append(
+                hazard(
+                    .dropsTable,
+                    old,
+                    "\(old.name) is dropped and created again: its content is lost",
+                    """
+                    Create a table with another name, fill it in a step of its own, and drop this \
+                    one in a later migration. A full-text index must be filled again.
+                    """,
+                    count: count(old)
+                )
+            )
+        }
+        if let content {
+            hazards.append(
                 hazard(
                     .rewritesTable,
                     old,
@@ -87,20 +104,9 @@ struct SchemaHazards {
                     "Run it when the app can wait: every row of \(content) is indexed again.",
                     count: count(old)
                 )
-            ]
-        }
-        return [
-            hazard(
-                .dropsTable,
-                old,
-                "\(old.name) is dropped and created again: its content is lost",
-                """
-                Create a table with another name, fill it in a step of its own, and drop this one \
-                in a later migration. A full-text index must be filled again.
-                """,
-                count: count(old)
             )
-        ]
+        }
+        return hazards
     }
 
     private func droppedColumns(of old: SchemaModel.Table) -> [SchemaHazard] {
@@ -247,6 +253,25 @@ struct SchemaHazards {
         }
     }
 
+    private func nullBackfills(
+        of new: SchemaModel.Table,
+        _ old: SchemaModel.Table
+    ) -> [SchemaHazard] {
+        new.columns.compactMap { column in
+            guard new.requires(column), !new.isRowID(column),
+                let expression = backfills[new.name, column.name], mayBeNull(expression, old)
+            else { return nil }
+            return hazard(
+                .mayViolateNotNull,
+                old,
+                column: match.oldColumn(of: column.name, in: new)?.name,
+                "rows for which the backfill of \(new.name).\(column.name) is NULL are refused",
+                "Give it a backfill such as coalesce(EXPRESSION, ''), which is never NULL.",
+                count: count(old, where: "(\(expression)) IS NULL")
+            )
+        }
+    }
+
     /// The columns that keep their values.
     private func pairs(
         _ new: SchemaModel.Table,
@@ -254,85 +279,6 @@ struct SchemaHazards {
     ) -> [(before: SchemaModel.Column, after: SchemaModel.Column)] {
         new.columns.compactMap { column in
             match.oldColumn(of: column.name, in: new).map { ($0, column) }
-        }
-    }
-
-    // MARK: - Expressions over Present Rows
-
-    /// An expression over a present row for a column of the wanted table.
-    ///
-    /// - Returns: `nil` if there is none.
-    private func value(
-        of column: SchemaModel.Column,
-        in new: SchemaModel.Table,
-        _ old: SchemaModel.Table
-    ) -> String? {
-        if let expression = backfills[new.name, column.name] { return "(\(expression))" }
-        let before = match.oldColumn(of: column.name, in: new)
-        if let generated = column.generated, !isComputedAsBefore(column, in: new, old) {
-            return self.expression(generated.expression.text, of: new, old).map { "(\($0))" }
-        }
-        if let before { return before.name.quotedName }
-        if new.isRowID(column) {
-            return old.isWithoutRowID ? nil : rowidName(besides: old.columns.map(\.name))
-        }
-        return column.defaultValue.map { "(\($0.text))" } ?? "NULL"
-    }
-
-    /// An expression of the wanted schema with the names of the present one.
-    private func expression(
-        _ text: String,
-        of new: SchemaModel.Table,
-        _ old: SchemaModel.Table
-    ) -> String? {
-        let tokens = SQLTokens(text).tokens
-        var result: [String] = []
-        for (place, token) in tokens.enumerated() {
-            let next = place + 1 < tokens.count ? tokens[place + 1].text : ""
-            if next == ".", token.name == new.name.foldedName { continue }
-            if token.text == ".", place > 0, tokens[place - 1].name == new.name.foldedName {
-                continue
-            }
-            guard let column = named(token, in: new), next != "(" else {
-                result.append(token.text)
-                continue
-            }
-            guard let value = value(of: column, in: new, old) else { return nil }
-            result.append(value)
-        }
-        return result.joined(separator: " ")
-    }
-
-    private func named(
-        _ token: SQLTokens.Token,
-        in table: SchemaModel.Table
-    ) -> SchemaModel.Column? {
-        let isName = token.kind == .word || token.kind == .quotedName
-        return isName ? table.columns.first { $0.name.foldedName == token.name } : nil
-    }
-
-    /// Whether a column has the same values as before, which compare as before.
-    private func isUntouched(_ column: SchemaModel.Column, in new: SchemaModel.Table) -> Bool {
-        guard let old = match.oldTable(of: new),
-            let before = match.oldColumn(of: column.name, in: new)
-        else { return false }
-        return backfills[new.name, column.name] == nil && before.affinity == column.affinity
-            && before.collation == column.collation && isComputedAsBefore(column, in: new, old)
-    }
-
-    /// Whether a column is computed by the same expression as before, or not computed at all.
-    private func isComputedAsBefore(
-        _ column: SchemaModel.Column,
-        in new: SchemaModel.Table,
-        _ old: SchemaModel.Table
-    ) -> Bool {
-        let before = match.oldColumn(of: column.name, in: new)?.generated?.expression.text
-        let after = column.generated.map { expression($0.expression.text, of: new, old) }
-        switch (before, after) {
-        case (nil, nil): return true
-        case (let before?, let after??):
-            return SQLTokens(before).meaning == SQLTokens(after).meaning
-        default: return false
         }
     }
 
@@ -424,6 +370,7 @@ struct SchemaHazards {
                 else { return false }
                 return source.name.isSameName(as: part.text)
                     && backfills[new.name, its.name] == nil && its.affinity == source.affinity
+                    && isComputedAsBefore(its, in: new, old)
             }
         }
     }
@@ -496,12 +443,6 @@ struct SchemaHazards {
         "BLOB": "'null', 'blob'",
     ]
 
-    /// Whether an expression names only columns that have the same values as before.
-    private func isUntouched(_ expression: String, _ new: SchemaModel.Table) -> Bool {
-        SQLTokens(expression).tokens.compactMap { named($0, in: new) }
-            .allSatisfy { isUntouched($0, in: new) }
-    }
-
     /// Whether a check is about new columns only, and their defaults satisfy it.
     private func holdsForNewColumns(
         _ check: String,
@@ -553,6 +494,11 @@ struct SchemaHazards {
         _ new: SchemaModel.Table,
         _ old: SchemaModel.Table
     ) -> Bool {
+        guard let parent = match.new.table(key.table) else {
+            // Neither schema has the parent.
+            return match.old.table(key.table) == nil
+                && old.foreignKeys.contains { $0.meaning(in: old) == key.meaning(in: new) }
+        }
         func sources(_ columns: [String], _ table: SchemaModel.Table) -> [String?] {
             columns.map { name in
                 let before = match.oldColumn(of: name, in: table)
@@ -566,10 +512,22 @@ struct SchemaHazards {
             }
         }
         let columns = sources(key.columns, new)
-        guard !columns.contains(nil), let parent = match.new.table(key.table),
-            let oldParent = match.oldTable(of: parent)
-        else { return false }
-        let referenced = sources(match.new.referencedColumns(of: key), parent)
+        guard !columns.contains(nil), let oldParent = match.oldTable(of: parent) else {
+            return false
+        }
+        let names = match.new.referencedColumns(of: key)
+        let referenced = sources(names, parent)
+        let comparesAsBefore = zip(key.columns, names).allSatisfy { name, itsName in
+            guard let column = new.column(name), let its = parent.column(itsName),
+                let before = match.oldColumn(of: name, in: new),
+                let itsBefore = match.oldColumn(of: itsName, in: parent)
+            else { return false }
+            // SQLite compares the values of both with the affinity and collation of the parent's.
+            // <https://www.sqlite.org/foreignkeys.html#fk_basics>
+            return its.collation == itsBefore.collation && its.affinity == itsBefore.affinity
+                && (its.affinity.isNumeric || !before.mayChangeValues(as: column))
+        }
+        guard comparesAsBefore else { return false }
         return old.foreignKeys.contains { candidate in
             candidate.table.isSameName(as: oldParent.name)
                 && candidate.columns.map(\.foldedName) == columns
@@ -582,27 +540,37 @@ struct SchemaHazards {
         _ key: SchemaModel.ForeignKey,
         _ table: SchemaModel.Table
     ) -> String? {
+        func list(_ values: [String], _ name: String) -> String {
+            values.enumerated().map { "\($1) AS \(name)\($0)" }.joined(separator: ", ")
+        }
         let values = values.compactMap(\.self)
         guard values.count == key.columns.count else { return nil }
-        let list = values.enumerated().map { "\($1) AS c\($0)" }.joined(separator: ", ")
         let present = values.indices.map { "c.c\($0) IS NOT NULL" }.joined(separator: " AND ")
         let orphans = """
-            SELECT count(*) FROM (SELECT \(list) FROM \(table.name.quotedName)) AS c \
+            SELECT count(*) FROM (SELECT \(list(values, "c")) FROM \(table.name.quotedName)) AS c \
             WHERE \(present)
             """
         guard let parent = match.new.table(key.table), let before = match.oldTable(of: parent)
         else {
             return orphans
         }
-        let referenced = match.new.referencedColumns(of: key).map { name in
-            parent.column(name).flatMap { match.oldColumn(of: $0.name, in: parent)?.name }
-        }
-        guard referenced.count == values.count, !referenced.contains(nil) else { return nil }
-        let equal = referenced.compactMap(\.self).enumerated()
-            .map { "p.\($1.quotedName) = c.c\($0)" }
+        let referenced = match.new.referencedColumns(of: key).compactMap(parent.column)
+        let keys = referenced.compactMap { value(of: $0, in: parent, before) }
+        guard keys.count == values.count else { return nil }
+        let equal = referenced.enumerated()
+            .map { "p.p\($0) = \(Self.converted("c.c\($0)", to: $1))" }
         return """
-            \(orphans) AND NOT EXISTS (SELECT 1 FROM \(before.name.quotedName) AS p \
-            WHERE \(equal.joined(separator: " AND ")))
+            \(orphans) AND NOT EXISTS (SELECT 1 FROM (SELECT \(list(keys, "p")) \
+            FROM \(before.name.quotedName)) AS p WHERE \(equal.joined(separator: " AND ")))
             """
+    }
+}
+
+extension ColumnAffinity {
+    fileprivate var isNumeric: Bool {
+        switch self {
+        case .integer, .real, .numeric: true
+        case .text, .blob: false
+        }
     }
 }

@@ -503,7 +503,7 @@ extension SchemaModel.Table {
 extension SchemaModel.Column {
     /// Whether SQLite converts values when they are copied to another column, and may lose
     /// something. Whole numbers and numbers are converted alike.
-    fileprivate func mayChangeValues(as other: SchemaModel.Column) -> Bool {
+    func mayChangeValues(as other: SchemaModel.Column) -> Bool {
         let numbers: Set<ColumnAffinity> = [.integer, .numeric]
         return affinity != other.affinity && other.affinity != .blob
             && !numbers.isSuperset(of: [affinity, other.affinity])

@@ -54,14 +54,8 @@ struct PairRun {
         let counts = try sure + counts { Self.mayRefuse($0) && !Self.isSure($0) }
         let original = try rows(\.from)
         if let refusal = refusal(of: migration.up) {
-            // A backfill may be NULL where its column must not be.
-            let isOfBackfill =
-                refusal.contains("NOT NULL")
-                && pair.backfills.keys.contains { refusal.hasSuffix($0.drop { $0 != "." }) }
-            if !isOfBackfill, !isNamed(refusal) {
-                problems.append("refused without a hazard: \(refusal)")
-            }
-            if !isOfBackfill, counts.allSatisfy({ $0 == 0 }) {
+            if !isNamed(refusal) { problems.append("refused without a hazard: \(refusal)") }
+            if counts.allSatisfy({ $0 == 0 }) {
                 problems.append("refused, but no hazard counts a row: \(refusal)")
             }
             tally.kinds["refused as a hazard says", default: 0] += 1
@@ -221,7 +215,7 @@ struct PairRun {
         return migration.hazards.contains { kinds.contains($0.kind) }
     }
 
-    /// Dropped tables and columns that no hazard names.
+    /// Dropped tables and columns, and contents of full-text indexes, that no hazard names.
     private func missingHazards() -> [String] {
         var missing: [String] = []
         for old in pair.from.tables {
@@ -233,6 +227,14 @@ struct PairRun {
                 if new.column(column.number) == nil, !names(.dropsColumn, old.name, column.name) {
                     missing.append("column \(old.name).\(column.name)")
                 }
+            }
+        }
+        for search in pair.from.searches where !search.isExternal {
+            let start = "CREATE VIRTUAL TABLE \(search.name) "
+            let (before, after) = (pair.fromStatements, pair.toStatements)
+            let isKept = before.contains { $0.hasPrefix(start) && after.contains($0) }
+            if !isKept, !names(.dropsTable, search.name, nil) {
+                missing.append("content of \(search.name)")
             }
         }
         return missing.map { "no hazard names \($0)" }

@@ -158,8 +158,10 @@ import Testing
                 SchemaRename(table: "notes", column: "body", newName: "text"),
             ],
             backfills: ["items.n": "(SELECT length(notes.body))"],
+            hazards: [.mayViolateNotNull],
             values: ["SELECT group_concat(text || n) FROM items": "one3,three5"],
-            valuesBack: [sum: "1one,5three"]
+            valuesBack: [sum: "1one,5three"],
+            counts: [.mayViolateNotNull: 0]
         ),
         Case(
             name: "a backfill that a trigger would see",
@@ -258,6 +260,14 @@ import Testing
             notBroughtBack: ["the values of notes.body"]
         ),
         Case(
+            name: "a required column with a backfill that is never NULL",
+            from: notes,
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER NOT NULL)",
+            rows: "INSERT INTO notes VALUES (1, 'one'), (5, NULL)",
+            backfills: ["notes.n": "length(coalesce(body, '')) + id + notes.rowid"],
+            values: ["SELECT group_concat(n) FROM notes": "5,10"]
+        ),
+        Case(
             name: "CHECK",
             from: notes,
             to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, CHECK (length(body) < 9))",
@@ -311,6 +321,30 @@ import Testing
             rows: twoNotes + ";INSERT INTO child VALUES (NULL), (1), (5)",
             hazards: [.mayViolateForeignKey],
             counts: [.mayViolateForeignKey: 0]
+        ),
+        Case(
+            name: "a foreign key whose parent is dropped",
+            from: notes + ";CREATE TABLE child (note INTEGER REFERENCES notes(id))",
+            to: "CREATE TABLE child (note INTEGER REFERENCES notes(id))",
+            rows: twoNotes + ";INSERT INTO child VALUES (NULL)",
+            up: ["DROP TABLE"],
+            hazards: [.dropsTable, .mayViolateForeignKey],
+            notBroughtBack: ["the rows of notes"],
+            counts: [.mayViolateForeignKey: 0]
+        ),
+        Case(
+            name: "a foreign key whose parent was never there",
+            from: "CREATE TABLE child (note INTEGER REFERENCES notes(id))",
+            to: "CREATE TABLE child (note INTEGER REFERENCES notes(id), n)",
+            up: ["ALTER TABLE"]
+        ),
+        Case(
+            name: "the type of a foreign key",
+            from: notes + ";CREATE TABLE child (note TEXT REFERENCES notes(id))",
+            to: notes + ";CREATE TABLE child (note INTEGER REFERENCES notes(id))",
+            rows: twoNotes + ";INSERT INTO child VALUES ('1')",
+            hazards: [.narrowsType],
+            counts: [.narrowsType: 0]
         ),
         Case(
             name: "whole numbers as text",
@@ -392,6 +426,21 @@ import Testing
             up: ["DROP TABLE", "CREATE VIRTUAL TABLE s"],
             hazards: [.dropsTable],
             notBroughtBack: ["the rows of s"]
+        ),
+        Case(
+            name: "a full-text index that gives up its own content",
+            from: "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT, y INTEGER)"
+                + ";CREATE VIRTUAL TABLE f USING fts5(x, y, tokenize=unicode61)",
+            to: """
+                CREATE TABLE a (id INTEGER PRIMARY KEY, parent INTEGER, x TEXT)
+                ;CREATE VIRTUAL TABLE f USING fts5(x, content='a', content_rowid='id')
+                ;CREATE TRIGGER a_f AFTER INSERT ON a BEGIN INSERT INTO f (rowid, x) VALUES (new.id, new.x); END
+                """,
+            rows: "INSERT INTO a VALUES (3, 'one', 1); INSERT INTO f VALUES ('two', 'three')",
+            hazards: [.dropsColumn, .dropsTable],
+            values: ["SELECT group_concat(rowid) FROM f('one')": "3"],
+            notBroughtBack: ["the values of a.y", "the rows of f"],
+            counts: [.dropsTable: 1]
         ),
     ]
 
@@ -478,6 +527,131 @@ import Testing
             ]
         )
     }
+
+    /// Rows that SQLite refuses after a conversion, and how many the hazard of this kind counts.
+    struct Refusal: CustomTestStringConvertible, Sendable {
+        let name: String
+        let kind: SchemaHazard.Kind
+        let from: String
+        let to: String
+        let rows: String
+        var backfills: [String: String] = [:]
+        let count: Int
+
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: refusals) func refusedRowsAreCounted(_ refusal: Refusal) throws {
+        let migration = try SchemaMigration(
+            from: refusal.from,
+            to: refusal.to,
+            backfills: refusal.backfills
+        )
+        let queue = try DatabaseQueue(sql: "PRAGMA foreign_keys = OFF;" + refusal.from)
+        try queue.inDatabase { try $0.execute(sql: refusal.rows) }
+        let hazard = try #require(migration.hazards.first { $0.kind == refusal.kind })
+        let query = try #require(hazard.countQuery)
+        #expect(try queue.read { try Int.fetchOne($0, sql: query) } == refusal.count, "\(query)")
+        let error = #expect(throws: DatabaseError.self) { try queue.run(migration.up) }
+        #expect(error?.resultCode == .SQLITE_CONSTRAINT, "\(String(describing: error))")
+    }
+
+    static let refusals: [Refusal] = [
+        Refusal(
+            name: "a text and a number that become the same number",
+            kind: .mayViolateUnique,
+            from: "CREATE TABLE t (a)",
+            to: "CREATE TABLE t (a INTEGER UNIQUE)",
+            rows: "INSERT INTO t VALUES ('1'), (1), (1.0), (2), ('x')",
+            count: 3
+        ),
+        Refusal(
+            name: "a number and a text that become the same text",
+            kind: .mayViolateUnique,
+            from: "CREATE TABLE t (a)",
+            to: "CREATE TABLE t (a TEXT); CREATE UNIQUE INDEX i ON t (a)",
+            rows: "INSERT INTO t VALUES ('1'), (1), (x'31'), (1.5)",
+            count: 2
+        ),
+        Refusal(
+            name: "an expression of a number that gets a decimal point",
+            kind: .mayViolateUnique,
+            from: "CREATE TABLE t (v NUMERIC, n AS (length(v)))"
+                + ";CREATE UNIQUE INDEX i ON t (n)",
+            to: "CREATE TABLE t (v REAL, n AS (length(v)))"
+                + ";CREATE UNIQUE INDEX i ON t (n)",
+            rows: "INSERT INTO t VALUES (3), (1.5), (79)",
+            count: 2
+        ),
+        Refusal(
+            name: "a backfill that becomes the same number",
+            kind: .mayViolateUnique,
+            from: "CREATE TABLE t (a TEXT)",
+            to: "CREATE TABLE t (a TEXT, n INTEGER UNIQUE)",
+            rows: "INSERT INTO t VALUES ('1'), ('01')",
+            backfills: ["t.n": "a"],
+            count: 2
+        ),
+        Refusal(
+            name: "a CHECK of a text that becomes a number",
+            kind: .mayViolateCheck,
+            from: "CREATE TABLE t (a TEXT)",
+            to: "CREATE TABLE t (a INTEGER CHECK (a BETWEEN 0 AND 5))",
+            rows: "INSERT INTO t VALUES ('10'), ('5'), ('-1')",
+            count: 2
+        ),
+        Refusal(
+            name: "a CHECK with a coarser collation",
+            kind: .mayViolateCheck,
+            from: "CREATE TABLE t (a TEXT CHECK (a <> 'no'))",
+            to: "CREATE TABLE t (a TEXT COLLATE NOCASE CHECK (a <> 'no'))",
+            rows: "INSERT INTO t VALUES ('NO'), ('yes')",
+            count: 1
+        ),
+        Refusal(
+            name: "a backfill that is NULL",
+            kind: .mayViolateNotNull,
+            from: "CREATE TABLE t (a TEXT)",
+            to: "CREATE TABLE t (a TEXT, n INTEGER NOT NULL)",
+            rows: "INSERT INTO t VALUES ('1'), (NULL)",
+            backfills: ["t.n": "length(a)"],
+            count: 1
+        ),
+        Refusal(
+            name: "a backfill that is NULL for a value",
+            kind: .mayViolateNotNull,
+            from: "CREATE TABLE t (a TEXT NOT NULL)",
+            to: "CREATE TABLE t (a TEXT NOT NULL, n TEXT NOT NULL)",
+            rows: "INSERT INTO t VALUES ('1'), ('')",
+            backfills: ["t.n": "nullif(a, '')"],
+            count: 1
+        ),
+        Refusal(
+            name: "a foreign key whose parent is dropped",
+            kind: .mayViolateForeignKey,
+            from: "CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE t (p REFERENCES p(id))",
+            to: "CREATE TABLE t (p REFERENCES p(id))",
+            rows: "INSERT INTO p VALUES (1); INSERT INTO t VALUES (1), (NULL)",
+            count: 1
+        ),
+        Refusal(
+            name: "a foreign key whose parent compares otherwise",
+            kind: .mayViolateForeignKey,
+            from: "CREATE TABLE p (id TEXT COLLATE NOCASE PRIMARY KEY)"
+                + ";CREATE TABLE t (p REFERENCES p(id))",
+            to: "CREATE TABLE p (id TEXT PRIMARY KEY); CREATE TABLE t (p REFERENCES p(id))",
+            rows: "INSERT INTO p VALUES ('a'), ('b'); INSERT INTO t VALUES ('A'), ('b')",
+            count: 1
+        ),
+        Refusal(
+            name: "a foreign key whose parent becomes text",
+            kind: .mayViolateForeignKey,
+            from: "CREATE TABLE p (id PRIMARY KEY); CREATE TABLE t (p REFERENCES p(id))",
+            to: "CREATE TABLE p (id TEXT PRIMARY KEY); CREATE TABLE t (p REFERENCES p(id))",
+            rows: "INSERT INTO p VALUES (1.0), (2); INSERT INTO t VALUES (1), (2)",
+            count: 1
+        ),
+    ]
 
     @Test func functionsAndCollationsOfTheAppMayBeMissing() throws {
         let from = """
