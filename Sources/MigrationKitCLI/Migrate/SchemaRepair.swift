@@ -27,7 +27,8 @@ struct SchemaRepair {
         case .differs(let difference):
             let migration = try SchemaMigration(
                 difference,
-                configuration: check.options.configuration ?? store.writer.configuration
+                configuration: check.options.configuration ?? store.writer.configuration,
+                fillingRequiredColumns: true
             )
             path = store.path
             changes = difference.changes
@@ -49,7 +50,8 @@ struct SchemaRepair {
     var text: String {
         var comments = [
             "Gives \(path ?? "the database") the schema of its applied migrations again.",
-            "Nothing was changed yet. Make a backup, read this, and run it on this database.",
+            "Nothing was changed yet. Make a backup, read this, and run it in SQLCipher's shell.",
+            "An error ends the shell before anything is committed.",
             "It is no migration: other databases don't need it.",
             "", "What differs:",
         ]
@@ -58,15 +60,25 @@ struct SchemaRepair {
         for hazard in hazards {
             let rows = hazard.rows.map { " (\($0) \($0 == 1 ? "row" : "rows"))" } ?? ""
             comments.append("- \(hazard.hazard.kind.rawValue): \(hazard.hazard.message)\(rows)")
-            // A line that begins with a space isn't wrapped later.
-            comments += hazard.hazard.suggestion[...].wrapped(to: 75).map { "  \($0)" }
+        }
+        if changes.contains(where: { $0.action == .added && $0.kind == .column }) {
+            comments += [
+                "",
+                "A column that is missing has lost its values. A required one gets empty values.",
+            ]
         }
         // https://www.sqlite.org/lang_altertable.html#otheralter
         let sql = ["PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE"] + statements
-        let end = ["PRAGMA foreign_key_check", "COMMIT"]
+        // Like the shell's other errors, a row without a parent must not be followed by COMMIT.
+        let end = [
+            "CREATE TEMP TABLE row_without_parent (count CHECK (count = 0))",
+            "INSERT INTO row_without_parent SELECT count(*) FROM pragma_foreign_key_check",
+            "DROP TABLE temp.row_without_parent",
+            "COMMIT",
+        ]
         let lines = comments.flatMap { $0.isEmpty ? [""] : $0[...].wrapped(to: 77) }
         return
-            (lines.map { $0.isEmpty ? "--" : "-- \($0.printable)" } + [""]
+            (lines.map { $0.isEmpty ? "--" : "-- \($0.printable)" } + ["", ".bail on"]
             + (sql + end).map(GRDBSchemaSnapshotProvider.terminated))
             .joined(separator: "\n")
     }

@@ -37,6 +37,22 @@ public struct SchemaMigration: Sendable {
         backfills: [String: String] = [:],
         configuration: Configuration = Configuration()
     ) throws {
+        try self.init(
+            difference,
+            backfills: backfills,
+            configuration: configuration,
+            fillingRequiredColumns: false
+        )
+    }
+
+    /// - Parameter fillsRequiredColumns: Whether a new required column without a default gets empty
+    ///   values, as on the way back. Otherwise it needs a backfill.
+    package init(
+        _ difference: SchemaDifference,
+        backfills: [String: String] = [:],
+        configuration: Configuration,
+        fillingRequiredColumns fillsRequiredColumns: Bool
+    ) throws {
         let match = SchemaMatch(difference.from.model, difference.to.model, difference.renames)
         let backfills = try match.expressions(backfills)
         var configuration = configuration
@@ -44,7 +60,13 @@ public struct SchemaMigration: Sendable {
         (up, down, hazards) = try MemoryDatabase.run(configuration) { db in
             try db.load(difference.from)
             let reader = SchemaReader()
-            let up = try SchemaPlan(match, backfills: backfills, reader: reader, in: db)
+            let up = try SchemaPlan(
+                match,
+                backfills: backfills,
+                fillsRequiredColumns: fillsRequiredColumns,
+                reader: reader,
+                in: db
+            )
             try db.checkNothingIsMissing()
             let back = SchemaMatch(match.new, match.old, match.reversedRenames)
             let down = try SchemaPlan(

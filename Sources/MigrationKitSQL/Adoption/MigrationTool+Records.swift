@@ -9,7 +9,7 @@ extension MigrationTool {
             // Knex, Liquibase, Prisma, Rails
             "knex_migrations", "knex_migrations_lock", "DATABASECHANGELOG",
             "DATABASECHANGELOGLOCK", "_prisma_migrations", "ar_internal_metadata",
-            // Android, Room, Sequelize
-            "android_metadata", "room_master_table", "SequelizeMeta",
+            // Android, Room, SeaORM, Sequelize
+            "android_metadata", "room_master_table", "seaql_migrations", "SequelizeMeta",
         ]
 }

@@ -420,6 +420,51 @@ import Testing
         #expect(try tool.shell("SELECT count(*) FROM kept;") == "0")
     }
 
+    /// The shell goes on after an error, and would drop the table, unless the script ends it.
+    @Test func aRowThatTheRepairRefusesKeepsTheTable() throws {
+        try migrate()
+        _ = try tool.shell(
+            """
+            DROP TRIGGER shrink; DROP VIEW titles; DROP INDEX notes_title;
+            CREATE TABLE other (id INTEGER PRIMARY KEY, folder INTEGER, title TEXT);
+            INSERT INTO other VALUES (1, NULL, 'a'), (2, NULL, '');
+            DROP TABLE notes; ALTER TABLE other RENAME TO notes;
+            """
+        )
+        let file = tool.folder.path("repair.sql")
+        try #require(tool.onStore("repair", "--schema", "--output", file).status == 0)
+        let input = "PRAGMA key = \"x'\(tool.password)'\";\n.read \(file)\nCOMMIT;\n"
+        let result = try run("sqlcipher", ["-batch", tool.database], input: input.utf8)
+        #expect(result.stderr.contains("CHECK constraint failed"), "\(result)")
+        #expect(try tool.shell("SELECT count(*) FROM notes;") == "2")
+    }
+
+    @Test func aRowWithoutAParentKeepsTheRepairFromBeingCommitted() throws {
+        try migrate()
+        _ = try tool.shell(
+            "INSERT INTO notes VALUES (1, 7, 'a'); DROP INDEX notes_title; DROP TRIGGER shrink;"
+        )
+        let file = tool.folder.path("repair.sql")
+        try #require(tool.onStore("repair", "--schema", "--output", file).status == 0)
+        let input = "PRAGMA key = \"x'\(tool.password)'\";\n.read \(file)\nCOMMIT;\n"
+        let result = try run("sqlcipher", ["-batch", tool.database], input: input.utf8)
+        #expect(result.stderr.contains("constraint failed"), "\(result)")
+        #expect(try tool.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'shrink';") == "0")
+    }
+
+    @Test func aRequiredColumnThatIsMissingGetsEmptyValues() throws {
+        try migrate()
+        _ = try tool.shell(
+            "INSERT INTO folders VALUES (1, 'a'); ALTER TABLE folders DROP COLUMN name;"
+        )
+        let repair = try tool.onStore("repair", "--schema")
+        try #require(repair.status == 0, "\(repair)")
+        #expect(repair.stdout.contains("A column that is missing has lost its values."))
+        #expect(try tool.shell(repair.stdout) == "")
+        try expectHealthy()
+        #expect(try tool.shell("SELECT id, quote(name) FROM folders;") == "1|''")
+    }
+
     @Test func theRepairOfTheSchemaStandsAlone() throws {
         try migrate()
         for arguments in [
