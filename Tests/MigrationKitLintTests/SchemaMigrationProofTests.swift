@@ -339,6 +339,7 @@ import Testing
                 """
                 -- The way down can't bring back:
                 --   the values of notes.stars
+                -- If rows that are there by then need it, it fails and changes nothing.
                 \(Self.addsStars)
                 """
             ]
@@ -364,5 +365,52 @@ import Testing
         }
         #expect(error?.stage == .lint)
         #expect(error?.reason.contains("rebuild-loses-column") == true)
+    }
+
+    // MARK: - Rows That Are Refused
+
+    /// Generated texts aren't JSON.
+    @Test func expressionThatSuitsNoGeneratedRowIsNoFault() throws {
+        let table = "CREATE TABLE t (id INTEGER PRIMARY KEY, b TEXT);"
+        let difference = try SchemaDifference(
+            from: schema(table),
+            to: schema(table + "CREATE INDEX j ON t (json_extract(b, '$.x'))")
+        )
+        let migration = try SchemaMigration(difference)
+        try SchemaMigrationProof(of: migration, between: difference).run()
+    }
+
+    @Test func wayDownThatRowsRefuseIsNoFaultOnACopy() throws {
+        let from = """
+            CREATE TABLE p (a INTEGER PRIMARY KEY);
+            CREATE TABLE c (x INTEGER REFERENCES p (a) ON DELETE CASCADE);
+            """
+        let difference = try SchemaDifference(
+            from: schema(from),
+            to: schema("CREATE TABLE c (x INTEGER)")
+        )
+        let migration = try SchemaMigration(difference)
+        let proof = SchemaMigrationProof(of: migration, between: difference)
+        let copy = try DatabaseQueue()
+        try copy.write {
+            try $0.execute(sql: from + "INSERT INTO p VALUES (1); INSERT INTO c VALUES (1)")
+        }
+        let counts = try proof.run(on: copy)
+        #expect(counts.map(\.after) == [1])
+        let down = try proof.sql(as: .dbmate).down
+        #expect(down.first?.contains("it fails and changes nothing") == true, "\(down)")
+    }
+
+    @Test func referenceToADroppedTableIsAFaultOfTheWantedSchema() throws {
+        let children = "CREATE TABLE c (id INTEGER PRIMARY KEY, x INTEGER REFERENCES p (a));"
+        let difference = try SchemaDifference(
+            from: schema("CREATE TABLE p (a INTEGER PRIMARY KEY);" + children),
+            to: schema(children)
+        )
+        let migration = try SchemaMigration(difference)
+        let proof = SchemaMigrationProof(of: migration, between: difference)
+        let error = #expect(throws: SchemaMigrationProofError.self) { try proof.sql(as: .dbmate) }
+        #expect(error?.stage == .wanted)
+        #expect(error?.errorDescription?.hasPrefix("the wanted schema is wrong: ") == true)
     }
 }

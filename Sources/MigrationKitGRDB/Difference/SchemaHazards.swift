@@ -31,7 +31,8 @@ struct SchemaHazards {
             guard let new = match.newTable(of: old) else { return [dropped(old)] }
             guard !old.isVirtual else { return recreated(old, as: new) }
             return droppedColumns(of: old) + narrowedTypes(of: new, old)
-                + notNulls(of: new, old) + nullBackfills(of: new, old) + uniques(of: new, old)
+                + notNulls(of: new, old) + nullBackfills(of: new, old)
+                + generatedNulls(of: new, old) + uniques(of: new, old)
                 + checks(of: new, old) + foreignKeys(of: new, old) + rewrites(of: new, old)
         }
     }
@@ -268,6 +269,29 @@ struct SchemaHazards {
                 "rows for which the backfill of \(new.name).\(column.name) is NULL are refused",
                 "Give it a backfill such as coalesce(EXPRESSION, ''), which is never NULL.",
                 count: count(old, where: "(\(expression)) IS NULL")
+            )
+        }
+    }
+
+    private func generatedNulls(
+        of new: SchemaModel.Table,
+        _ old: SchemaModel.Table
+    ) -> [SchemaHazard] {
+        new.columns.compactMap { column in
+            guard column.isNotNull, let generated = column.generated else { return nil }
+            let before = match.oldColumn(of: column.name, in: new)
+            if let before, before.isNotNull, before.generated == generated { return nil }
+            let value = expression(generated.expression.text, of: new, old)
+            return hazard(
+                .mayViolateNotNull,
+                old,
+                column: before?.name,
+                "rows for which the expression of \(new.name).\(column.name) is NULL are refused",
+                """
+                Use an expression that is never NULL, such as coalesce(EXPRESSION, ''), or correct \
+                the rows in a migration before this one.
+                """,
+                count: value.map { count(old, where: "(\($0)) IS NULL") }
             )
         }
     }

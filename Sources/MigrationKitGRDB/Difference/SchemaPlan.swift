@@ -131,6 +131,10 @@ struct SchemaPlan {
                         """
                 )
                 _ = try db.makeStatement(sql: "SELECT * FROM \(view.quotedName)")
+                // Here SQLite refuses an aggregate, which would make one row of all.
+                _ = try db.makeStatement(
+                    sql: "SELECT 1 FROM \(old.name.quotedName) WHERE (\n\(expression)\n) IS NULL"
+                )
             } catch let error as DatabaseError {
                 throw SchemaMigrationError.refused(
                     object: object,

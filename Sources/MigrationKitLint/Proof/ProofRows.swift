@@ -12,9 +12,12 @@ struct ProofRows {
         case fewer
         /// Tables that a hazard concerns are empty.
         case none
+        /// No rows, for an expression that doesn't suit generated values, such as one on JSON.
+        case empty
     }
 
     private let scratch: ScratchDatabase
+    private let empty: DatabaseQueue
     private let model: SchemaModel
     private let hazards: [SchemaHazard]
     /// How long the generation of rows may take.
@@ -33,6 +36,7 @@ struct ProofRows {
             guard let failure = scratch.run(statement).failure else { continue }
             throw DatabaseError(resultCode: failure.code, message: failure.message)
         }
+        empty = try scratch.plainCopy()
         scratch.beginStep(limit: Self.limit)
         let names = Set(model.tables.keys)
         RowGenerator(for: scratch, schema: model).fill(names, limit: Self.limit)
@@ -42,6 +46,7 @@ struct ProofRows {
     }
 
     func database(with content: Content) throws -> DatabaseQueue {
+        guard content != .empty else { return empty }
         guard content != .all else { return try scratch.plainCopy() }
         let copy = try scratch.plainCopy()
         try copy.inDatabase { db in

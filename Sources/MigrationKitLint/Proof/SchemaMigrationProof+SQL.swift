@@ -21,7 +21,12 @@ extension SchemaMigrationProof {
             findings = try self.findings(in: sql, format).findings
         }
         if let error = findings.first(where: { $0.level == .error }) {
-            throw failure(.lint, "\(error.message) (\(error.rule.rawValue))")
+            // The schema is exactly the wanted one, so what refers to nothing does so there, too.
+            let isOfSchema = [.danglingReference, .foreignKeyMismatch].contains(error.rule)
+            throw failure(
+                isOfSchema ? .wanted : .lint,
+                "\(error.message) (\(error.rule.rawValue))"
+            )
         }
         return sql
     }
@@ -31,7 +36,9 @@ extension SchemaMigrationProof {
         let lines = migration.notBroughtBack.map {
             "--   \($0.split(separator: "\n").joined(separator: " "))"
         }
-        let comment = (["-- The way down can't bring back:"] + lines).joined(separator: "\n")
+        let end = "-- If rows that are there by then need it, it fails and changes nothing."
+        let comment = (["-- The way down can't bring back:"] + lines + [end])
+            .joined(separator: "\n")
         guard let first = migration.down.first else { return [] }
         return ["\(comment)\n\(first)"] + migration.down.dropFirst()
     }

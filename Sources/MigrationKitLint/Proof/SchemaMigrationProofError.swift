@@ -12,6 +12,8 @@ public struct SchemaMigrationProofError: Error, Equatable, Sendable {
         case upAgain = "up-again"
         /// In the text, by a rule of the linter.
         case lint
+        /// In the wanted schema itself.
+        case wanted
     }
 
     /// When it was seen.
@@ -23,6 +25,9 @@ public struct SchemaMigrationProofError: Error, Equatable, Sendable {
     /// Whether the migration refuses rows of a real database. Otherwise it is a fault of this
     /// package.
     public internal(set) var isRefusal: Bool
+
+    /// Whether an expression can't be computed, which usually depends on the rows.
+    let isOfValues: Bool
 
     /// The statements that create the present schema.
     public let from: [String]
@@ -47,6 +52,7 @@ extension SchemaMigrationProofError: CodedError {
         case .down: "the migration is wrong: on the way down, \(reason)"
         case .upAgain: "the migration is wrong: on the second way up, \(reason)"
         case .lint: "the migration is wrong: \(reason)"
+        case .wanted: "the wanted schema is wrong: \(reason)"
         }
     }
 
@@ -54,6 +60,9 @@ extension SchemaMigrationProofError: CodedError {
     public var recoverySuggestion: String? {
         if stage == .start {
             return "Nothing was written. Apply what is pending, then try again."
+        }
+        if stage == .wanted {
+            return "Nothing was written. Correct the wanted schema, then try again."
         }
         guard !isRefusal else {
             return "Nothing was written. Correct those rows first, by a migration of its own."
@@ -76,6 +85,7 @@ extension SchemaMigrationProofError: CodedError {
     public var code: ErrorCode {
         switch stage {
         case .start: ErrorCode("otherSchema", .dataError)
+        case .wanted: ErrorCode("brokenSchema", .dataError)
         case .up where isRefusal: ErrorCode("hazard", .dataError)
         case .up, .down, .upAgain, .lint: ErrorCode("migrationNotProven", .verificationFailed)
         }

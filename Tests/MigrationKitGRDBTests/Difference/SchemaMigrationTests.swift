@@ -482,18 +482,20 @@ import Testing
         }
     }
 
-    @Test func aBackfillMustCompile() throws {
+    /// An aggregate would make one row of all rows.
+    @Test(arguments: [
+        ("length(title)", "no such column: title"),
+        ("count(*)", "misuse of aggregate function count()"),
+    ])
+    func aBackfillMustCompile(_ expression: String, _ reason: String) throws {
         let error = #expect(throws: SchemaMigrationError.self) {
             try SchemaMigration(
                 from: Self.notes,
                 to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, n INTEGER)",
-                backfills: ["notes.n": "length(title)"]
+                backfills: ["notes.n": expression]
             )
         }
-        #expect(
-            error
-                == .refused(object: "the backfill of notes.n", reason: "no such column: title")
-        )
+        #expect(error == .refused(object: "the backfill of notes.n", reason: reason))
     }
 
     @Test func hazardsCountTheRows() throws {
@@ -624,6 +626,14 @@ import Testing
             to: "CREATE TABLE t (a TEXT NOT NULL, n TEXT NOT NULL)",
             rows: "INSERT INTO t VALUES ('1'), ('')",
             backfills: ["t.n": "nullif(a, '')"],
+            count: 1
+        ),
+        Refusal(
+            name: "a generated column that is NULL",
+            kind: .mayViolateNotNull,
+            from: "CREATE TABLE t (a TEXT)",
+            to: "CREATE TABLE t (a TEXT, k TEXT AS (nullif(a, '')) STORED NOT NULL)",
+            rows: "INSERT INTO t VALUES ('1'), ('')",
             count: 1
         ),
         Refusal(
