@@ -231,11 +231,11 @@ public func run(
 ///
 /// - Parameters:
 ///   - name: Its name.
-///   - besideTests: Whether it must be the debug build beside the tests. Otherwise `MIGRATIONKIT_TOOL`
+///   - besideTests: Whether it must be the debug build beside the tests. Otherwise `TESTED_TOOL`
 ///     may name another `migrationkit-cli`, such as the one of `make build`. In a debug build,
 ///     ArgumentParser checks all declarations before it parses, which takes most of a command's time.
 public func builtExecutable(_ name: String, besideTests: Bool = false) throws -> String {
-    let tool = ProcessInfo.processInfo.environment["MIGRATIONKIT_TOOL"]
+    let tool = ProcessInfo.processInfo.environment["TESTED_TOOL"]
     if let tool, name == "migrationkit-cli", !besideTests { return tool }
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: tests).deletingLastPathComponent()
