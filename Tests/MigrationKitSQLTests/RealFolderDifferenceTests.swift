@@ -95,12 +95,7 @@ struct RealFolderDifferenceTests {
         from present: DatabaseSchema
     ) throws -> [String] {
         let difference = try SchemaDifference(from: present, to: wanted)
-        let migration: SchemaMigration
-        do {
-            migration = try SchemaMigration(difference)
-        } catch SchemaMigrationError.needsBackfill(let table, let column) {
-            migration = try SchemaMigration(difference, backfills: ["\(table).\(column)": "1"])
-        }
+        let migration = try Self.migration(difference)
         let queue = try Self.queue()
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA foreign_keys = OFF")
@@ -115,6 +110,21 @@ struct RealFolderDifferenceTests {
             }
         }
         return migration.hazards.map(\.kind.rawValue)
+    }
+
+    /// Every new required column without a default gets a value.
+    private static func migration(
+        _ difference: SchemaDifference,
+        backfills: [String: String] = [:]
+    ) throws -> SchemaMigration {
+        do {
+            return try SchemaMigration(difference, backfills: backfills)
+        } catch SchemaMigrationError.needsBackfill(let table, let column)
+            where backfills["\(table).\(column)"] == nil
+        {
+            let all = backfills.merging(["\(table).\(column)": "1"]) { $1 }
+            return try migration(difference, backfills: all)
+        }
     }
 
     private static func queue() throws -> DatabaseQueue {
