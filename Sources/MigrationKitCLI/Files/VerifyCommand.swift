@@ -84,12 +84,11 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
         var others: [OtherToolDocument]?
         let loaded = try loadedMigrations(in: context)
-        let schema = try loaded.map { try SchemaCheck($0, ignoring: ignoreTable, in: context) }
-        defer { schema?.stop() }
+        let drift = try loaded.map { try DriftOptions($0, ignoring: ignoreTable, in: context) }
         do {
             if full {
                 var verification = try fullVerification(of: loaded, in: context)
-                verification.options.drift = schema?.options
+                verification.options.drift = drift
                 verification.options.usesSQLiteIntegrityCheck = sqlite
                 _ = try display.watch(verification.options) { options in
                     var verification = verification
@@ -105,7 +104,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 // The checks report any problem of the database, so this error is ignored.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
                 var options = VerificationOptions()
-                options.drift = schema?.options
+                options.drift = drift
                 options.opensReader = try EncryptedDatabase.quietReaders(of: opened.writer)
                 try display.watch(options) { options in
                     _ = try opened.runner.verificationChecks(

@@ -130,11 +130,10 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     private func repairSchema(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context)
-        let check = try SchemaCheck(loaded, ignoring: ignoreTable, in: context)
-        defer { check.stop() }
+        let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
         let store = try openStore(in: context, forReading: true, loaded: loaded)
         try store.checkIsAdopted()
-        let repair = try SchemaRepair(of: store, check)
+        let repair = try SchemaRepair(of: store, options)
         let isFile = repair != nil && output != "-"
         if isFile, let repair { try OutputFile(path: output).write(repair.text + "\n") }
         if json {

@@ -4,14 +4,9 @@ import GRDB
 import MigrationKitGRDB
 import MigrationKitSQL
 
-/// How a command compares the schema of a database with that of its applied migrations.
-///
-/// The migrations of a folder run on a database in memory while the database is being opened.
-struct SchemaCheck {
-    let options: DriftOptions
-
-    private let ahead: SchemaAhead?
-
+extension DriftOptions {
+    /// How a command compares the schema of a database with that of its applied migrations.
+    ///
     /// - Parameters:
     ///   - loaded: The migrations.
     ///   - names: The tables that the command line says to leave out.
@@ -20,28 +15,12 @@ struct SchemaCheck {
         ignoring names: [String],
         in context: CommandContext
     ) throws {
-        var options = DriftOptions(ignoring: try context.ignoredTables(names))
-        if let folder = loaded.folder {
-            options.configuration = .ofMigrations
-            options.fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)
-            let steps = Set(loaded.runner.migrationIdentifiers)
-                .subtracting(folder.drafts).subtracting(options.fileWriters)
-            let ahead = SchemaAhead(loaded.runner, steps, .ofMigrations)
-            options.ahead = { ahead.database(applying: $0) }
-            self.ahead = ahead
-        } else {
-            // The configuration of a program's own database has the functions that its steps use.
-            ahead = nil
-        }
-        self.options = options
+        self.init(ignoring: try context.ignoredTables(names))
+        // The configuration of a program's own database has the functions that its steps use.
+        guard let folder = loaded.folder else { return }
+        configuration = .ofMigrations
+        fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)
     }
-
-    func drift(of store: OpenStore) throws -> SchemaDrift {
-        try store.runner.drift(in: store.writer, options)
-    }
-
-    /// Ends the work that is no longer needed.
-    func stop() { ahead?.stop() }
 }
 
 extension MigrationSQL {

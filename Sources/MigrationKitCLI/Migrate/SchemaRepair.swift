@@ -18,8 +18,8 @@ struct SchemaRepair {
 
     /// - Returns: `nil` if nothing differs.
     /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
-    init?(of store: OpenStore, _ check: SchemaCheck) throws {
-        switch try check.drift(of: store) {
+    init?(of store: OpenStore, _ options: DriftOptions) throws {
+        switch try store.runner.drift(in: store.writer, options) {
         case .same:
             return nil
         case .notCompared(let reason):
@@ -27,7 +27,7 @@ struct SchemaRepair {
         case .differs(let difference):
             let migration = try SchemaMigration(
                 difference,
-                configuration: check.options.configuration ?? store.writer.configuration,
+                configuration: options.configuration ?? store.writer.configuration,
                 fillingRequiredColumns: true
             )
             path = store.path

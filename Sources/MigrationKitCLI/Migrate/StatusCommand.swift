@@ -42,11 +42,14 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     func run(in context: CommandContext) throws {
         if showSettings { return try context.showSettings(of: self, json: json) }
         let loaded = try loadMigrations(in: context)
-        let check = try SchemaCheck(loaded, ignoring: ignoreTable, in: context)
-        defer { check.stop() }
+        let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
         let store = try openStore(in: context, forReading: true, loaded: loaded)
         let others = try store.noteOtherTools(in: context, json: json)
-        let report = try StatusReport(of: store, check.drift(of: store), otherTools: others)
+        let report = try StatusReport(
+            of: store,
+            store.runner.drift(in: store.writer, options),
+            otherTools: others
+        )
         if json {
             try context.printJSON(report.document)
         } else {

@@ -21,17 +21,48 @@ enum MigrationJournal {
         seconds: Double? = nil,
         _ db: Database
     ) throws {
+        let values: StatementArguments = [
+            step.identifier, event.rawValue,
+            event == .rolledBack ? nil : step.checksum,
+            seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
+        ]
         try db.reading(table) {
             do {
-                try insert(event, step, seconds, db)
+                try insert(values, db)
             } catch let error as DatabaseError
                 where error.message == "no such table: main.\(table)"
             {
                 try create(db)
-                try insert(event, step, seconds, db)
+                try insert(values, db)
             }
         }
     }
+
+    /// Adds a record of the whole schema, which isn't one of ``read(_:)``'s entries.
+    static func add(
+        schemaFingerprint fingerprint: String,
+        after identifier: String,
+        _ db: Database
+    ) throws {
+        try db.reading(table) { try insert([identifier, schema, fingerprint, nil], db) }
+    }
+
+    /// The last record of the whole schema.
+    static func schemaFingerprint(_ db: Database) throws -> String? {
+        guard try db.hasTable(table) else { return nil }
+        return try db.reading(table) {
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT CASE typeof(checksum) WHEN 'text' THEN checksum END FROM main.\(table)
+                    WHERE event = ? ORDER BY id DESC LIMIT 1
+                    """,
+                arguments: [schema]
+            )
+        }
+    }
+
+    private static let schema = "schema"
 
     private static func create(_ db: Database) throws {
         try db.execute(
@@ -48,25 +79,15 @@ enum MigrationJournal {
         )
     }
 
-    private static func insert(
-        _ event: MigrationHistoryEntry.Event,
-        _ step: MigrationStep<Database>,
-        _ seconds: Double?,
-        _ db: Database
-    ) throws {
+    /// - Parameter values: The identifier, event, checksum and seconds.
+    private static func insert(_ values: StatementArguments, _ db: Database) throws {
         // The time has the format in which GRDB stores dates, in UTC.
         try db.cachedStatement(
             sql: """
                 INSERT INTO main.\(table) (identifier, event, checksum, time, seconds)
                 VALUES (?, ?, ?, strftime('%Y-%m-%d %H:%M:%f', 'now'), ?)
                 """
-        ).execute(
-            arguments: [
-                step.identifier, event.rawValue,
-                event == .rolledBack ? nil : step.checksum,
-                seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
-            ]
-        )
+        ).execute(arguments: values)
         // A trigger can prevent the row.
         guard db.changesCount == 1 else { throw MigrationKitError.unusableTable(table) }
     }

@@ -87,15 +87,17 @@ struct BackwardRun {
 
     private func rollBackStepByStep(_ db: Database) throws {
         // Under our lock. Changes by a program that doesn't use it are detected at each step.
+        let schema = try runner.beginSchemaRecord(db)
         let plan = try plan(db)
         monitor.expect(plan.count)
         for (index, (step, rollback)) in plan.enumerated() {
             let isLast = index == plan.endIndex - 1
+            let schema = isLast ? schema : nil
             do {
                 if step.usesTransaction {
-                    try rollBackInTransaction(step, in: db, isLast: isLast, rollback)
+                    try rollBackInTransaction(step, in: db, isLast: isLast, schema, rollback)
                 } else {
-                    try rollBackWithoutTransaction(step, in: db, isLast: isLast, rollback)
+                    try rollBackWithoutTransaction(step, in: db, isLast: isLast, schema, rollback)
                 }
                 monitor.finishStep()
             } catch {
@@ -109,6 +111,7 @@ struct BackwardRun {
         _ step: MigrationStep<Database>,
         in db: Database,
         isLast: Bool,
+        _ schema: SchemaRecord?,
         _ rollback: Rollback
     ) throws {
         let wantsForeignKeysOff = step.foreignKeyChecks != .immediate
@@ -120,6 +123,7 @@ struct BackwardRun {
                     if isLast { try verify(db) }
                 }
                 try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
+                try schema?.add(applied: MigrationLedger.read(db), db)
                 return .commit
             }
         }
@@ -130,6 +134,7 @@ struct BackwardRun {
         _ step: MigrationStep<Database>,
         in db: Database,
         isLast: Bool,
+        _ schema: SchemaRecord?,
         _ rollback: Rollback
     ) throws {
         try checkIsLatest(step, db)
@@ -141,6 +146,7 @@ struct BackwardRun {
         try db.inTransaction(.immediate) {
             try MigrationLedger.remove([step.identifier], db)
             try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
+            try schema?.add(applied: MigrationLedger.read(db), db)
             return .commit
         }
     }
@@ -153,6 +159,7 @@ struct BackwardRun {
             try StepTransaction.withForeignKeysOff(db, if: wantsForeignKeysOff) {
                 try db.inTransaction(.immediate) {
                     // Plan again, now under the lock.
+                    let schema = try runner.beginSchemaRecord(db)
                     let plan = try plan(db)
                     monitor.expect(plan.count)
                     for (step, rollback) in plan {
@@ -166,6 +173,7 @@ struct BackwardRun {
                         try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                         monitor.finishStep()
                     }
+                    try schema?.add(applied: MigrationLedger.read(db), db)
                     try monitor.watching(db) { try verify(db) }
                     try monitor.operation.checkCancellation()
                     return .commit

@@ -130,6 +130,9 @@ struct ForwardRun {
             let done = monitor.steps.count
             // Read before planning, so that a later commit by another connection is noticed.
             let version = try writer.writeWithoutTransaction(MigrationLedger.dataVersion)
+            let schema = try writer.writeWithoutTransaction {
+                try runner.beginSchemaRecord($0)
+            }
             let plan = try plan()
             monitor.expect(plan.pending.count)
             do {
@@ -140,14 +143,17 @@ struct ForwardRun {
                     if first.usesTransaction {
                         let group = rest.prefix(while: \.usesTransaction)
                         rest = rest.dropFirst(group.count)
-                        try apply(group, of: plan, to: expected)
+                        try apply(group, of: plan, to: expected, schema)
                     } else {
                         rest = rest.dropFirst()
+                        expected.identifiers.insert(first.identifier)
                         try applyWithoutTransaction(
                             first,
                             completes: plan.completes && rest.isEmpty
-                        )
-                        expected.identifiers.insert(first.identifier)
+                        ) {
+                            guard rest.isEmpty else { return }
+                            try schema?.add(applied: expected.identifiers, $0)
+                        }
                     }
                 }
                 return
@@ -185,7 +191,8 @@ struct ForwardRun {
     private func apply(
         _ group: ArraySlice<MigrationStep<Database>>,
         of plan: MigrationPlan,
-        to ledger: ExpectedLedger
+        to ledger: ExpectedLedger,
+        _ schema: SchemaRecord?
     ) throws {
         let lastOfRun = plan.pending.last?.identifier
 
@@ -213,6 +220,9 @@ struct ForwardRun {
                 LedgerWitness.watch(db, removed: merged.count)
                 ledger.identifiers.subtract(merged)
                 ledger.identifiers.insert(step.identifier)
+                if step.identifier == lastOfRun {
+                    try schema?.add(applied: ledger.identifiers, db)
+                }
             }
         }
         do {
@@ -235,9 +245,12 @@ struct ForwardRun {
     }
 
     /// Runs a step that can't run in a transaction, and records it after it has succeeded.
+    ///
+    /// - Parameter record: Records more in the same transaction.
     private func applyWithoutTransaction(
         _ step: MigrationStep<Database>,
-        completes: Bool
+        completes: Bool,
+        record: (Database) throws -> Void
     ) throws {
         try writer.barrierWriteWithoutTransaction { db in
             try MigrationLedger.create(db)
@@ -255,6 +268,7 @@ struct ForwardRun {
                 }
                 try MigrationLedger.insert(step.identifier, db)
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
+                try record(db)
                 return .commit
             }
         }
@@ -300,6 +314,7 @@ struct ForwardRun {
     }
 
     private func applyAll(_ plan: MigrationPlan, in db: Database) throws {
+        let schema = try runner.beginSchemaRecord(db)
         try MigrationLedger.create(db)
         try MigrationLedger.remove(plan.obsolete, db)
         var applied = try MigrationLedger.read(db)
@@ -317,6 +332,7 @@ struct ForwardRun {
             applied.insert(step.identifier)
             monitor.finishStep()
         }
+        try schema?.add(applied: applied, db)
     }
 
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {

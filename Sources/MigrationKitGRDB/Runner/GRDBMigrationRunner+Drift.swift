@@ -16,7 +16,8 @@ extension GRDBMigrationRunner {
     /// ```
     ///
     /// The host's `bootstrapSchema` and the applied steps run on a new database in memory, in the
-    /// order of the runner. What their closures do outside of the database, they do again. Tables
+    /// order of the runner. What their closures do outside of the database, they do again. Steps
+    /// that all have a checksum needn't run if the journal has a record of the same schema. Tables
     /// of SQLite, of GRDB and of virtual tables' modules are left out on both sides.
     ///
     /// - Parameters:
@@ -62,8 +63,13 @@ extension GRDBMigrationRunner {
         cancellation: Cancellation? = nil
     ) throws -> SchemaDrift {
         try cancellation?.check()
-        let (applied, present) = try writer.read { db in
-            (try MigrationLedger.read(db), try SchemaTexts(db))
+        let (applied, present, isRecorded) = try writer.read { db in
+            let applied = try MigrationLedger.read(db)
+            let texts = try SchemaTexts(db)
+            return (
+                applied, texts,
+                try hasOnlySteps && SchemaRecord.holds(texts, registry, applied, db)
+            )
         }
         guard !applied.isEmpty else { return .notCompared(reason: "no migration is applied") }
         let steps = registry.applied(among: applied)
@@ -72,17 +78,16 @@ extension GRDBMigrationRunner {
         guard applied.isSubset(of: known) else {
             return .notCompared(reason: "unknown migrations are applied")
         }
+        if isRecorded { return .same }
         if let writer = identifiers.intersection(options.fileWriters).min() {
             return .notCompared(reason: "\(writer) writes a file, so it must not run again")
         }
-        let memory =
-            try options.ahead?(identifiers)
-            ?? MigratedMemory(
-                self,
-                identifiers,
-                options.configuration ?? writer.configuration,
-                cancellation: cancellation
-            ).queue
+        let memory = try MigratedMemory(
+            self,
+            identifiers,
+            options.configuration ?? writer.configuration,
+            cancellation: cancellation
+        ).queue
         // The usual case, without reading every table's columns.
         guard try memory.read(SchemaTexts.init) != present else { return .same }
 
@@ -99,6 +104,16 @@ extension GRDBMigrationRunner {
             to: memory.read(DatabaseSchema.init(of:)).ignoring(tables: ignored)
         )
         return difference.isEmpty ? .same : .differs(difference)
+    }
+}
+
+extension GRDBMigrationRunner {
+    /// Whether nothing but the steps makes the schema.
+    private var hasOnlySteps: Bool { integration.bootstrapSchema == nil }
+
+    /// Begins a run after which the steps needn't run again for a comparison.
+    func beginSchemaRecord(_ db: Database) throws -> SchemaRecord? {
+        try hasOnlySteps ? SchemaRecord(beginning: registry, db) : nil
     }
 }
 
@@ -120,16 +135,5 @@ extension GRDBMigrationRunner {
             if let error = failure.underlying { throw error }
             return false
         }
-    }
-}
-
-/// The texts of a schema. If two of them are equal, so are the schemas.
-private struct SchemaTexts: Equatable {
-    private let texts: Set<[String]>
-
-    init(_ db: Database) throws {
-        texts = try Set(
-            GRDBSchemaSnapshotProvider.objects(of: db).map { [$0["type"], $0["name"], $0["sql"]] }
-        )
     }
 }

@@ -1,8 +1,6 @@
-import Dispatch
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitCommon
 
 extension GRDBMigrationRunner {
     /// Applies steps to an empty database in memory, and reads from it.
@@ -154,59 +152,5 @@ struct MigratedMemory: Sendable {
             let reason = (error as? DatabaseError)?.message ?? error.localizedDescription
             throw Failure(text: "\(what): \(reason)", underlying: error)
         }
-    }
-}
-
-// MARK: - Ahead
-
-/// Runs the steps of a folder on a database in memory while the database itself is being opened,
-/// which takes a while for a passphrase.
-///
-/// Which steps are applied is known only afterwards. Usually all are. SQL has no effect outside of
-/// its database, so running too many is no harm. Don't use it for the steps of an app.
-package final class SchemaAhead: Sendable {
-    private let end = DispatchGroup()
-    private let cancellation = Cancellation()
-    private let database = Locked<DatabaseQueue?>(nil)
-    private let identifiers: Set<String>
-
-    /// Starts on another thread.
-    ///
-    /// - Parameters:
-    ///   - runner: The steps.
-    ///   - identifiers: Those that are probably applied.
-    ///   - configuration: The functions and collations that the steps use.
-    package init(
-        _ runner: GRDBMigrationRunner,
-        _ identifiers: Set<String>,
-        _ configuration: Configuration
-    ) {
-        self.identifiers = identifiers
-        DispatchQueue(label: "MigrationKit.schemaAhead").async(group: end) { [self] in
-            let result = try? MigratedMemory(
-                runner,
-                identifiers,
-                configuration,
-                cancellation: cancellation
-            )
-            database.withLock { $0 = result?.queue }
-        }
-    }
-
-    /// Waits for the result.
-    ///
-    /// - Returns: `nil` if other steps ran, or one failed.
-    package func database(applying identifiers: Set<String>) -> DatabaseQueue? {
-        guard identifiers == self.identifiers else {
-            stop()
-            return nil
-        }
-        end.wait()
-        return database.withLock { $0 }
-    }
-
-    /// Ends the work without waiting for it: a pending step may be endless.
-    package func stop() {
-        cancellation.cancel()
     }
 }

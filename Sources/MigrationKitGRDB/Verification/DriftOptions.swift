@@ -10,9 +10,6 @@ public struct DriftOptions: Sendable {
     /// verified database.
     public var configuration: Configuration?
 
-    /// Returns a database on which these steps have run already; `nil` if there is none.
-    package var ahead: (@Sendable (_ identifiers: Set<String>) -> DatabaseQueue?)?
-
     /// Steps that write files, and so must not run again.
     package var fileWriters: Set<String> = []
 

@@ -16,7 +16,7 @@ struct EntryDigest: Equatable {
     private var first: UInt64 = 0
     private var second: UInt64 = 0
 
-    fileprivate mutating func add(_ hash: consuming EntryHash) {
+    fileprivate mutating func add(_ hash: consuming SipHash) {
         let (one, two) = hash.finish()
         count += 1
         first &+= one
@@ -24,78 +24,10 @@ struct EntryDigest: Equatable {
     }
 }
 
-/// SipHash-1-3 with 128 bits. Swift's `Hasher` has 64, and is slower with a few bytes at a time.
-/// <https://github.com/veorq/SipHash>
-private struct EntryHash {
-    private static let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-
-    private var v0: UInt64
-    private var v1: UInt64
-    private var v2: UInt64
-    private var v3: UInt64
-
-    init() {
-        let seed = Self.seed
-        v0 = seed.0 ^ 0x736f_6d65_7073_6575
-        v1 = seed.1 ^ 0x646f_7261_6e64_6f6d ^ 0xee
-        v2 = seed.0 ^ 0x6c79_6765_6e65_7261
-        v3 = seed.1 ^ 0x7465_6462_7974_6573
-    }
-
-    @inline(__always)
-    mutating func add(_ word: UInt64) {
-        v3 ^= word
-        round()
-        v0 ^= word
-    }
-
-    /// The number of bytes must have been added before.
-    @inline(__always)
-    mutating func add(_ bytes: UnsafeRawBufferPointer) {
-        var offset = 0
-        while offset + 8 <= bytes.count {
-            add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            offset += 8
-        }
-        guard offset < bytes.count else { return }
-        var last: UInt64 = 0
-        while offset < bytes.count {
-            last = last << 8 | UInt64(bytes[offset])
-            offset += 1
-        }
-        add(last)
-    }
-
-    consuming func finish() -> (UInt64, UInt64) {
-        v2 ^= 0xee
-        for _ in 0..<3 { round() }
-        let one = v0 ^ v1 ^ v2 ^ v3
-        v1 ^= 0xdd
-        for _ in 0..<3 { round() }
-        return (one, v0 ^ v1 ^ v2 ^ v3)
-    }
-
-    @inline(__always)
-    private mutating func round() {
-        v0 = v0 &+ v1
-        v1 = v1 << 13 | v1 >> 51
-        v1 ^= v0
-        v0 = v0 << 32 | v0 >> 32
-        v2 = v2 &+ v3
-        v3 = v3 << 16 | v3 >> 48
-        v3 ^= v2
-        v0 = v0 &+ v3
-        v3 = v3 << 21 | v3 >> 43
-        v3 ^= v0
-        v2 = v2 &+ v1
-        v1 = v1 << 17 | v1 >> 47
-        v1 ^= v2
-        v2 = v2 << 32 | v2 >> 32
-    }
-}
-
 /// Entries of an index as they come from a query, and what is wrong with their order.
 final class EntryStream {
+    private static let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+
     private(set) var digest = EntryDigest()
 
     /// Whether each entry comes after the one before it, as the index sorts them.
@@ -122,7 +54,7 @@ final class EntryStream {
 
     /// - Parameter values: The fields of the entry.
     fileprivate func add(_ values: UnsafeBufferPointer<OpaquePointer?>) {
-        var hash = EntryHash()
+        var hash = SipHash(seed: Self.seed)
         guard let order else {
             for value in values { EntryValue(value, at: 0).add(to: &hash) }
             return digest.add(hash)
@@ -217,7 +149,7 @@ private struct EntryValue {
 
     /// Adds the value with its type and length, so that different values have different words.
     @inline(__always)
-    func add(to hash: inout EntryHash) {
+    func add(to hash: inout SipHash) {
         hash.add(UInt64(kind.rawValue) | (kind == .text || kind == .blob ? bits << 8 : 0))
         switch kind {
         case .null: break
