@@ -4,7 +4,8 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 TOOL = .build/release/migrationkit-cli
 
-.PHONY: demo check test build bench format format-check docs install clean
+.PHONY: demo check test build bench format format-check docs install \
+	deb tarball release clean
 
 ## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
 demo:
@@ -50,6 +51,17 @@ ifneq ($(SUDO_USER),)
 $(TOOL): Package.swift $(shell find Sources Keys -type f)
 	sudo -i -u $(SUDO_USER) $(MAKE) -C '$(CURDIR)' build
 endif
+
+## A Debian package in .build/packages. The tarball has the same for other systems.
+deb tarball: build
+	Scripts/bootstrap --packages
+	Scripts/package $@
+
+## All that a release consists of, with its digests, if the checkout can be released.
+release:
+	Scripts/package check
+	$(MAKE) deb tarball
+	cd .build/packages && sha256sum *
 
 format:
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Keys Tests Examples
