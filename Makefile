@@ -22,11 +22,11 @@ check:
 	$(SWIFT) build --build-tests
 	SKIP_OTHER_PROGRAMS=1 SWIFT="$(SWIFT)" Scripts/run-tests --skip '^($(LONG_TESTS))\.'
 
-## Sets up and runs all tests.
+## Sets up and runs all tests, or those that the regular expression ONLY matches.
 test:
 	Scripts/bootstrap --tests
 	$(SWIFT) build --build-tests
-	SWIFT="$(SWIFT)" Scripts/run-tests
+	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
 ## Builds the tool for use: optimised, with the Swift runtime inside.
 build:
