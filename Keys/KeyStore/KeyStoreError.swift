@@ -26,6 +26,8 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     case itemExists(service: String, account: String)
     /// The store would change the passphrase, or lose even more.
     case unstorablePassphrase(PassphraseFlaw)
+    /// The keys come from a source that can't be written, such as a file.
+    case readOnly(source: String)
     /// Something else; the message is the store's own.
     case failure(message: String)
 }
@@ -58,6 +60,8 @@ extension KeyStoreError: LocalizedError {
             "an item with \(Self.names(service, account)) already exists"
         case .unstorablePassphrase(let flaw):
             "the passphrase has \(flaw.name), which the Secret Service can't keep"
+        case .readOnly(let source):
+            "the key comes from \(source), where none can be stored or deleted"
         case .failure(let message):
             "the Secret Service failed: \(message)"
         }
@@ -119,6 +123,11 @@ extension KeyStoreError: LocalizedError {
             \(flaw.consequence)
             Keep this passphrase in a file, choose another, or give the database a raw key.
             """
+        case .readOnly:
+            """
+            Change it at its source. To give the database another key, put the new key there and \
+            use 'rekey' with both.
+            """
         case .failure:
             nil
         }
@@ -155,6 +164,7 @@ extension KeyStoreError: CodedError {
         case .timedOut: ErrorCode("secretServiceTimedOut", .unavailable)
         case .itemExists: ErrorCode("keyExists", .cannotCreate)
         case .unstorablePassphrase: ErrorCode("unstorablePassphrase", .noPermission)
+        case .readOnly: ErrorCode("keyStoreReadOnly", .noPermission)
         case .failure: ErrorCode("secretServiceFailed", .unavailable)
         }
     }

@@ -64,7 +64,7 @@ extension KeyStoreError: ToolSuggesting {
             '\(program) key generate' makes one, and '\(program) rekey --new-keychain-service' gives \
             it to a database that has this passphrase.
             """
-        case .promptDismissed, .failure:
+        case .promptDismissed, .readOnly, .failure:
             recoverySuggestion
         }
     }

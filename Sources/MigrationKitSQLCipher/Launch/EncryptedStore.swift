@@ -90,7 +90,7 @@ public struct EncryptedStore: Sendable {
 
     package let keyStore: any KeyStore
     package let label: String?
-    let keyForm: DatabaseKey.Form
+    package let keyForm: DatabaseKey.Form
     package let options: EncryptedDatabase.Options
     let launchTimeout: TimeInterval
 
@@ -127,6 +127,48 @@ public struct EncryptedStore: Sendable {
         self.keyForm = keyForm
         self.options = options
         self.launchTimeout = launchTimeout
+    }
+
+    /// Describes a store whose key comes from elsewhere: a file, a systemd credential, a command, a
+    /// vault. Nothing is opened yet.
+    ///
+    /// The key is there before the database. A first launch makes only the file, encrypted with that
+    /// key. A source without a key is its own `KeySourceError`; no key is ever made.
+    ///
+    /// - Parameters:
+    ///   - path: The database. Its folder must exist.
+    ///   - key: The source of the key.
+    ///   - options: How the database is opened. A file is created as described above, whatever
+    ///     `createsFile` says. With `isReadOnly`, no file is ever made.
+    ///   - launchTimeout: How long to wait for another process's first launch, in seconds.
+    public init(
+        path: String,
+        key: KeySourceStore,
+        options: EncryptedDatabase.Options = .init(),
+        launchTimeout: TimeInterval = 60
+    ) {
+        self.init(
+            path: path,
+            keyStore: key,
+            service: key.service,
+            account: key.account,
+            options: options,
+            launchTimeout: launchTimeout
+        )
+    }
+
+    /// The same store with its file elsewhere, and opened in another way.
+    package func at(_ path: String, options: EncryptedDatabase.Options) -> EncryptedStore {
+        EncryptedStore(
+            path: path,
+            keyStore: keyStore,
+            service: service,
+            account: account,
+            label: label,
+            keyForm: keyForm,
+            options: options,
+            launchTimeout: launchTimeout
+        )
     }
 
     /// Whether there is a database, so that a launch would not be the first. An empty file doesn't
