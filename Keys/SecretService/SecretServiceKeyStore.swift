@@ -13,7 +13,7 @@ import KeyStore
 ///
 /// Any program of the same user can read an item while its collection is unlocked.
 public struct SecretServiceKeyStore: KeyStore {
-    private let collection: String?
+    package let collection: String?
     private let timeout: Duration
     private let allowsPrompt: Bool
     private var isCancelled: @Sendable () -> Bool = { false }

@@ -13,7 +13,7 @@ import MigrationKitCommon
 /// A program with its own steps becomes a migration tool in one line:
 ///
 /// ```swift
-/// MigrationCLI.main(host: MigrationCLIHost(runner: runner, openWriter: openWriter))
+/// MigrationCLI.main(host: MigrationCLIHost(runner: runner, store: store))
 /// ```
 public enum MigrationCLI {
     /// The version of MigrationKit.
@@ -134,11 +134,13 @@ public enum MigrationCLI {
         of arguments: [String],
         in context: CommandContext
     ) -> Int32 {
-        let failure = Failure(
-            error,
-            parser: parser(for: context.host),
-            database: context.database.noted
-        )
+        let failure = HostMigrations.$commandName.withValue(context.host.commandName) {
+            Failure(
+                error,
+                parser: parser(for: context.host),
+                database: context.database.noted
+            )
+        }
         let keySource = context.keySource.noted
         let document = failure.document(keySource: keySource)
         if asksForJSON(arguments), let text = try? JSON.text(of: document) {
@@ -168,6 +170,12 @@ public enum MigrationCLI {
     // MARK: -
 
     static func run(arguments: [String], context: CommandContext) throws {
+        try HostMigrations.$commandName.withValue(context.host.commandName) {
+            try parseAndRun(arguments: arguments, context: context)
+        }
+    }
+
+    private static func parseAndRun(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
         let named = try checkCommands(in: arguments, of: parser)
         var context = context

@@ -58,13 +58,14 @@ extension DifferenceCommand {
     ///   `SchemaMigrationProofError`.
     func provenMigration(
         _ difference: SchemaDifference,
-        present: (any DatabaseReader)?
+        present: (any DatabaseReader)?,
+        in context: CommandContext
     ) throws -> (migration: SchemaMigration, proof: SchemaMigrationProof) {
         let backfills = try comparison.backfills
         let migration = try SchemaMigration(
             difference,
             backfills: backfills,
-            configuration: .ofMigrations
+            configuration: context.host.configurationOfSteps
         )
         let hazards = migration.hazards.filter { !comparison.allowedHazards.contains($0.kind) }
         guard hazards.isEmpty else {
@@ -76,7 +77,7 @@ extension DifferenceCommand {
             of: migration,
             between: difference,
             backfilling: backfills.keys,
-            configuration: .ofMigrations
+            configuration: context.host.configurationOfSteps
         )
         try proof.run()
         return (migration, proof)

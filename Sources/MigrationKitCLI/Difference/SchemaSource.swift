@@ -108,7 +108,8 @@ extension StoreCommand {
                 let loaded = try migrations.load(from: context.host, context: context)
                 return ComparedSchema(
                     source: source,
-                    schema: try loaded.runnerWithoutDrafts().inMemory(read)
+                    schema: try loaded.runnerWithoutDrafts()
+                        .inMemory(configuration: context.host.configurationOfSteps, read)
                 )
             } catch let error as MigrationFolderError where error.isOfNoMigrations {
                 guard allowsNoMigrations else { throw error }
@@ -123,13 +124,14 @@ extension StoreCommand {
             let loaded = LoadedMigrations(runner: runner, folder: folder)
             return ComparedSchema(
                 source: source,
-                schema: try loaded.runnerWithoutDrafts().inMemory(read)
+                schema: try loaded.runnerWithoutDrafts()
+                    .inMemory(configuration: .ofMigrations, read)
             )
         case .dump(let path):
             let dump =
                 path == "-"
                 ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
-            let queue = try DatabaseQueue(configuration: .ofMigrations)
+            let queue = try DatabaseQueue(configuration: context.host.configurationOfSteps)
             let schema = try queue.write { db in
                 try dump.run(in: db)
                 return try read(db)

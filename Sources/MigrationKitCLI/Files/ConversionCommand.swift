@@ -51,7 +51,9 @@ extension ConversionCommand {
         let options = DatabaseConversion.Options(
             outputPath: conversion.output,
             keptOriginalPath: conversion.keepOriginal,
-            timeout: try waiting.lockTimeout(in: context)
+            timeout: try waiting.lockTimeout(in: context),
+            functions: context.host.store?.options.functions ?? [],
+            collations: context.host.store?.options.collations ?? []
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { try make($0).run() }

@@ -56,7 +56,11 @@ extension CopyCommand {
             return (path, options, .encrypted(key, cipher: options.cipher))
         }
         let new = try newKey.source().map { try read(newKey, from: $0, in: context) }
-        let options = DatabaseBackup.Options(timeout: try waiting.lockTimeout(in: context))
+        let options = DatabaseBackup.Options(
+            timeout: try waiting.lockTimeout(in: context),
+            functions: context.host.store?.options.functions ?? [],
+            collations: context.host.store?.options.collations ?? []
+        )
         try confirm(path)
         let display = ProgressDisplay(ConversionProgress(phases: phases), in: context)
         let report = try display.watch(options) { options in

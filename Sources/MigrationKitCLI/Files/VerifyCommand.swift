@@ -180,14 +180,15 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
-        if case .folder = context.host.migrations {
+        if !context.host.opensItself {
             defer { context.release(options.keySource) }
             if case .prompt = options.keySource {
                 try EncryptedDatabase.check(path, is: .encrypted)
             }
             let key = try options.key()
             let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
-            var opening = EncryptedDatabase.Options(busyTimeout: options.busyTimeout)
+            var opening = context.host.store?.options ?? EncryptedDatabase.Options()
+            opening.busyTimeout = options.busyTimeout
             opening.readsIfUnwritable = true
             var verification = DatabaseVerification(
                 path,

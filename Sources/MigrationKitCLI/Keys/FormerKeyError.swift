@@ -106,7 +106,7 @@ extension MigrationDatabaseOpenOptions {
                 ?? (try? keyStore.entry(service: keychainService, account: nil))?.item.account,
             let key = FormerKey(service: keychainService, name: name)
         else { return nil }
-        let today = MigrationDatabaseOpenOptions(
+        var today = MigrationDatabaseOpenOptions(
             dbPath: dbPath,
             keychainService: key.service,
             keychainAccount: key.account,
@@ -116,6 +116,7 @@ extension MigrationDatabaseOpenOptions {
             allowsPrompt: allowsPrompt,
             cipher: cipher
         )
+        today.ownKeyStore = ownKeyStore
         return (try? today.storedKey()?.isOutdated()) == true ? key : nil
     }
 }

@@ -59,7 +59,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
         let stored = try database.storedKey(in: context)
         let options = try DatabaseConversion.Options(
             keptOriginalPath: keepOriginal,
-            timeout: waiting.lockTimeout(in: context)
+            timeout: waiting.lockTimeout(in: context),
+            functions: context.host.store?.options.functions ?? [],
+            collations: context.host.store?.options.collations ?? []
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { options in

@@ -18,20 +18,21 @@ struct StoredKeyDatabaseOptions: ParsableArguments {
     /// - Throws: ``MigrationCLIError/noDatabasePath``; ``KeyCommandError/noItemNamed(missing:)``;
     ///   `CipherSettingsError` for a value out of range.
     func storedKey(in context: CommandContext) throws -> StoredKey {
-        guard let path = try context.value(\.dbPath, of: file) else {
+        guard let path = try file.path(in: context) else {
             throw MigrationCLIError.noDatabasePath
         }
         let service = try keychain.requiredService(in: context)
         let account = try keychain.account(in: context)
         let source = KeySource.keyStore(service: service, account: account)
         context.keySource.note(source)
-        let form: DatabaseKey.Form = rawKey ? .rawKey : .passphrase
+        let store = context.host.store
+        let form = rawKey ? .rawKey : store?.keyForm ?? .passphrase
         return try StoredKey(
             path: path,
             keyStore: keychain.keyStore(in: context),
             service: service,
             account: account,
-            cipher: file.cipher(),
+            cipher: file.namesCipher ? file.cipher() : store?.options.cipher ?? file.cipher(),
             timeout: 0,
             read: { try KeyResolver.key(of: $0, named: source, form: form) }
         )

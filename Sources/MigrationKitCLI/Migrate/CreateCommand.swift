@@ -152,7 +152,7 @@ struct CreateCommand: DifferenceCommand {
         }
         let folder = try migrations.path(in: context)
         let present = try database.dbPath.map { try open($0, in: context) }
-        let (migration, proof) = try provenMigration(difference, present: present)
+        let (migration, proof) = try provenMigration(difference, present: present, in: context)
         let sql = try proof.sql(as: newFormat(in: folder))
         var counts: [SchemaMigrationProof.RowCount]?
         if proveOnCopy, let present, let path = database.dbPath {
@@ -237,7 +237,7 @@ private struct RebuildMigration {
     ///   migration throws.
     init(of table: String, _ migrations: FolderMigrations, _ context: CommandContext) throws {
         let runner = try migrations.load(from: context.host, context: context).runner
-        let rebuild = try runner.inMemory { db in
+        let rebuild = try runner.inMemory(configuration: .ofMigrations) { db in
             do {
                 return try TableRebuild(of: table, in: db)
             } catch TableRebuildError.noSuchTable {

@@ -110,7 +110,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
         var lint =
             loaded.folder.map { MigrationLint(folder: $0) }
             ?? MigrationLint(steps: loaded.runner.steps)
-        lint.configuration = .ofMigrations
+        lint.configuration = context.host.configurationOfSteps
         lint.levels = try context.settings()?.value(.lint) ?? [:]
         let identifiers = loaded.runner.migrationIdentifiers
         if let since {

@@ -90,7 +90,7 @@ struct CommandContext: Sendable {
             resolved.busyTimeout = lockTimeout
         }
         // A host opens the database itself, and gets the options unchanged.
-        if case .folder = host.migrations { resolved.opensForReading = forReading }
+        if !host.opensItself { resolved.opensForReading = forReading }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath

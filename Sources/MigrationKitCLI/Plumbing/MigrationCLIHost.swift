@@ -30,7 +30,13 @@ public struct MigrationCLIHost: Sendable {
         case folder
     }
 
+    /// What people type to reach the commands, for help texts, such as `notes db`; `nil` for the
+    /// name of the process. The standalone tool has its own.
+    public var commandName: String?
+
     let migrations: Migrations
+    /// The program's own store, if it has one.
+    let store: EncryptedStore?
     let openWriter: OpenWriter
     let generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
 
@@ -74,12 +80,14 @@ public struct MigrationCLIHost: Sendable {
         )
     }
 
-    private init(
+    init(
         migrations: Migrations,
+        store: EncryptedStore? = nil,
         openWriter: @escaping OpenWriter,
         generateSchemaSnapshot: (@Sendable (GRDBMigrationRunner) throws -> String)?
     ) {
         self.migrations = migrations
+        self.store = store
         self.openWriter = openWriter
         self.generateSchemaSnapshot = generateSchemaSnapshot
     }
@@ -127,15 +135,6 @@ public struct MigrationCLIHost: Sendable {
             }
             return try EncryptedDatabase.open(path, key: key, options: opening)
         }
-    }
-}
-
-// MARK: - Database in Memory
-
-extension GRDBMigrationRunner {
-    /// Applies all steps to a database in memory, and reads from it.
-    func inMemory<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try inMemory(configuration: .ofMigrations, body)
     }
 }
 
@@ -193,6 +192,12 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// read-only. The standalone tool sets it for commands that change nothing; a host that opens
     /// its database itself may do the same.
     public var opensForReading: Bool
+
+    /// Whether the key is that of the host's own store.
+    var usesHostsKey = false
+
+    /// The key store of the host's own store, in the place of the desktop's.
+    var ownKeyStore: OwnKeyStore?
 
     /// Creates options.
     ///
@@ -311,12 +316,13 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         )
     }
 
-    var keyStore: SecretServiceKeyStore {
-        SecretServiceKeyStore(
-            collection: keychainCollection,
-            timeout: keychainTimeout,
-            allowsPrompt: allowsPrompt
-        )
+    var keyStore: any KeyStore {
+        ownKeyStore?.keyStore
+            ?? SecretServiceKeyStore(
+                collection: keychainCollection,
+                timeout: keychainTimeout,
+                allowsPrompt: allowsPrompt
+            )
     }
 
     /// Gets the key from its source. On a terminal, the passphrase of a new database is asked for

@@ -59,7 +59,7 @@ extension StoreCommand {
             let new = OpenStore(
                 runner: loaded.runner,
                 folder: loaded.folder,
-                writer: try DatabaseQueue.standingForNewDatabase(),
+                writer: try DatabaseQueue(configuration: context.host.configurationOfSteps),
                 path: path,
                 isNew: true
             )
@@ -164,7 +164,7 @@ extension CommandContext {
         _ options: KeyedDatabaseOptions,
         _ encryption: EncryptionOptions
     ) throws -> String? {
-        guard case .folder = host.migrations else { return nil }
+        guard !host.opensItself else { return nil }
         let resolved = try options.resolved(
             in: self,
             isPlaintext: encryption.noEncryption,
@@ -175,13 +175,6 @@ extension CommandContext {
         guard stat(path, &status) != 0, errno == ENOENT else { return nil }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         return stat(folder, &status) == 0 ? path : nil
-    }
-}
-
-extension DatabaseQueue {
-    /// An empty database in memory. Nothing of it reaches the disk.
-    static func standingForNewDatabase() throws -> DatabaseQueue {
-        try DatabaseQueue(configuration: .ofMigrations)
     }
 }
 

@@ -113,7 +113,8 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
         let present = try from.database ?? database.dbPath.map { try open($0, in: context) }
         let folder = try folder(of: from.source, in: context)
         let format = try folder.map { try MigrationFolder.newFormat(in: $0) } ?? .dbmate
-        let sql = try provenMigration(difference, present: present).proof.sql(as: format)
+        let sql = try provenMigration(difference, present: present, in: context)
+            .proof.sql(as: format)
         let files = try MigrationFolder.preview("schema_diff", in: folder, sql: sql)
         let texts = files.map { files.count == 1 ? $0.text : "-- \($0.path)\n\($0.text)" }
         return texts.joined(separator: "\n").trimmingCharacters(in: .newlines)

@@ -22,12 +22,12 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
                 throw MigrationCLIError.schemaSnapshotNotConfigured
             }
             let schema = try generateSchemaSnapshot(runner)
-            switch host.migrations {
-            case .runner: return schema
-            case .folder: return schema + Self.ledger(of: runner.migrationIdentifiers)
-            }
+            return host.opensItself
+                ? schema : schema + Self.ledger(of: runner.migrationIdentifiers)
         case .json, .mermaid, .dot:
-            return try runner.inMemory { try text(of: $0, runner.migrationIdentifiers) }
+            return try runner.inMemory(configuration: host.configurationOfSteps) {
+                try text(of: $0, runner.migrationIdentifiers)
+            }
         }
     }
 

@@ -50,7 +50,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
             readsStandardInput
             ? try SQLDump(descriptor: STDIN_FILENO, name: "standard input")
             : try SQLDump(path: file)
-        guard let path = try context.value(\.dbPath, of: database.file) else {
+        guard let path = try database.file.path(in: context) else {
             throw MigrationCLIError.noDatabasePath
         }
         let new = try Self.refusingFile(at: path) { try NewDatabase(at: path) }

@@ -52,6 +52,18 @@ struct DatabaseFileOptions: ParsableArguments {
     )
     var hmacAlgorithm: CipherSettings.HMACAlgorithm?
 
+    /// The path from the option, the environment or the settings file, or that of the host's own
+    /// store; `nil` if none is given.
+    func path(in context: CommandContext) throws -> String? {
+        try context.value(\.dbPath, of: self) ?? context.host.store?.path
+    }
+
+    /// Whether an option says how the file is encrypted.
+    var namesCipher: Bool {
+        cipherCompatibility != nil || cipherPageSize != nil || kdfIterations != nil
+            || kdfAlgorithm != nil || hmacAlgorithm != nil
+    }
+
     /// How the file is encrypted.
     ///
     /// - Throws: `CipherSettingsError` for a value out of range.
@@ -95,8 +107,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
         asksForKey: Bool = true,
         isForOpenWriter: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
-        let isHosts =
-            if case .runner = context.host.migrations { true } else { false }
+        let isHosts = context.host.opensItself
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
         // A host receives the password and the keychain separately, and one value for all other
         // sources.
@@ -107,10 +118,19 @@ struct KeyedDatabaseOptions: ParsableArguments {
         if isPlaintext, let option = options.first ?? (secret.rawKey ? "--raw-key" : nil) {
             throw MigrationCLIError.keyForPlaintext(option: option)
         }
+        if let store = context.host.store {
+            return try resolved(
+                for: store,
+                named: options,
+                in: context,
+                createsFile: createsFile,
+                isPlaintext: isPlaintext
+            )
+        }
 
         let environment = context.environment
         let settings = try context.settings()
-        let path = try context.value(\.dbPath, of: file)
+        let path = try file.path(in: context)
         var service = keychain.keychainService
         let named = secret.sources(passwordArgument: context.passwordArgument)
         var other = named.first
@@ -328,8 +348,12 @@ struct LoadedMigrations {
 
 /// The steps are those of the host.
 struct HostMigrations: MigrationsOptions {
+    /// The name that the host gives itself, while its command runs.
+    @TaskLocal static var commandName: String?
+
     static var programName: String {
-        URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
+        if let commandName { return commandName }
+        return URL(fileURLWithPath: CommandLine.arguments.first ?? "migrationkit").lastPathComponent
     }
     static let abstract = "Migrates this program's database."
     static let areFiles = false

@@ -267,8 +267,9 @@ struct KeychainOptions: ParsableArguments {
     func keyStore(
         in context: CommandContext,
         ofService: Bool = true
-    ) throws -> SecretServiceKeyStore {
-        SecretServiceKeyStore(
+    ) throws -> any KeyStore {
+        if let own = ownKeyStore(in: context, ofService: ofService) { return own }
+        return SecretServiceKeyStore(
             collection: ofService ? try collection(in: context) : keychainCollection,
             timeout: try timeout(in: context),
             allowsPrompt: !noPrompt
@@ -277,19 +278,25 @@ struct KeychainOptions: ParsableArguments {
 
     /// The service that is named by the option, the environment, or the settings file.
     func service(in context: CommandContext) throws -> String? {
-        try context.value(\.keychainService, of: self)
+        try context.value(\.keychainService, of: self) ?? context.host.store?.service
     }
 
     /// The account from the option, the environment, or the settings file if the service is the
     /// file's own.
     func account(in context: CommandContext) throws -> String? {
-        try keychainAccount ?? context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
+        if let store = context.host.store {
+            return keychainAccount ?? (keychainService == nil ? store.account : nil)
+        }
+        return try keychainAccount ?? context.environment.nonEmpty("MIGRATIONKIT_KEYCHAIN_ACCOUNT")
             ?? fileBesideService(in: context)?.value(.keychainAccount)
     }
 
     /// The collection from the option, or the settings file if the service is the file's own.
     func collection(in context: CommandContext) throws -> String? {
-        try keychainCollection ?? fileBesideService(in: context)?.value(.keychainCollection)
+        if let store = context.host.store {
+            return keychainCollection ?? (store.keyStore as? SecretServiceKeyStore)?.collection
+        }
+        return try keychainCollection ?? fileBesideService(in: context)?.value(.keychainCollection)
     }
 
     /// The settings file, if the service is its own: its other settings apply to no other service.

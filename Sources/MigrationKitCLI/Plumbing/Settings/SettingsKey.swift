@@ -33,6 +33,14 @@ enum SettingsKey: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it names the database, or its key.
+    var isOfDatabase: Bool {
+        switch self {
+        case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile: true
+        default: false
+        }
+    }
+
     /// All environment variables that the tool knows.
     static let variables =
         allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
@@ -216,11 +224,15 @@ extension CommandContext {
         }
     }
 
-    /// The available settings. A program with its own steps has no folder of migrations.
+    /// The available settings. A program with its own steps has no folder of migrations, and one
+    /// with its own store has its own database and key.
     var settingsKeys: [SettingsKey] {
         switch host.migrations {
         case .folder: SettingsKey.allCases
-        case .runner: SettingsKey.allCases.filter { $0 != .migrations }
+        case .runner:
+            SettingsKey.allCases.filter {
+                $0 != .migrations && (host.store == nil || !$0.isOfDatabase)
+            }
         }
     }
 
