@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// An app's encrypted database together with its key in a key store: one call at launch.
@@ -305,7 +306,16 @@ public enum EncryptedStoreError: Error, Equatable, Sendable {
     case launchInProgress(path: String, processIdentifier: Int32?)
 }
 
-extension EncryptedStoreError: LocalizedError {
+extension EncryptedStoreError: CodedError {
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode {
+        switch self {
+        case .keyMissing: ErrorCode("keyNotFound", .unavailable)
+        case .keyNotKept: ErrorCode("notStored", .unavailable)
+        case .launchInProgress: ErrorCode("locked", .busy)
+        }
+    }
+
     /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
