@@ -12,6 +12,13 @@ let package = Package(
         .library(name: "MigrationKitLint", targets: ["MigrationKitLint"]),
         .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
     ],
+    // Who embeds the runner or a store says `traits: []`, and fetches only GRDB and swift-log. (A
+    // condition below names one trait only: Swift 6.2 wants all of several, 6.3 one of them.)
+    traits: [
+        .trait(name: "Tool", description: "MigrationKitCLI and migrationkit-cli"),
+        .trait(name: "Services", description: "MigrationKitService"),
+        .default(enabledTraits: ["Tool", "Services"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -75,6 +82,7 @@ let package = Package(
         .library(name: "MigrationKitSQLCipher", targets: ["MigrationKitSQLCipher"]),
         .library(name: "MigrationKitRescue", targets: ["MigrationKitRescue"]),
         .library(name: "MigrationKitCLI", targets: ["MigrationKitCLI"]),
+        .library(name: "MigrationKitService", targets: ["MigrationKitService"]),
         .library(name: "KeyStore", targets: ["KeyStore"]),
         .library(name: "SecretService", targets: ["SecretService"]),
         .executable(name: "migrationkit-cli", targets: ["migrationkit-cli"]),
@@ -82,7 +90,19 @@ let package = Package(
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
     ]
+
+    func tool(_ name: String, _ package: String) -> Target.Dependency {
+        .product(name: name, package: package, condition: .when(traits: ["Tool"]))
+    }
+
+    func services(_ name: String, _ package: String) -> Target.Dependency {
+        .product(name: name, package: package, condition: .when(traits: ["Services"]))
+    }
+
     package.targets += [
         .systemLibrary(
             name: "CSQLCipher",
@@ -137,9 +157,25 @@ let package = Package(
                 "CSQLCipher",
                 "KeyStore",
                 "SecretService",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                tool("ArgumentParser", "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "TOMLKit", package: "TOMLKit"),
+                tool("TOMLKit", "TOMLKit"),
+            ]
+        ),
+        // Stores in a server: migrates, then serves; many stores; metrics and traces.
+        .target(
+            name: "MigrationKitService",
+            dependencies: [
+                "MigrationKitCommon",
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                services("ServiceLifecycle", "swift-service-lifecycle"),
+                services("Metrics", "swift-metrics"),
+                services("Tracing", "swift-distributed-tracing"),
             ]
         ),
         .executableTarget(
@@ -240,13 +276,64 @@ let package = Package(
                 "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitRescue",
+                "MigrationKitService",
                 "MigrationKitSQLCipher",
                 "MigrationKitTestSupport",
                 "SecretService",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                services("ServiceLifecycle", "swift-service-lifecycle"),
+                services("UnixSignals", "swift-service-lifecycle"),
             ],
             path: "Tests/DocumentationExamples",
             swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
+        ),
+        .testTarget(
+            name: "MigrationKitServiceTests",
+            dependencies: [
+                "MigrationKitCommon",
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitService",
+                "MigrationKitSQLCipher",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                services("ServiceLifecycle", "swift-service-lifecycle"),
+                services("ServiceLifecycleTestKit", "swift-service-lifecycle"),
+                services("Metrics", "swift-metrics"),
+                services("MetricsTestKit", "swift-metrics"),
+                services("Tracing", "swift-distributed-tracing"),
+                services("InMemoryTracing", "swift-distributed-tracing"),
+            ]
+        ),
+        .executableTarget(
+            name: "ServiceProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                "MigrationKitService",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                services("ServiceLifecycle", "swift-service-lifecycle"),
+            ],
+            path: "Tests/ServiceProbe"
+        ),
+        // A program with a store of its own, and the commands for it.
+        .executableTarget(
+            name: "StoreToolProbe",
+            dependencies: [
+                "KeyStore",
+                "MigrationKit",
+                "MigrationKitCLI",
+                "MigrationKitGRDB",
+                "MigrationKitSQLCipher",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            path: "Tests/StoreToolProbe"
         ),
         .testTarget(
             name: "MigrationKitCommonTests",
@@ -283,7 +370,7 @@ let package = Package(
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "TestSupport",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                tool("ArgumentParser", "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             exclude: ["Sarif"]
@@ -360,7 +447,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "FirstLaunchProbe", "migrationkit-cli", "PlainMigratorProbe", "TestSupport",
+                "FirstLaunchProbe", "migrationkit-cli", "PlainMigratorProbe", "ServiceProbe",
+                "StoreToolProbe", "TestSupport",
             ],
             exclude: ["Snapshots"]
         ),

@@ -1,7 +1,14 @@
 import MigrationKitCLI
 import MigrationKitGRDB
+import MigrationKitSQLCipher
 
 // The code of Sources/MigrationKitCLI/MigrationKitCLI.docc/GettingStarted.md.
+
+func runCommands(on store: EncryptedStore, with runner: GRDBMigrationRunner) -> Never {
+    MigrationCLI.main(
+        host: MigrationCLIHost(runner: runner, store: store, commandName: "notes db")
+    )
+}
 
 func runMigrationCommands(with runner: GRDBMigrationRunner) -> Never {
     MigrationCLI.main(

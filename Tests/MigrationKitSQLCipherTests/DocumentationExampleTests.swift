@@ -48,12 +48,12 @@ import Testing
         )
     }
 
-    @Test(arguments: [("Rebuilding", 3), ("SchemaDifference", 1)])
+    @Test(arguments: [("Rebuilding", 3), ("SchemaDifference", 1), ("Services", 4)])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
         let blocks = try blocks(of: "Documentation/\(page).md")
         let compiled = try text("Tests/DocumentationExamples/\(page).swift")
         #expect(blocks.count == count)
-        for block in blocks { #expect(compiled.contains(" {\n\(indented(block))}\n")) }
+        for block in blocks { #expect(compiled.contains("{\n\(indented(block))")) }
     }
 
     @Test(arguments: [
@@ -62,6 +62,7 @@ import Testing
         ("Sources/MigrationKitGRDB", "GettingStarted"),
         ("Sources/MigrationKitLint", "GettingStarted"),
         ("Sources/MigrationKitRescue", "GettingStarted"),
+        ("Sources/MigrationKitService", "GettingStarted"),
         ("Sources/MigrationKitSQL", "GettingStarted"),
         ("Sources/MigrationKitSQLCipher", "GettingStarted"),
         ("Sources/MigrationKitSQLCipher", "BackingUp"),

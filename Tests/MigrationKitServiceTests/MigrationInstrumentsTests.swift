@@ -1,0 +1,124 @@
+import Foundation
+import GRDB
+import InMemoryTracing
+import KeyStore
+import Metrics
+import MetricsTestKit
+import MigrationKitService
+import TestSupport
+import Testing
+import Tracing
+
+/// What operators see of a run.
+@Suite(.timeLimit(.minutes(1))) struct MigrationInstrumentsTests {
+    private let served: ServedStore
+    private let metrics = TestMetrics()
+    private let tracer = InMemoryTracer()
+
+    init() throws {
+        served = try ServedStore()
+    }
+
+    private var instruments: MigrationInstruments {
+        MigrationInstruments(metrics: metrics, tracer: tracer)
+    }
+
+    private func stores(_ steps: [MigrationStep<Database>]) throws -> EncryptedStores {
+        EncryptedStores(
+            folder: served.folder.path,
+            keys: served,
+            runner: try GRDBMigrationRunner(steps: steps),
+            options: .init(instruments: instruments)
+        )
+    }
+
+    private func spans(_ name: String) -> [FinishedInMemorySpan] {
+        tracer.finishedSpans.filter { $0.operationName == name }
+    }
+
+    @Test func stepsAreCountedTimedAndTraced() async throws {
+        let stores = try stores(itemSteps())
+        try await stores.withStore("acme") { _ in }
+        #expect(metrics.counterTotal(label: "migrationkit_steps_total") == 3)
+        #expect(
+            metrics.counters(label: "migrationkit_steps_total").first?.dimensions.map(\.1)
+                == ["forward"]
+        )
+        #expect(try metrics.expectTimer("migrationkit_step_duration_seconds").values.count == 3)
+        #expect(try metrics.expectTimer("migrationkit_run_duration_seconds").values.count == 1)
+        #expect(try metrics.expectMeter("migrationkit_stores_open").lastValue == 1)
+        await stores.shutDown()
+        #expect(try metrics.expectMeter("migrationkit_stores_open").lastValue == 0)
+
+        let run = try #require(spans("migrationkit.run").first)
+        #expect(run.attributes.get("migrationkit.store") == .string("acme"))
+        #expect(run.attributes.get("migrationkit.steps") == .int64(3))
+        let steps = spans("migrationkit.step")
+        #expect(steps.allSatisfy { $0.parentSpanID == run.spanID && $0.status == nil })
+        #expect(
+            steps.map { $0.attributes.get("migrationkit.step") }
+                == itemSteps().map { .string($0.identifier) }
+        )
+        #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test func failuresAreCountedByCodeAndShowNoValues() async throws {
+        let secret = UUID().uuidString
+        let stores = try stores([
+            step("0001", "CREATE TABLE a (b UNIQUE)"),
+            step("0002", "INSERT INTO a VALUES ('\(secret)'); INSERT INTO a VALUES ('\(secret)')"),
+        ])
+        await #expect(throws: DatabaseError.self) { try await stores.withStore("acme") { _ in } }
+        await #expect(throws: KeySourceError.self) {
+            try await stores.withStore("keyless") { _ in }
+        }
+        await stores.shutDown()
+        let failures = metrics.counters(label: "migrationkit_failures_total")
+        #expect(Set(failures.map { $0.dimensions.map(\.1) }) == [["databaseError"], ["emptyKey"]])
+        #expect(metrics.counterTotal(label: "migrationkit_steps_total") == 1)
+
+        let failed = spans("migrationkit.step").last
+        #expect(failed?.status?.code == .error)
+        #expect(failed?.attributes.get("error.type") == .string("databaseError"))
+        #expect(spans("migrationkit.run").allSatisfy { $0.status?.code == .error })
+        #expect(!"\(tracer.finishedSpans)".contains(secret))
+        #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test func aCancelledRunIsNoFailure() async throws {
+        let running = Event()
+        let stores = try stores([endlessStep("0001") { running.happen() }])
+        let task = Task { try await stores.withStore("acme") { _ in } }
+        await running.wait()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await stores.shutDown()
+        #expect(metrics.counters(label: "migrationkit_failures_total").isEmpty)
+        #expect(spans("migrationkit.run").map(\.status?.code) == [nil])
+        #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test func aRunIsPartOfItsCallersTrace() async throws {
+        let queue = try DatabaseQueue()
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        let events = Locked(0)
+        try await tracer.withSpan("request") { _ in
+            let options = MigrationOptions(observer: { _ in events.withLock { $0 += 1 } })
+            try await instruments.observe(options: options) {
+                try await runner.asyncMigrate(in: queue, options: $0)
+            }
+        }
+        try await instruments.observe {
+            try await runner.asyncRollbackMigrations(in: queue, steps: 1, options: $0)
+        }
+        let request = try #require(spans("request").first)
+        #expect(spans("migrationkit.run").first?.parentSpanID == request.spanID)
+        // The caller's own observer goes on.
+        #expect(events.withLock { $0 } > 6)
+        let directions = metrics.counters(label: "migrationkit_steps_total").map {
+            ($0.dimensions.first?.1, $0.totalValue)
+        }
+        #expect(directions.contains { $0 == ("back", 1) })
+        #expect(directions.contains { $0 == ("forward", 3) })
+    }
+}
