@@ -5,8 +5,8 @@ import PackageDescription
 let package = Package(
     name: "Notes",
     dependencies: [
-        // In an app of your own: .package(url: "…", from: "…").
-        .package(name: "MigrationKit", path: "../.."),
+        // In an app of your own: .package(url: "…", from: "…", traits: ["Tool"]).
+        .package(name: "MigrationKit", path: "../..", traits: ["Tool"]),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [

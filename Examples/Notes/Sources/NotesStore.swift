@@ -24,19 +24,23 @@ struct NotesStore {
         )
     }
 
+    /// The file and its key.
+    static var store: EncryptedStore {
+        EncryptedStore(
+            path: path,
+            keyStore: SecretServiceKeyStore(),
+            service: service,
+            account: account,
+            label: "Notes"
+        )
+    }
+
     let database: DatabaseQueue
 
     /// What an app does at launch: opens its store with the key that the desktop's secret store
     /// keeps, and brings it up to date. At the first launch key and file are made.
     init() async throws {
-        let store = EncryptedStore(
-            path: Self.path,
-            keyStore: SecretServiceKeyStore(),
-            service: Self.service,
-            account: Self.account,
-            label: "Notes"
-        )
-        database = try await store.asyncOpen()
+        database = try await Self.store.asyncOpen()
         try await Self.runner().asyncMigrate(in: database)
     }
 

@@ -4,7 +4,7 @@ import MigrationKitCLI
 // notes add TITLE        adds a note
 // notes list             lists the notes
 // notes search WORDS     finds notes
-// notes db …             the migration commands, on this app's own steps
+// notes db …             the migration commands, on this app's own store
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -30,7 +30,8 @@ case ("db", _):
         arguments: Array(arguments.dropFirst()),
         host: MigrationCLIHost(
             runner: try NotesStore.runner(),
-            openWriter: MigrationCLIHost.openDatabase
+            store: NotesStore.store,
+            commandName: "notes db"
         )
     )
 default:
