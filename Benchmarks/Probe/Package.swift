@@ -8,7 +8,7 @@ let package = Package(
     name: "Probe",
     platforms: [.macOS(.v13)],
     dependencies: [
-        .package(name: "MigrationKit", path: "../.."),
+        .package(name: "MigrationKit", path: "../..", traits: []),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [

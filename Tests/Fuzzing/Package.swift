@@ -7,7 +7,7 @@ import PackageDescription
 let package = Package(
     name: "Fuzzing",
     platforms: [.macOS(.v13)],
-    dependencies: [.package(name: "MigrationKit", path: "../..")],
+    dependencies: [.package(name: "MigrationKit", path: "../..", traits: [])],
     targets: [
         .executableTarget(
             name: "Fuzz",
