@@ -73,18 +73,14 @@ struct DefinitionText: Sendable {
     }
 
     /// The names in double quotes, in lower case: they may be strings.
-    var doubtfulNames: Set<String> {
-        Set(
-            sql.tokens.filter { $0.kind == .quotedName && $0.text.hasPrefix("\"") }.map(\.name)
-        )
-    }
+    var doubtfulNames: Set<String> { Set(sql.tokens.filter(\.isDoubleQuoted).map(\.name)) }
 
     /// The names that can't be strings, in lower case: those of the result columns, for example.
     var certainNames: Set<String> {
         var names: Set<String> = []
         for (place, token) in sql.tokens.enumerated() where token.isName {
             let isCertain =
-                token.kind == .word || token.kind == .quotedName && !token.text.hasPrefix("\"")
+                token.kind == .word || token.kind == .quotedName && !token.isDoubleQuoted
                 || place > 0 && sql.tokens[place - 1].isWord("AS")
             if isCertain { names.insert(token.name) }
         }

@@ -35,6 +35,10 @@ package struct SQLTokens: Sendable {
 
         package var isName: Bool { kind == .word || kind == .quotedName || kind == .string }
 
+        /// Whether it is a name in double quotes, which SQLite may take for a string.
+        /// <https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted>
+        var isDoubleQuoted: Bool { kind == .quotedName && text.hasPrefix("\"") }
+
         package func isWord(_ word: String) -> Bool {
             kind == .word && text.utf8.count == word.utf8.count && text.uppercased() == word
         }
@@ -247,9 +251,9 @@ extension SQLTokens {
     func meanings(_ range: Range<Int>, known: Set<String>) -> [String] {
         range.map { place in
             let token = tokens[place]
-            guard token.kind == .quotedName, token.text.hasPrefix("\""),
-                !known.contains(token.name), !isNameByPlace(place)
-            else { return token.meaning }
+            guard token.isDoubleQuoted, !known.contains(token.name), !isNameByPlace(place) else {
+                return token.meaning
+            }
             return token.unquoted.sqlString
         }
     }
@@ -267,10 +271,10 @@ extension SQLTokens {
     }
 
     /// Some tokens as they are written, on one line.
-    func text(_ range: Range<Int>) -> String {
-        tokens[range].enumerated()
-            .map { $0 > 0 && $1.followsSpace ? " " + $1.text : $1.text }
-            .joined()
+    func text(_ range: Range<Int>) -> String { Self.text(tokens[range]) }
+
+    private static func text(_ tokens: ArraySlice<Token>) -> String {
+        tokens.enumerated().map { $0 > 0 && $1.followsSpace ? " " + $1.text : $1.text }.joined()
     }
 
     /// The bytes from the first of some tokens to the last one, with comments.
@@ -341,9 +345,7 @@ extension SQLTokens {
         }
 
         /// Its original text on one line.
-        package var text: String {
-            shown.enumerated().map { $0 > 0 && $1.followsSpace ? " " + $1.text : $1.text }.joined()
-        }
+        package var text: String { SQLTokens.text(shown) }
 
         package static func == (one: Line, other: Line) -> Bool {
             one.shown.lazy.map(\.exactMeaning).elementsEqual(other.shown.lazy.map(\.exactMeaning))
