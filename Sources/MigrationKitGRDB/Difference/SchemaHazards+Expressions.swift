@@ -138,14 +138,3 @@ extension SchemaHazards {
         }
     }
 }
-
-extension ColumnAffinity {
-    /// A value that isn't NULL.
-    fileprivate var emptyValue: String {
-        switch self {
-        case .integer, .real, .numeric: "0"
-        case .text: "''"
-        case .blob: "x''"
-        }
-    }
-}
