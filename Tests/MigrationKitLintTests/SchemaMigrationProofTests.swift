@@ -85,10 +85,18 @@ import Testing
 
     /// A rebuild, with what a rebuild can forget.
     private func rebuild(_ select: String = "SELECT id, title, body FROM notes") -> [String] {
+        rebuild("title TEXT, body TEXT, stars INTEGER", from: "(id, title, body) \(select)")
+    }
+
+    /// A rebuild of `notes`.
+    ///
+    /// - Parameters:
+    ///   - columns: The definitions of the columns after `id`.
+    ///   - source: What is inserted.
+    private func rebuild(_ columns: String, from source: String) -> [String] {
         [
-            "CREATE TABLE notes_new (id INTEGER PRIMARY KEY, title TEXT, body TEXT, stars INTEGER)",
-            "INSERT INTO notes_new (id, title, body) \(select)",
-            "DROP TABLE notes", "ALTER TABLE notes_new RENAME TO notes",
+            "CREATE TABLE new (id INTEGER PRIMARY KEY, \(columns))", "INSERT INTO new \(source)",
+            "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
         ]
     }
 
@@ -179,14 +187,8 @@ import Testing
     @Test func valuesOfAColumnThatAHazardNamesMayChange() throws {
         let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body INTEGER)"
         let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
-        func rebuild(_ type: String) -> [String] {
-            [
-                "CREATE TABLE new (id INTEGER PRIMARY KEY, body \(type))",
-                "INSERT INTO new SELECT id, CAST(body AS \(type)) FROM notes",
-                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
-            ]
-        }
-        let (up, down) = (rebuild("INTEGER"), rebuild("TEXT"))
+        let up = rebuild("body INTEGER", from: "SELECT id, CAST(body AS INTEGER) FROM notes")
+        let down = rebuild("body TEXT", from: "SELECT id, CAST(body AS TEXT) FROM notes")
         expectFault(
             try proof(from: from, to: to, up: up, down: down),
             .up,
@@ -234,14 +236,8 @@ import Testing
     @Test func rowsThatAHazardNamesMayBeRefused() throws {
         let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
         let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL)"
-        func rebuild(_ type: String) -> [String] {
-            [
-                "CREATE TABLE new (id INTEGER PRIMARY KEY, body \(type))",
-                "INSERT INTO new SELECT id, body FROM notes",
-                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
-            ]
-        }
-        let (up, down) = (rebuild("TEXT NOT NULL"), rebuild("TEXT"))
+        let up = rebuild("body TEXT NOT NULL", from: "SELECT id, body FROM notes")
+        let down = rebuild("body TEXT", from: "SELECT id, body FROM notes")
         expectFault(
             try proof(from: from, to: to, up: up, down: down),
             .up,
@@ -263,16 +259,11 @@ import Testing
         try proof(
             from: from,
             to: to,
-            up: [
-                "CREATE TABLE new (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)",
-                "INSERT INTO new SELECT id, length(coalesce(body, rowid % 2)) FROM notes",
-                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
-            ],
-            down: [
-                "CREATE TABLE new (id INTEGER PRIMARY KEY, body TEXT)",
-                "INSERT INTO new SELECT id, NULL FROM notes",
-                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
-            ],
+            up: rebuild(
+                "n INTEGER NOT NULL",
+                from: "SELECT id, length(coalesce(body, rowid % 2)) FROM notes"
+            ),
+            down: rebuild("body TEXT", from: "SELECT id, NULL FROM notes"),
             notBroughtBack: ["the values of notes.body"],
             hazards: [hazard(.dropsColumn, "notes", "body")],
             backfilling: ["notes.n"]
@@ -354,11 +345,7 @@ import Testing
         let fault = try proof(
             from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",
             to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER)",
-            up: [
-                "CREATE TABLE new (id INTEGER PRIMARY KEY, body TEXT, stars INTEGER)",
-                "INSERT INTO new (id) SELECT id FROM notes",
-                "DROP TABLE notes", "ALTER TABLE new RENAME TO notes",
-            ]
+            up: rebuild("body TEXT, stars INTEGER", from: "(id) SELECT id FROM notes")
         )
         let error = #expect(throws: SchemaMigrationProofError.self) {
             try fault.sql(as: .dbmate)

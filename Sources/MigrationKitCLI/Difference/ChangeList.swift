@@ -89,14 +89,15 @@ struct HazardDocument: Encodable {
     let suggestion: String
 
     /// How many rows are concerned, if they were counted.
-    var rows: Int?
+    let rows: Int?
 
-    init(_ hazard: SchemaHazard) {
+    init(_ hazard: SchemaHazard, rows: Int? = nil) {
         name = hazard.kind.rawValue
         table = hazard.table
         column = hazard.column
         message = hazard.message
         suggestion = hazard.suggestion
+        self.rows = rows
     }
 }
 

@@ -70,7 +70,9 @@ extension DifferenceCommand {
         let hazards = migration.hazards.filter { !comparison.allowedHazards.contains($0.kind) }
         guard hazards.isEmpty else {
             throw HazardError(
-                hazards: hazards.map { .init(hazard: $0, rows: $0.count(in: present)) }
+                hazards: try present?.read { db in
+                    try hazards.map { try CountedHazard($0, in: db) }
+                } ?? hazards.map { CountedHazard($0) }
             )
         }
         let proof = SchemaMigrationProof(
@@ -81,14 +83,6 @@ extension DifferenceCommand {
         )
         try proof.run()
         return (migration, proof)
-    }
-}
-
-extension SchemaHazard {
-    /// How many rows of a database are concerned; `nil` if that can't be counted.
-    fileprivate func count(in database: (any DatabaseReader)?) -> Int? {
-        guard let database, let countQuery else { return nil }
-        return try? database.read { try Int.fetchOne($0, sql: countQuery) }
     }
 }
 

@@ -1,16 +1,11 @@
 import Foundation
+import GRDB
 import MigrationKitCommon
 import MigrationKitGRDB
 
 /// A migration may lose or refuse rows, and nobody has allowed it. Nothing was written.
 struct HazardError: Error, Equatable {
-    struct Hazard: Equatable {
-        let hazard: SchemaHazard
-        /// How many rows are concerned in the database that was named; `nil` without one.
-        let rows: Int?
-    }
-
-    let hazards: [Hazard]
+    let hazards: [CountedHazard]
 
     /// The kinds, each once.
     private var kinds: [String] {
@@ -26,16 +21,11 @@ extension HazardError: CodedError {
     }
 
     var recoverySuggestion: String? {
-        let list = hazards.map { item in
-            let rows =
-                switch item.rows {
-                case nil: ""
-                case 1?: ", 1 row"
-                case let count?: ", \(count) rows"
-                }
+        let list = hazards.map { found in
+            let rows = found.rows.map { ", \(counted($0, "row"))" } ?? ""
             return """
-                \(item.hazard.title)\(rows): \(item.hazard.message)
-                \(item.hazard.suggestion)
+                \(found.hazard.title)\(rows): \(found.hazard.message)
+                \(found.hazard.suggestion)
                 """
         }
         let options = kinds.map { "--allow-hazard \($0)" }.joined(separator: " ")
@@ -46,6 +36,32 @@ extension HazardError: CodedError {
     }
 
     var code: ErrorCode { ErrorCode("hazard", .dataError) }
+}
+
+/// A hazard, with the number of rows that it concerns.
+struct CountedHazard: Equatable {
+    let hazard: SchemaHazard
+    /// `nil` without a database, or if they can't be counted.
+    let rows: Int?
+
+    /// A hazard for which no database is at hand.
+    init(_ hazard: SchemaHazard) {
+        self.hazard = hazard
+        rows = nil
+    }
+
+    /// Counts the rows in a database.
+    ///
+    /// - Throws: A `DatabaseError` if the database can't be read.
+    init(_ hazard: SchemaHazard, in db: Database) throws {
+        self.hazard = hazard
+        do {
+            rows = try hazard.countQuery.flatMap { try Int.fetchOne(db, sql: $0) }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // An expression of the schema that a row doesn't suit, such as json() of another text.
+            rows = nil
+        }
+    }
 }
 
 extension SchemaHazard {

@@ -95,8 +95,8 @@ extension ConversionCommand {
 extension ConversionReport {
     /// For people: what is in the new file, and that it is right.
     var text: String {
-        let tables = "\(tableCount) \(tableCount == 1 ? "table" : "tables")"
-        let rows = "\(rowCount) \(rowCount == 1 ? "row" : "rows")"
+        let tables = counted(tableCount, "table")
+        let rows = counted(rowCount, "row")
         return """
             \(tables) with \(rows), \(bytesAfter.byteCount), in \(duration(seconds)).
             The new file was compared with the old one, and verified.

@@ -181,7 +181,7 @@ struct CreateCommand: DifferenceCommand {
         if let counts, let path = database.dbPath {
             let rows = counts.map(\.after).reduce(0, +)
             context.output(
-                "Proved on a copy of \(path.printable) with \(rows) row\(rows == 1 ? "" : "s")."
+                "Proved on a copy of \(path.printable) with \(counted(rows, "row"))."
             )
         }
         for hazard in migration.hazards {
@@ -219,7 +219,7 @@ struct CreateCommand: DifferenceCommand {
             identifier = created.identifier
             files = created.files
             changes = ChangeList(changes: difference.changes).document
-            hazards = migration.hazards.map(HazardDocument.init)
+            hazards = migration.hazards.map { HazardDocument($0) }
             notBroughtBack = migration.notBroughtBack
             provedRows = rows?.reduce(0, +)
         }

@@ -143,8 +143,8 @@ extension [MigrationReport.Step] {
         let lines = map {
             "  \($0.identifier.printable.padded(to: width))  \(rows($0))\(duration($0.seconds))"
         }
-        let count = "\(count) \(count == 1 ? "migration" : "migrations")"
-        return (["\(count) in \(duration(total)):"] + lines).joined(separator: "\n")
+        let heading = "\(counted(count, "migration")) in \(duration(total)):"
+        return ([heading] + lines).joined(separator: "\n")
     }
 }
 
@@ -191,7 +191,7 @@ struct RunProgress: OperationProgress {
             elapsed = seconds
         case .stepAdvanced(_, let rows):
             var parts = [running, duration(elapsed)]
-            if rows > 0 { parts.append("\(rows) \(rows == 1 ? "row" : "rows")") }
+            if rows > 0 { parts.append(counted(rows, "row")) }
             line = parts.joined(separator: ", ")
         case .stepFinished:
             committed += 1

@@ -5,16 +5,10 @@ import MigrationKitGRDB
 
 /// The SQL that gives a database the schema of its applied migrations again. It isn't run here.
 struct SchemaRepair {
-    private struct Hazard {
-        let hazard: SchemaHazard
-        /// How many rows are concerned, if that can be asked.
-        let rows: Int?
-    }
-
     private let path: String?
     private let changes: [SchemaChange]
     private let statements: [String]
-    private let hazards: [Hazard]
+    private let hazards: [CountedHazard]
 
     /// - Returns: `nil` if nothing differs.
     /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
@@ -34,12 +28,7 @@ struct SchemaRepair {
             changes = difference.changes
             statements = migration.up
             hazards = try store.writer.read { db in
-                try migration.hazards.map { hazard in
-                    Hazard(
-                        hazard: hazard,
-                        rows: try hazard.countQuery.flatMap { try Int.fetchOne(db, sql: $0) }
-                    )
-                }
+                try migration.hazards.map { try CountedHazard($0, in: db) }
             }
         }
     }
@@ -57,9 +46,9 @@ struct SchemaRepair {
         ]
         comments += changes.map { "- \($0.driftText)" }
         if !hazards.isEmpty { comments += ["", "What may be lost, or refused:"] }
-        for hazard in hazards {
-            let rows = hazard.rows.map { " (\($0) \($0 == 1 ? "row" : "rows"))" } ?? ""
-            comments.append("- \(hazard.hazard.kind.rawValue): \(hazard.hazard.message)\(rows)")
+        for found in hazards {
+            let rows = found.rows.map { " (\(counted($0, "row")))" } ?? ""
+            comments.append("- \(found.hazard.kind.rawValue): \(found.hazard.message)\(rows)")
         }
         if changes.contains(where: { $0.action == .added && $0.kind == .column }) {
             comments += [
@@ -97,12 +86,7 @@ struct SchemaRepair {
             database = store.path
             drift = repair?.changes.map(DriftDocument.init) ?? []
             statements = repair?.statements ?? []
-            hazards =
-                repair?.hazards.map { found in
-                    var document = HazardDocument(found.hazard)
-                    document.rows = found.rows
-                    return document
-                } ?? []
+            hazards = repair?.hazards.map { HazardDocument($0.hazard, rows: $0.rows) } ?? []
             self.output = output
         }
     }
