@@ -380,6 +380,7 @@ let package = Package(
             dependencies: [
                 "CKeyStore",
                 "MigrationKit",
+                "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/TestSupport"

@@ -1,75 +1,8 @@
-import Foundation
-import MigrationKitGRDB
-import TestSupport
-
-/// A random schema with rows, and what several random changes make of it.
-///
-/// Tables and columns keep their numbers when they are renamed, so that it is known what must become
-/// of each row, without knowing how a migration is planned.
-struct RandomPair: Encodable {
-    let from: SchemaSketch
-    let to: SchemaSketch
-    let fromStatements: [String]
-    let toStatements: [String]
-    /// The rows of the present schema.
-    let inserts: [String]
-    let renames: [[String]]
-    let backfills: [String: String]
-    /// The changes, for a report.
-    let changes: [String]
-
-    init(seed: UInt64) {
-        var sketch = SchemaSketch(seed: seed)
-        sketch.make()
-        from = sketch
-        fromStatements = sketch.statements()
-        inserts = sketch.inserts()
-        for _ in 0..<Int.random(in: 1...5, using: &sketch.random) { sketch.change() }
-        to = sketch
-        toStatements = sketch.statements()
-        changes = sketch.changes
-        backfills = sketch.backfills(since: from)
-        renames = Self.renames(from, to)
-    }
-
-    var schemaRenames: [SchemaRename] {
-        renames.map {
-            $0.count == 2
-                ? SchemaRename(table: $0[0], newName: $0[1])
-                : SchemaRename(table: $0[0], column: $0[1], newName: $0[2])
-        }
-    }
-
-    /// The tables that are in both, with the columns that are in both.
-    var pairs: [(old: SchemaSketch.Table, new: SchemaSketch.Table)] {
-        from.tables.compactMap { old in to.table(old.number).map { (old, $0) } }
-    }
-
-    private static func renames(_ from: SchemaSketch, _ to: SchemaSketch) -> [[String]] {
-        from.tables.flatMap { old -> [[String]] in
-            guard let new = to.table(old.number) else { return [] }
-            return (old.name == new.name ? [] : [[old.name, new.name]])
-                + old.columns.compactMap { column in
-                    guard let other = new.column(column.number), other.name != column.name else {
-                        return nil
-                    }
-                    return [old.name, column.name, other.name]
-                }
-        }
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case fromStatements = "from"
-        case toStatements = "to"
-        case inserts, renames, backfills, changes
-    }
-}
-
 /// The parts of a random schema. In texts, `{7}` is the name of the column with the number 7.
-struct SchemaSketch {
-    struct Column {
-        let number: Int
-        var name: String
+package struct SchemaSketch {
+    package struct Column {
+        package let number: Int
+        package var name: String
         var type: String
         var isRequired = false
         var defaultValue: String?
@@ -77,24 +10,24 @@ struct SchemaSketch {
         var check: String?
         /// The number of the parent, and the actions.
         var parent: (table: Int, actions: String)?
-        var generated: (expression: String, isStored: Bool)?
+        package var generated: (expression: String, isStored: Bool)?
         var isUnique = false
     }
 
-    struct Table {
+    package struct Table {
         enum Key {
             case none, rowID, autoincrement, text, pair
         }
 
-        let number: Int
-        var name: String
+        package let number: Int
+        package var name: String
         var key: Key
-        var columns: [Column] = []
+        package var columns: [Column] = []
         /// The columns of each `UNIQUE` constraint.
         var uniques: [[Int]] = []
         var checks: [String] = []
         var isStrict = false
-        var isWithoutRowID = false
+        package var isWithoutRowID = false
 
         /// The columns of the primary key come first.
         var keyCount: Int {
@@ -105,9 +38,9 @@ struct SchemaSketch {
             }
         }
 
-        var hasRowIDColumn: Bool { keyCount == 1 && columns[0].type == "INTEGER" }
+        package var hasRowIDColumn: Bool { keyCount == 1 && columns[0].type == "INTEGER" }
 
-        func column(_ number: Int) -> Column? { columns.first { $0.number == number } }
+        package func column(_ number: Int) -> Column? { columns.first { $0.number == number } }
     }
 
     struct Index {
@@ -137,30 +70,30 @@ struct SchemaSketch {
         var isElsewhere = false
     }
 
-    struct Search {
-        var name: String
+    package struct Search {
+        package var name: String
         let table: Int
         var columns: [Int]
         var options: String
-        var isExternal = false
+        package var isExternal = false
     }
 
     var random: SeededGenerator
-    var tables: [Table] = []
+    package var tables: [Table] = []
     var indexes: [Index] = []
     var views: [View] = []
     var triggers: [Trigger] = []
-    var searches: [Search] = []
+    package var searches: [Search] = []
     var changes: [String] = []
     /// Whether names and keywords are spelled in another way.
-    private var isSpelledOtherwise = false
+    private(set) var isSpelledOtherwise = false
     private var lastNumber = 0
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
     }
 
-    func table(_ number: Int) -> Table? { tables.first { $0.number == number } }
+    package func table(_ number: Int) -> Table? { tables.first { $0.number == number } }
 
     mutating func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
 
@@ -368,121 +301,5 @@ struct SchemaSketch {
                 isExternal: chance(2)
             )
         )
-    }
-
-    // MARK: - Statements
-
-    /// A text with names instead of the numbers of columns.
-    func text(_ template: String, _ table: Table, before: String = "") -> String {
-        table.columns.reduce(template) {
-            $0.replacing("{\($1.number)}", with: before + spelled($1.name))
-        }
-    }
-
-    private func spelled(_ name: String) -> String {
-        let isPlain =
-            name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-            && name.last?.isNumber == true
-        return isSpelledOtherwise && isPlain ? name.uppercased() : name.quoted
-    }
-
-    func statements() -> [String] {
-        ["CREATE TABLE log (what)"] + tables.map(createTable) + indexes.map(createIndex)
-            + views.flatMap(createViews) + searches.map(createSearch)
-            + triggers.map(createTrigger)
-    }
-
-    private func createTable(_ table: Table) -> String {
-        var lines = table.columns.enumerated().map { place, column in
-            definition(column, isKey: place < table.keyCount && table.keyCount == 1, table)
-        }
-        if table.key == .pair {
-            lines.append("PRIMARY KEY ({\(table.columns[0].number)}, {\(table.columns[1].number)})")
-        }
-        lines += table.uniques.map { key in
-            "UNIQUE (\(key.map { "{\($0)}" }.joined(separator: ", ")))"
-        }
-        lines += table.checks.map { "CHECK (\($0))" }
-        let options = [
-            table.isStrict ? "STRICT" : nil, table.isWithoutRowID ? "WITHOUT ROWID" : nil,
-        ].compactMap(\.self).joined(separator: ", ")
-        let body = text(lines.joined(separator: ",\n  "), table)
-        return isSpelledOtherwise
-            ? "create table \(spelled(table.name))( -- a comment\n\(body)) \(options)"
-            : "CREATE TABLE \(spelled(table.name)) (\n  \(body)\n) \(options)"
-    }
-
-    private func definition(_ column: Column, isKey: Bool, _ table: Table) -> String {
-        var words = ["{\(column.number)}", column.type]
-        if isKey {
-            words.append(table.key == .autoincrement ? "PRIMARY KEY AUTOINCREMENT" : "PRIMARY KEY")
-        }
-        if column.isRequired { words.append("NOT NULL") }
-        if column.isUnique { words.append("UNIQUE") }
-        if let value = column.defaultValue { words.append("DEFAULT \(value)") }
-        if let collation = column.collation { words.append("COLLATE \(collation)") }
-        if let check = column.check { words.append("CHECK (\(check))") }
-        if let (number, actions) = column.parent, let parent = self.table(number) {
-            let target = spelled(parent.columns[0].name)
-            words.append("REFERENCES \(spelled(parent.name)) (\(target))\(actions)")
-        }
-        if let (expression, isStored) = column.generated {
-            words.append("AS (\(expression)) \(isStored ? "STORED" : "VIRTUAL")")
-        }
-        return words.filter { !$0.isEmpty }.joined(separator: " ")
-    }
-
-    private func createIndex(_ index: Index) -> String {
-        guard let table = table(index.table) else { return "" }
-        let parts = text(index.parts.joined(separator: ", "), table)
-        let condition = index.condition.map { " WHERE \(text($0, table))" } ?? ""
-        return "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(spelled(index.name)) "
-            + "ON \(spelled(table.name)) (\(parts))\(condition)"
-    }
-
-    private func createViews(_ view: View) -> [String] {
-        guard let table = table(view.table) else { return [] }
-        let columns = view.columns.enumerated().map { "{\($1)} AS c\($0)" }
-        let name = spelled(view.name)
-        let list = text(columns.joined(separator: ", "), table)
-        var result = [
-            "CREATE VIEW \(name) AS SELECT \(list) FROM \(spelled(table.name))\(view.filter)"
-        ]
-        if view.hasSecond {
-            let second = "again \(view.name)".quoted
-            result.append("CREATE VIEW \(second) AS SELECT upper(c0) FROM \(name)")
-        }
-        if view.hasTrigger {
-            let trigger = "on \(view.name)".quoted
-            result.append(
-                "CREATE TRIGGER \(trigger) INSTEAD OF INSERT ON \(name) "
-                    + "BEGIN INSERT INTO log VALUES (new.c0); END"
-            )
-        }
-        return result
-    }
-
-    private func createTrigger(_ trigger: Trigger) -> String {
-        guard let table = table(trigger.table) else { return "" }
-        let head = "CREATE TRIGGER \(spelled(trigger.name)) "
-        if trigger.isElsewhere {
-            return head + "AFTER DELETE ON log BEGIN UPDATE \(spelled(table.name)) "
-                + text("SET \(trigger.value) = NULL WHERE \(trigger.value) = 'gone'; END", table)
-        }
-        let row = trigger.event.contains("DELETE") ? "old." : "new."
-        return head + text(trigger.event, table) + " ON \(spelled(table.name)) BEGIN "
-            + "INSERT INTO log SELECT \(text(trigger.value, table, before: row)) -- ;\n; END"
-    }
-
-    private func createSearch(_ search: Search) -> String {
-        guard let table = table(search.table) else { return "" }
-        let columns = search.columns.compactMap { table.column($0)?.name }
-        let rowID =
-            [.rowID, .autoincrement].contains(table.key) ? table.columns[0].name : "rowid"
-        let content =
-            search.isExternal
-            ? ", content=\(table.name.string), content_rowid=\(rowID.string)" : ""
-        return "CREATE VIRTUAL TABLE \(search.name) USING fts5("
-            + columns.joined(separator: ", ") + content + search.options + ")"
     }
 }
