@@ -237,10 +237,8 @@ struct SchemaPlan {
             try run(table.sql, for: "table \(table.name)")
             try fill(table)
         }
-        // A changed value of a content table isn't in the index.
         for table in target.tables.values.sorted(by: { $0.name < $1.name })
-        where schema.table(table.name) != nil {
-            guard let content = table.contentTable, !expressions[content].isEmpty else { continue }
+        where schema.table(table.name) != nil && isOutdated(table) {
             try fill(table)
         }
         for trigger in target.triggers.values.sorted(by: { $0.name < $1.name })
@@ -259,6 +257,23 @@ struct SchemaPlan {
         let name = table.name.quotedName
         try run("INSERT INTO \(name) (\(name)) VALUES ('rebuild')", for: "table \(table.name)")
         rewritten.insert(table.name.foldedName)
+    }
+
+    /// Whether a full-text index that stays has other values, or other rowids, than the table with
+    /// its content has by now.
+    private func isOutdated(_ search: SchemaModel.Table) -> Bool {
+        guard let content = search.contentTable.flatMap(target.table),
+            let old = match.oldTable(of: content)
+        else { return false }
+        if !expressions[content.name].isEmpty { return true }
+        let key = content.rowIDColumn.flatMap { match.oldColumn(of: $0.name, in: content) }
+        if let key, !old.isRowID(key) { return true }
+        return search.columns.contains { column in
+            guard let after = content.column(column.name),
+                let before = match.oldColumn(of: after.name, in: content)
+            else { return false }
+            return before.mayChangeValues(as: after) || before.generated != after.generated
+        }
     }
 
     // MARK: - Tables

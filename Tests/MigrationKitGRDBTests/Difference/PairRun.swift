@@ -161,6 +161,9 @@ struct PairRun {
                 try db.execute(sql: "DROP TRIGGER \((trigger[0] as String).quoted)")
             }
             for table in tables { try db.execute(sql: "DELETE FROM \(table.quoted)") }
+            for search in try db.searches {
+                try db.execute(sql: "INSERT INTO \(search) (\(search)) VALUES ('rebuild')")
+            }
             for trigger in triggers { try db.execute(sql: trigger[1]) }
             try db.execute(sql: "PRAGMA foreign_keys = ON")
         }
@@ -259,6 +262,23 @@ struct PairRun {
             let result = try String.fetchOne(db, sql: "PRAGMA integrity_check")
             if result != "ok" { problems.append("\(way): \(result ?? "")") }
             return problems
+        } + searchProblems(way)
+    }
+
+    /// Full-text indexes that don't agree with the tables that have their content.
+    /// <https://www.sqlite.org/fts5.html#the_integrity_check_command>
+    private func searchProblems(_ way: String) throws -> [String] {
+        try queue.write { db in
+            try db.searches.compactMap { name in
+                do {
+                    try db.execute(
+                        sql: "INSERT INTO \(name) (\(name), rank) VALUES ('integrity-check', 1)"
+                    )
+                    return nil
+                } catch {
+                    return "\(way): \(name): \(error)"
+                }
+            }
         }
     }
 
@@ -292,6 +312,18 @@ struct PairRun {
                 }
             }
             return rows
+        }
+    }
+}
+
+extension Database {
+    /// The full-text indexes whose content is in another table.
+    fileprivate var searches: [String] {
+        get throws {
+            try String.fetchAll(
+                self,
+                sql: "SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5(%content=%'"
+            )
         }
     }
 }

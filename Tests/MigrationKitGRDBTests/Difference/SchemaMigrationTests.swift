@@ -419,6 +419,27 @@ import Testing
             valuesBack: ["SELECT rowid FROM s WHERE s MATCH 'three'": "5"]
         ),
         Case(
+            name: "a full-text index of rows that get other numbers",
+            from: "CREATE TABLE notes (id INTEGER NOT NULL, body TEXT)"
+                + ";CREATE VIRTUAL TABLE s USING fts5(body, content='notes')",
+            to: "CREATE TABLE notes (id INTEGER NOT NULL PRIMARY KEY, body TEXT)"
+                + ";CREATE VIRTUAL TABLE s USING fts5(body, content='notes')",
+            rows: "INSERT INTO notes VALUES (5, 'one'), (7, 'three')"
+                + ";INSERT INTO s(s) VALUES ('rebuild')",
+            hazards: [.narrowsType, .mayViolateUnique],
+            values: ["SELECT rowid FROM s WHERE s MATCH 'three'": "7"]
+        ),
+        Case(
+            name: "a full-text index of values that get another type",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, n INTEGER)"
+                + ";CREATE VIRTUAL TABLE s USING fts5(n, content='notes', content_rowid='id')",
+            to: "CREATE TABLE notes (id INTEGER PRIMARY KEY, n REAL)"
+                + ";CREATE VIRTUAL TABLE s USING fts5(n, content='notes', content_rowid='id')",
+            rows: "INSERT INTO notes VALUES (5, 3); INSERT INTO s(s) VALUES ('rebuild')",
+            hazards: [.narrowsType],
+            values: ["SELECT rowid FROM s WHERE s MATCH '\"3 0\"'": "5"]
+        ),
+        Case(
             name: "a full-text index with its own content",
             from: "CREATE VIRTUAL TABLE s USING fts5(body)",
             to: "CREATE VIRTUAL TABLE s USING fts5(body, tokenize='porter')",
