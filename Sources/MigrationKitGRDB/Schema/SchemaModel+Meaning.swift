@@ -3,14 +3,20 @@
 extension SchemaModel.Table {
     /// Whether the table is the same apart from its name and place.
     package func hasSameDefinition(as other: Self) -> Bool {
-        columns.map(\.name.foldedName) == other.columns.map(\.name.foldedName)
-            && columns.map(\.meaning) == other.columns.map(\.meaning)
+        comparedColumns.map(\.name.foldedName) == other.comparedColumns.map(\.name.foldedName)
+            && comparedColumns.map(\.meaning) == other.comparedColumns.map(\.meaning)
             && options == other.options
             && key?.meaning == other.key?.meaning && hasRowIDColumn == other.hasRowIDColumn
             && uniques.map(\.meaning).sorted() == other.uniques.map(\.meaning).sorted()
             && checks.map(\.meaning).sorted() == other.checks.map(\.meaning).sorted()
             && foreignKeys.map { $0.meaning(in: self) }.sorted()
                 == other.foreignKeys.map { $0.meaning(in: other) }.sorted()
+    }
+
+    /// The columns without the one that a full-text table has by its own name.
+    /// <https://www.sqlite.org/fts5.html#special_insert_commands>
+    private var comparedColumns: [SchemaModel.Column] {
+        columns.filter { !$0.isHidden || !$0.name.isSameName(as: name) }
     }
 
     /// What isn't a column or a constraint, as it is written in the statement.

@@ -440,6 +440,33 @@ import Testing
             values: ["SELECT rowid FROM s WHERE s MATCH '\"3 0\"'": "5"]
         ),
         Case(
+            name: "a full-text table that gets another name",
+            from: "CREATE VIRTUAL TABLE s USING fts5(body)",
+            to: "CREATE VIRTUAL TABLE search USING fts5(body)",
+            rows: "INSERT INTO s VALUES ('three')",
+            renames: [SchemaRename(table: "s", newName: "search")],
+            up: ["ALTER TABLE \"s\" RENAME TO \"search\""],
+            values: ["SELECT rowid FROM search WHERE search MATCH 'three'": "1"],
+            valuesBack: ["SELECT rowid FROM s WHERE s MATCH 'three'": "1"]
+        ),
+        Case(
+            name: "a full-text table that gets another name, with a trigger that fills it",
+            from: notes + """
+                ;CREATE VIRTUAL TABLE s USING fts5(body, content='notes', content_rowid='id')
+                ;CREATE TRIGGER gone AFTER DELETE ON notes BEGIN
+                INSERT INTO s(s, rowid, body) VALUES ('delete', old.id, old.body); END
+                """,
+            to: notes + """
+                ;CREATE VIRTUAL TABLE f USING fts5(body, content='notes', content_rowid='id')
+                ;CREATE TRIGGER gone AFTER DELETE ON notes BEGIN
+                INSERT INTO f(f, rowid, body) VALUES ('delete', old.id, old.body); END
+                """,
+            rows: twoNotes + ";INSERT INTO s(s) VALUES ('rebuild')",
+            renames: [SchemaRename(table: "s", newName: "f")],
+            up: ["ALTER TABLE \"s\" RENAME TO \"f\"", "DROP TRIGGER", "CREATE TRIGGER"],
+            values: ["SELECT rowid FROM f WHERE f MATCH 'three'": "5"]
+        ),
+        Case(
             name: "a full-text index with its own content",
             from: "CREATE VIRTUAL TABLE s USING fts5(body)",
             to: "CREATE VIRTUAL TABLE s USING fts5(body, tokenize='porter')",
