@@ -184,6 +184,23 @@ extension SchemaModel.ForeignKey {
 }
 
 extension SchemaModel.Index {
+    /// The index after its table's columns have got other names.
+    ///
+    /// - Parameter renames: New names by old ones, in lower case.
+    package func renaming(columns renames: [String: String]) -> Self {
+        func renamed(_ expression: String) -> String {
+            SQLTokens(expression).meaning(renaming: renames)
+        }
+        var index = self
+        for place in columns.indices {
+            let text = columns[place].text
+            index.columns[place].text =
+                columns[place].isExpression ? renamed(text) : renames[text.foldedName] ?? text
+        }
+        index.condition = condition.map(renamed)
+        return index
+    }
+
     /// Whether it is the same apart from its name and the text.
     package func hasSameDefinition(as other: Self) -> Bool {
         table.isSameName(as: other.table) && isUnique == other.isUnique

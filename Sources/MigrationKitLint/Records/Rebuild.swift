@@ -27,6 +27,10 @@ struct Rebuild {
     /// The name under which the new table was created.
     let firstName: String
 
+    /// The columns of the old table that were renamed before the rows were copied: new names by old
+    /// ones in lower case.
+    let columnRenames: [String: String]
+
     /// Whether the new table was created under another name.
     var isRenamedIntoPlace: Bool { !firstName.isSameName(as: table) }
 
@@ -60,6 +64,11 @@ struct Rebuild {
 
     /// The statement to report on: the one after which the loss can't be undone.
     var end: StatementRecord { drop ?? renameOfOld ?? creation }
+
+    /// The name by which a column of the old table is copied.
+    func name(of column: SchemaModel.Column) -> String {
+        columnRenames[column.name.foldedName] ?? column.name
+    }
 
     /// Whether a column of the old table is read by every copy that could read it.
     func carries(_ column: String) -> Bool {
@@ -101,6 +110,8 @@ private struct TableTracks {
         var drop: StatementRecord?
         var firstRename: StatementRecord?
         var original: String
+        /// New names of columns by the first ones in lower case.
+        var columnRenames: [String: String] = [:]
         /// The statements that wrote rows of other tables into it.
         var inflows:
             [(source: Int, copy: StatementRecord, columns: Set<String>, all: Set<String>)] =
@@ -140,6 +151,12 @@ private struct TableTracks {
             guard let track = current.removeValue(forKey: oldKey) else { return }
             current[String(oldKey.prefix(5)) + new.foldedName] = track
             tracks[track].firstRename = tracks[track].firstRename ?? statement
+            return
+        case .renameColumn(let table, let column, let new):
+            guard let track = current[key(table)] else { return }
+            let renames = tracks[track].columnRenames
+            let first = renames.first { $0.value.isSameName(as: column) }?.key
+            tracks[track].columnRenames[first ?? column.foldedName] = new
             return
         default:
             break
@@ -200,7 +217,8 @@ private struct TableTracks {
             drop: tracks[oldTrack].drop,
             renameOfOld: tracks[oldTrack].firstRename,
             creation: creation,
-            firstName: tracks[newTrack].original
+            firstName: tracks[newTrack].original,
+            columnRenames: tracks[oldTrack].columnRenames
         )
     }
 

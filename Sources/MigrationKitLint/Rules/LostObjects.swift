@@ -21,6 +21,7 @@ enum LostObjects {
     ) {
         let kept = step.after.indexes(of: rebuild.table)
         for index in step.before.indexes(of: rebuild.table) {
+            let index = index.renaming(columns: rebuild.columnRenames)
             guard !kept.contains(where: { $0.hasSameDefinition(as: index) }),
                 !rebuild.isAboutLostColumn(index),
                 !step.drops({ $0.drops(index: index.name) })

@@ -121,11 +121,12 @@ enum RebuiltRows {
         else { return }
         let lists = rebuild.copies.filter(\.isIntoNew).map(\.statement.parsed.insertedColumns)
         for column in rebuild.before.columns where column.generated == nil && !column.isHidden {
-            guard !rebuild.carries(column.name) else { continue }
+            let name = rebuild.name(of: column)
+            guard !rebuild.carries(name) else { continue }
             let quoted = GRDBMigrationSQLHelpers.quoted(column.name)
             let count = step.data?.rows(in: rebuild.table, where: "\(quoted) IS NOT NULL")
             guard count != 0 else { continue }
-            guard let new = rebuild.after.column(column.name) else {
+            guard let new = rebuild.after.column(name) else {
                 findings.addIfRows(
                     .dropColumn,
                     at: copy,
@@ -140,7 +141,7 @@ enum RebuiltRows {
             guard new.generated == nil else { continue }
             // Without a list, all columns are given a value.
             let isGivenOther = lists.contains { names in
-                names?.contains { $0.isSameName(as: column.name) } ?? true
+                names?.contains { $0.isSameName(as: name) } ?? true
             }
             // New numbers are wrong if other tables have the old ones.
             let isRenumbered =
@@ -158,7 +159,7 @@ enum RebuiltRows {
                         + "values than it had"
                     : "the rebuild of table '\(rebuild.table)' doesn't copy column '\(column.name)', "
                         + "which the old and the new table have",
-                fix: "Add \(quoted) to the columns of the INSERT and of its SELECT."
+                fix: "Add \(name.quotedName) to the columns of the INSERT and of its SELECT."
             )
         }
     }
