@@ -63,7 +63,9 @@ extension SchemaModel {
     }
 
     fileprivate func words(of definition: String) -> Set<String> {
-        Set(definition.split(separator: " ").map { String($0).unquotedName.foldedName })
+        // Only a name in quotes has spaces, and reading tokens takes longer.
+        guard !definition.contains("\"") else { return SQLTokens(definition).allNames }
+        return Set(definition.split(separator: " ").map { String($0).foldedName })
     }
 
     /// The views and triggers that name some objects, also by other views, as keys.
@@ -93,16 +95,19 @@ extension SchemaModel {
 extension SchemaModel {
     /// A statement into which SQLite compiles a trigger.
     fileprivate func statement(firing trigger: Trigger) -> String? {
-        let words = trigger.definition.split(separator: " ")
-        guard let event = words.first(where: { ["insert", "update", "delete"].contains($0) }) else {
-            return nil
-        }
+        let words = SQLTokens(trigger.definition).tokens.map(\.text)
+        // Before the event are CREATE TRIGGER, the name, and when it fires.
+        guard
+            let event = words.dropFirst(3).first(where: {
+                ["insert", "update", "delete"].contains($0)
+            })
+        else { return nil }
         let table = "main." + GRDBMigrationSQLHelpers.quoted(trigger.table)
         switch event {
         case "insert": return "INSERT INTO \(table) DEFAULT VALUES"
         case "delete": return "DELETE FROM \(table)"
         default:
-            let of = words.firstIndex(of: event).map { words.index(after: $0) }
+            let of = words.dropFirst(3).firstIndex(of: event).map { $0 + 1 }
             guard let of, words.indices.contains(of + 1), words[of] == "of" else {
                 guard
                     let column = self.table(trigger.table)?.columns.first(where: {
