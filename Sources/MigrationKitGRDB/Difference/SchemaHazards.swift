@@ -33,7 +33,8 @@ struct SchemaHazards {
             return droppedColumns(of: old) + narrowedTypes(of: new, old)
                 + notNulls(of: new, old) + nullBackfills(of: new, old)
                 + generatedNulls(of: new, old) + uniques(of: new, old)
-                + checks(of: new, old) + foreignKeys(of: new, old) + rewrites(of: new, old)
+                + checks(of: new, old) + foreignKeys(of: new, old)
+                + reusedRowIDs(of: new, old) + rewrites(of: new, old)
         }
     }
 
@@ -129,6 +130,31 @@ struct SchemaHazards {
                 count: count(old, where: "\(column.name.quotedName) IS NOT NULL")
             )
         }
+    }
+
+    /// Without AUTOINCREMENT, the next number is the largest one that a row has, plus one.
+    /// <https://www.sqlite.org/autoinc.html>
+    private func reusedRowIDs(
+        of new: SchemaModel.Table,
+        _ old: SchemaModel.Table
+    ) -> [SchemaHazard] {
+        guard old.isAutoincrement, !new.isAutoincrement, let before = old.rowIDColumn,
+            let after = match.newColumn(of: before.name, in: old), new.isRowID(after)
+        else { return [] }
+        return [
+            hazard(
+                .reusesRowIDs,
+                old,
+                column: before.name,
+                "new rows of \(new.name) may get the numbers of rows that were deleted",
+                "Keep AUTOINCREMENT if something outside of the database still has these numbers.",
+                count: """
+                    SELECT max(0, ifnull((SELECT max(seq) FROM sqlite_sequence \
+                    WHERE name = \(old.name.sqlString)), 0) \
+                    - ifnull((SELECT max(\(before.name.quotedName)) FROM \(old.name.quotedName)), 0))
+                    """
+            )
+        ]
     }
 
     private func rewrites(

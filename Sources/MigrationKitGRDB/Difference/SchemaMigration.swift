@@ -99,6 +99,7 @@ public struct SchemaHazard: Hashable, Sendable {
         case mayViolateUnique = "may-violate-unique"
         case mayViolateCheck = "may-violate-check"
         case mayViolateForeignKey = "may-violate-foreign-key"
+        case reusesRowIDs = "reuses-rowids"
         case rewritesTable = "rewrites-table"
     }
 

@@ -113,7 +113,7 @@ extension SchemaHazard.Kind {
         case .mayViolateUnique: [.mayViolateUnique]
         case .mayViolateCheck: [.mayViolateCheck]
         case .mayViolateForeignKey: [.mayViolateForeignKey]
-        case .rewritesTable: []
+        case .reusesRowIDs, .rewritesTable: []
         }
     }
 }

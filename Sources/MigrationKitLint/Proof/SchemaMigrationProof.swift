@@ -221,7 +221,7 @@ extension SchemaHazard.Kind {
         case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
             .mayViolateForeignKey:
             true
-        case .dropsTable, .dropsColumn, .rewritesTable: false
+        case .dropsTable, .dropsColumn, .reusesRowIDs, .rewritesTable: false
         }
     }
 
@@ -230,7 +230,7 @@ extension SchemaHazard.Kind {
         switch self {
         case .dropsTable, .dropsColumn, .narrowsType: true
         case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
-            .rewritesTable:
+            .reusesRowIDs, .rewritesTable:
             false
         }
     }

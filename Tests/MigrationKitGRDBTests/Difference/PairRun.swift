@@ -191,7 +191,7 @@ struct PairRun {
 
     private static func mayRefuse(_ hazard: SchemaHazard) -> Bool {
         switch hazard.kind {
-        case .dropsTable, .dropsColumn, .rewritesTable: false
+        case .dropsTable, .dropsColumn, .reusesRowIDs, .rewritesTable: false
         default: true
         }
     }

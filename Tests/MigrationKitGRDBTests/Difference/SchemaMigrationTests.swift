@@ -467,6 +467,15 @@ import Testing
             values: ["SELECT rowid FROM f WHERE f MATCH 'three'": "5"]
         ),
         Case(
+            name: "AUTOINCREMENT that goes",
+            from: "CREATE TABLE notes (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT)",
+            to: notes,
+            rows: twoNotes + ";DELETE FROM notes WHERE id = 5",
+            hazards: [.reusesRowIDs],
+            notBroughtBack: ["the AUTOINCREMENT mark of notes"],
+            counts: [.reusesRowIDs: 4]
+        ),
+        Case(
             name: "a full-text index with its own content",
             from: "CREATE VIRTUAL TABLE s USING fts5(body)",
             to: "CREATE VIRTUAL TABLE s USING fts5(body, tokenize='porter')",
