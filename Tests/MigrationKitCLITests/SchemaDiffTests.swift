@@ -218,6 +218,20 @@ import Testing
         #expect(try files().count == 2)
     }
 
+    @Test func wayDownThatMayFailIsAnnounced() throws {
+        let result = try create(
+            to: Self.notes.replacing("title TEXT NOT NULL", with: "title TEXT"),
+            "--allow-hazard",
+            "rewrites-table"
+        )
+        #expect(result.status == 0, "\(result)")
+        let reason = "rows with NULL in notes.title are refused"
+        #expect(result.stdout.contains("The way down may fail: \(reason).\n"), "\(result)")
+        let text = String(decoding: try folder.data("migrations/0002_next.sql"), as: UTF8.self)
+        let title = "The way down fails, and changes nothing, if there are such rows by then:"
+        #expect(text.contains("-- \(title)\n--   \(reason)\n"), "\(text)")
+    }
+
     @Test func requiredColumnAsksForItsValues() throws {
         let wanted = Self.notes.replacing("body TEXT", with: "body TEXT, n INTEGER NOT NULL")
         let refused = try create(to: wanted)

@@ -190,6 +190,9 @@ struct CreateCommand: DifferenceCommand {
         for part in migration.notBroughtBack {
             context.output("The way down can't bring back \(part.printable).")
         }
+        for part in migration.refusedOnWayBack {
+            context.output("The way down may fail: \(part.printable).")
+        }
     }
 
     /// The format of what is written. Without a folder, it is that of an empty one.
@@ -205,6 +208,7 @@ struct CreateCommand: DifferenceCommand {
         var changes: [ChangeDocument] = []
         var hazards: [HazardDocument] = []
         var notBroughtBack: [String] = []
+        var refusedOnWayBack: [String] = []
         /// How many rows the copy has in all tables, with `--prove-on-copy`.
         var provedRows: Int?
 
@@ -221,6 +225,7 @@ struct CreateCommand: DifferenceCommand {
             changes = ChangeList(changes: difference.changes).document
             hazards = migration.hazards.map { HazardDocument($0) }
             notBroughtBack = migration.notBroughtBack
+            refusedOnWayBack = migration.refusedOnWayBack
             provedRows = rows?.reduce(0, +)
         }
     }

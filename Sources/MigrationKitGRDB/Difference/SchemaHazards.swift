@@ -38,6 +38,19 @@ struct SchemaHazards {
         }
     }
 
+    /// Why rows of today may be refused, each in a sentence. A new column's own value isn't among
+    /// the reasons.
+    var refusals: [String] {
+        match.old.tables.values.sorted { $0.name < $1.name }.flatMap { old -> [String] in
+            guard !old.isVirtual, let new = match.newTable(of: old) else { return [] }
+            let hazards =
+                narrowedTypes(of: new, old) + notNulls(of: new, old) + generatedNulls(of: new, old)
+                + uniques(of: new, old) + checks(of: new, old)
+                + foreignKeys(of: new, old)
+            return hazards.map(\.message)
+        }
+    }
+
     func hazard(
         _ kind: SchemaHazard.Kind,
         _ table: SchemaModel.Table,

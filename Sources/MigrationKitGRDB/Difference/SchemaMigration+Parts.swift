@@ -4,11 +4,13 @@ extension SchemaMigration {
         up: [String],
         down: [String],
         notBroughtBack: [String] = [],
+        refusedOnWayBack: [String] = [],
         hazards: [SchemaHazard] = []
     ) {
         self.up = up
         self.down = down
         self.notBroughtBack = notBroughtBack
+        self.refusedOnWayBack = refusedOnWayBack
         self.hazards = hazards
     }
 }

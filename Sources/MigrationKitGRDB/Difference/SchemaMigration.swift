@@ -20,6 +20,10 @@ public struct SchemaMigration: Sendable {
     /// What the way back can't bring back, each in a few words, such as `the rows of notes`.
     public let notBroughtBack: [String]
 
+    /// Which rows the way back refuses, each in a sentence, such as `rows with NULL in notes.title
+    /// are refused`. Only the wanted schema allows them.
+    public let refusedOnWayBack: [String]
+
     /// What may lose or refuse rows on the way up.
     public let hazards: [SchemaHazard]
 
@@ -57,7 +61,7 @@ public struct SchemaMigration: Sendable {
         let backfills = try match.expressions(backfills)
         var configuration = configuration
         configuration.foreignKeysEnabled = false
-        (up, down, hazards) = try MemoryDatabase.run(configuration) { db in
+        (up, down, hazards, refusedOnWayBack) = try MemoryDatabase.run(configuration) { db in
             try db.load(difference.from)
             let reader = SchemaReader()
             let up = try SchemaPlan(
@@ -82,7 +86,13 @@ public struct SchemaMigration: Sendable {
                 rewritten: up.rewritten,
                 in: db
             )
-            return (up.statements, down.statements, hazards.all)
+            let hazardsBack = SchemaHazards(
+                back,
+                backfills: down.expressions,
+                rewritten: down.rewritten,
+                in: db
+            )
+            return (up.statements, down.statements, hazards.all, hazardsBack.refusals)
         }
         notBroughtBack = match.losses(backfills)
     }

@@ -17,7 +17,7 @@ struct SchemaPlan {
     private let match: SchemaMatch
     private let target: SchemaModel
     /// Expressions for new values, over the tables as they are after the renames.
-    private var expressions = ColumnExpressions()
+    private(set) var expressions = ColumnExpressions()
     /// Whether required columns without a value get a neutral one, as on the way back.
     private let fillsRequiredColumns: Bool
 

@@ -32,15 +32,23 @@ extension SchemaMigrationProof {
     }
 
     private var downWithComment: [String] {
-        guard !migration.notBroughtBack.isEmpty else { return migration.down }
-        let lines = migration.notBroughtBack.map {
-            "--   \($0.split(separator: "\n").joined(separator: " "))"
+        func list(_ title: String, _ texts: [String]) -> [String] {
+            guard !texts.isEmpty else { return [] }
+            return ["-- \(title)"]
+                + texts.map { "--   \($0.split(separator: "\n").joined(separator: " "))" }
         }
-        let end = "-- If rows that are there by then need it, it fails and changes nothing."
-        let comment = (["-- The way down can't bring back:"] + lines + [end])
-            .joined(separator: "\n")
         guard let first = migration.down.first else { return [] }
-        return ["\(comment)\n\(first)"] + migration.down.dropFirst()
+        var comment = list("The way down can't bring back:", migration.notBroughtBack)
+        if !comment.isEmpty {
+            comment.append(
+                "-- If rows that are there by then need it, it fails and changes nothing."
+            )
+        }
+        comment += list(
+            "The way down fails, and changes nothing, if there are such rows by then:",
+            migration.refusedOnWayBack
+        )
+        return [(comment + [first]).joined(separator: "\n")] + migration.down.dropFirst()
     }
 
     /// The comments that statements of the way up need, by the statements' numbers.
