@@ -367,6 +367,16 @@ import Testing
         try SchemaMigrationProof(of: migration, between: difference).run()
     }
 
+    @Test func valuesThatAStrictTableRefusesAreNoFault() throws {
+        let difference = try SchemaDifference(
+            from: schema("CREATE TABLE t (a TEXT, g ANY AS (a)) STRICT"),
+            to: schema("CREATE TABLE t (a TEXT, g INTEGER AS (a)) STRICT")
+        )
+        let migration = try SchemaMigration(difference)
+        #expect(migration.hazards.map(\.kind).contains(.mayViolateCheck))
+        try SchemaMigrationProof(of: migration, between: difference).run()
+    }
+
     @Test func wayDownThatRowsRefuseIsNoFaultOnACopy() throws {
         let from = """
             CREATE TABLE p (a INTEGER PRIMARY KEY);

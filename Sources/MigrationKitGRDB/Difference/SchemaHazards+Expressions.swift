@@ -4,14 +4,16 @@ import GRDB
 extension SchemaHazards {
     /// An expression over a present row for a column of the wanted table.
     ///
+    /// - Parameter hasAffinity: Whether it is compared like the column itself.
     /// - Returns: `nil` if there is none.
     func value(
         of column: SchemaModel.Column,
         in new: SchemaModel.Table,
-        _ old: SchemaModel.Table
+        _ old: SchemaModel.Table,
+        withAffinity hasAffinity: Bool = false
     ) -> String? {
         let before = match.oldColumn(of: column.name, in: new)
-        let value: String
+        var value: String
         if let expression = backfills[new.name, column.name] {
             value = Self.converted("(\(expression))", to: column)
         } else if let generated = column.generated, !isComputedAsBefore(column, in: new, old) {
@@ -27,6 +29,9 @@ extension SchemaHazards {
             value = Self.converted("(\(its))", to: column)
         } else {
             return "NULL"
+        }
+        if hasAffinity, value != before?.name.quotedName || before?.affinity != column.affinity {
+            value = Self.withAffinity(of: column, value)
         }
         return column.collation == before?.collation ?? "BINARY"
             ? value : "(\(value) COLLATE \(column.collation.quotedName))"
@@ -51,6 +56,15 @@ extension SchemaHazards {
         return "(SELECT CASE \(cases) ELSE v END FROM (SELECT \(value) AS v))"
     }
 
+    /// A value that is compared with the affinity of a column.
+    /// <https://www.sqlite.org/datatype3.html#affinity_of_expressions>
+    private static func withAffinity(of column: SchemaModel.Column, _ value: String) -> String {
+        guard column.affinity != .blob else { return "(+\(value))" }
+        // CAST alone would change the value. A subquery has the affinity of its last SELECT.
+        let type = column.affinity.rawValue.uppercased()
+        return "(SELECT \(value) UNION ALL SELECT CAST(NULL AS \(type)) WHERE 0)"
+    }
+
     /// An expression of the wanted schema with the names of the present one.
     func expression(
         _ text: String,
@@ -69,7 +83,9 @@ extension SchemaHazards {
                 result.append(token.text)
                 continue
             }
-            guard let value = value(of: column, in: new, old) else { return nil }
+            guard let value = value(of: column, in: new, old, withAffinity: true) else {
+                return nil
+            }
             result.append(value)
         }
         return result.joined(separator: " ")
@@ -114,9 +130,9 @@ extension SchemaHazards {
             .allSatisfy { isUntouched($0, in: new) }
     }
 
-    /// Whether an expression is NULL, or fails, for one of two rows: one with NULL where the table
+    /// Whether a condition isn't false, or fails, for one of two rows: one with NULL where the table
     /// allows it, and one without. Tables that it asks have no rows.
-    func mayBeNull(_ expression: String, _ table: SchemaModel.Table) -> Bool {
+    func mayHold(_ condition: String, _ table: SchemaModel.Table) -> Bool {
         let rowIDs =
             table.isWithoutRowID
             ? [] : ["rowid", "_rowid_", "oid"].filter { table.column($0) == nil }
@@ -127,14 +143,14 @@ extension SchemaHazards {
                 return "\(value) AS \(column.name.quotedName)"
             }
             let row = (rowIDs.map { "1 AS \($0)" } + values).joined(separator: ", ")
-            let isNull = try? Bool.fetchOne(
+            let holds = try? Bool.fetchOne(
                 db,
                 sql: """
-                    SELECT (\(expression)) IS NULL
+                    SELECT \(condition)
                     FROM (SELECT \(row)) AS \(table.name.quotedName)
                     """
             )
-            return isNull != false
+            return holds != false
         }
     }
 }

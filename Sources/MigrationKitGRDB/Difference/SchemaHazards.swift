@@ -33,7 +33,7 @@ struct SchemaHazards {
             return droppedColumns(of: old) + narrowedTypes(of: new, old)
                 + notNulls(of: new, old) + nullBackfills(of: new, old)
                 + generatedNulls(of: new, old) + uniques(of: new, old)
-                + checks(of: new, old) + foreignKeys(of: new, old)
+                + strictTypes(of: new, old) + checks(of: new, old) + foreignKeys(of: new, old)
                 + reusedRowIDs(of: new, old) + rewrites(of: new, old)
         }
     }
@@ -45,7 +45,7 @@ struct SchemaHazards {
             guard !old.isVirtual, let new = match.newTable(of: old) else { return [] }
             let hazards =
                 narrowedTypes(of: new, old) + notNulls(of: new, old) + generatedNulls(of: new, old)
-                + uniques(of: new, old) + checks(of: new, old)
+                + uniques(of: new, old) + strictTypes(of: new, old) + checks(of: new, old)
                 + foreignKeys(of: new, old)
             return hazards.map(\.message)
         }
@@ -70,7 +70,7 @@ struct SchemaHazards {
         )
     }
 
-    private func count(_ table: SchemaModel.Table, where condition: String? = nil) -> String {
+    func count(_ table: SchemaModel.Table, where condition: String? = nil) -> String {
         "SELECT count(*) FROM \(table.name.quotedName)"
             + (condition.map { " WHERE \($0)" } ?? "")
     }
@@ -299,7 +299,8 @@ struct SchemaHazards {
     ) -> [SchemaHazard] {
         new.columns.compactMap { column in
             guard new.requires(column), !new.isRowID(column),
-                let expression = backfills[new.name, column.name], mayBeNull(expression, old)
+                let expression = backfills[new.name, column.name],
+                mayHold("(\(expression)) IS NULL", old)
             else { return nil }
             return hazard(
                 .mayViolateNotNull,
@@ -343,73 +344,5 @@ struct SchemaHazards {
         new.columns.compactMap { column in
             match.oldColumn(of: column.name, in: new).map { ($0, column) }
         }
-    }
-
-    // MARK: - Checks
-
-    private func checks(
-        of new: SchemaModel.Table,
-        _ old: SchemaModel.Table
-    ) -> [SchemaHazard] {
-        var hazards: [SchemaHazard] = []
-        if new.isStrict, !old.isStrict {
-            let misfits = pairs(new, old).compactMap { before, after -> String? in
-                guard let types = Self.strictTypes[after.type.uppercased()] else { return nil }
-                return "typeof(\(before.name.quotedName)) NOT IN (\(types))"
-            }
-            hazards.append(
-                hazard(
-                    .mayViolateCheck,
-                    old,
-                    "values that don't have the type of their column are refused by STRICT",
-                    "Correct the values in a migration before this one.",
-                    count: misfits.isEmpty
-                        ? nil : count(old, where: misfits.joined(separator: " OR "))
-                )
-            )
-        }
-        let before = Set(old.checks.map { SQLTokens($0.expression.text).meaning })
-        for check in new.checks.map(\.expression.text) {
-            let text = expression(check, of: new, old)
-            if let text, before.contains(SQLTokens(text).meaning), isUntouched(check, new) {
-                continue
-            }
-            if let text, holdsForNewColumns(check, text, new) { continue }
-            hazards.append(
-                hazard(
-                    .mayViolateCheck,
-                    old,
-                    "rows for which CHECK (\(check)) is false are refused by \(new.name)",
-                    "Find these rows and correct them in a migration before this one.",
-                    count: text.map { count(old, where: "NOT (\($0))") }
-                )
-            )
-        }
-        return hazards
-    }
-
-    /// The types that a column of a STRICT table takes. <https://www.sqlite.org/stricttables.html>
-    private static let strictTypes = [
-        "INT": "'null', 'integer'", "INTEGER": "'null', 'integer'",
-        "REAL": "'null', 'integer', 'real'", "TEXT": "'null', 'integer', 'real', 'text'",
-        "BLOB": "'null', 'blob'",
-    ]
-
-    /// Whether a check is about new columns only, and their defaults satisfy it.
-    private func holdsForNewColumns(
-        _ check: String,
-        _ text: String,
-        _ new: SchemaModel.Table
-    ) -> Bool {
-        let isNew = SQLTokens(check).tokens.compactMap { named($0, in: new) }.allSatisfy {
-            match.oldColumn(of: $0.name, in: new) == nil && backfills[new.name, $0.name] == nil
-                && $0.generated == nil && !new.isRowID($0)
-        }
-        guard isNew else { return false }
-        let violations = try? Int.fetchOne(
-            db,
-            sql: "SELECT count(*) FROM (SELECT 1) WHERE NOT (\(text))"
-        )
-        return violations == 0
     }
 }

@@ -660,6 +660,31 @@ import Testing
             count: 2
         ),
         Refusal(
+            name: "a CHECK that compares a text, which becomes a number, with a text",
+            kind: .mayViolateCheck,
+            from: "CREATE TABLE t (a TEXT)",
+            to: "CREATE TABLE t (a INTEGER CHECK (a < '5'))",
+            rows: "INSERT INTO t VALUES ('10'), ('4'), ('6')",
+            count: 2
+        ),
+        Refusal(
+            name: "values of a table that becomes STRICT",
+            kind: .mayViolateCheck,
+            from: "CREATE TABLE t (a INTEGER, b ANY)",
+            to: "CREATE TABLE t (a INTEGER, b ANY) STRICT",
+            rows: "INSERT INTO t VALUES ('10', 'x'), ('x', 1), (NULL, 1.5)",
+            count: 1
+        ),
+        Refusal(
+            name: "a backfill that isn't of the type of a STRICT table",
+            kind: .mayViolateCheck,
+            from: "CREATE TABLE t (a TEXT) STRICT",
+            to: "CREATE TABLE t (a TEXT, n INTEGER) STRICT",
+            rows: "INSERT INTO t VALUES ('10'), ('x')",
+            backfills: ["t.n": "a"],
+            count: 1
+        ),
+        Refusal(
             name: "a CHECK with a coarser collation",
             kind: .mayViolateCheck,
             from: "CREATE TABLE t (a TEXT CHECK (a <> 'no'))",
@@ -719,6 +744,30 @@ import Testing
             count: 1
         ),
     ]
+
+    /// SQLite computes a generated column after it has checked the types. The verification of a run
+    /// finds what is wrong.
+    @Test(arguments: ["VIRTUAL", "STORED"])
+    func generatedValuesOfAStrictTableAreCounted(_ kind: String) throws {
+        let from = "CREATE TABLE t (a TEXT, g ANY AS (a) \(kind)) STRICT"
+        let migration = try SchemaMigration(
+            from: from,
+            to: "CREATE TABLE t (a TEXT, g INTEGER AS (a) \(kind)) STRICT"
+        )
+        let queue = try DatabaseQueue(sql: from + ";INSERT INTO t VALUES ('10'), ('x'), (NULL)")
+        let hazard = try #require(migration.hazards.first { $0.kind == .mayViolateCheck })
+        let query = try #require(hazard.countQuery)
+        #expect(try queue.read { try Int.fetchOne($0, sql: query) } == 1, "\(query)")
+        try queue.run(migration.up)
+        let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+        #expect(finding == "non-INTEGER value in t.g")
+        // Without another type, there is nothing to announce.
+        let other = try SchemaMigration(
+            from: from,
+            to: "CREATE TABLE t (a TEXT, g ANY AS (a) \(kind), n INTEGER AS (length(a))) STRICT"
+        )
+        #expect(!other.hazards.contains { $0.kind == .mayViolateCheck })
+    }
 
     @Test func aLooserConstraintMayRefuseTheWayBack() throws {
         let strict = """
