@@ -119,7 +119,7 @@ extension SchemaHazard.Kind {
         case .narrowsType: [.narrowsType, .mayViolateStrict]
         case .mayViolateNotNull: [.mayViolateNotNull]
         case .mayViolateUnique: [.mayViolateUnique]
-        case .mayViolateCheck: [.mayViolateCheck]
+        case .mayViolateCheck: [.mayViolateCheck, .mayViolateStrict]
         case .mayViolateForeignKey: [.mayViolateForeignKey]
         case .reusesRowIDs, .rewritesTable: []
         }
