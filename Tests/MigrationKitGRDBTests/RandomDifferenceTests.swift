@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 import TestSupport
@@ -6,8 +7,11 @@ import Testing
 @testable import MigrationKitGRDB
 
 /// Random schemas, spelled in other ways, and changed in one place.
+///
+/// `MIGRATIONKIT_DIFFERENCES` asks for more of them.
 @Suite struct RandomDifferenceTests {
-    private static let count = 80
+    private static let count =
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_DIFFERENCES"].flatMap { Int($0) } ?? 30
 
     @Test func anotherSpellingIsNoDifference() throws {
         for number in 0..<Self.count {

@@ -11,7 +11,7 @@ import Testing
 /// gets them, a JSON document a line, for `Scripts/compare-rebuilds`.
 @Suite struct RandomRebuildTests {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let count = environment["MIGRATIONKIT_REBUILDS"].flatMap { Int($0) } ?? 200
+    private static let count = environment["MIGRATIONKIT_REBUILDS"].flatMap { Int($0) } ?? 100
 
     @Test func nothingDiffersAfterARebuild() throws {
         var changes: [RandomSchema.Change: Int] = [:]
