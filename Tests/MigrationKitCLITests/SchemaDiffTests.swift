@@ -79,6 +79,34 @@ import Testing
         }
     }
 
+    @Test func dumpMustBeUTF8() throws {
+        let text = "CREATE TABLE t (a TEXT DEFAULT 'caf\u{E9}');"
+        for encoding in [String.Encoding.isoLatin1, .utf16] {
+            let path = try folder.write("wanted.sql", #require(text.data(using: encoding)))
+            for command in [["schema-diff"], ["create", "next"]] {
+                let result = tool.run(command + ["--to", path] + migrations)
+                #expect(result.status == 65, "\(result)")
+                #expect(result.stderr.contains("the text is not UTF-8"), "\(result)")
+            }
+        }
+    }
+
+    @Test func brokenInputIsNotAFailedMigration() throws {
+        let dump = try diff(to: "CREATE TABLE t (a);\nCREAT TABLE u (a);", "--json")
+        #expect(dump.status == 65, "\(dump)")
+        #expect(try dump.jsonError()["code"] as? String == "unusableDump")
+        #expect(dump.stderr.contains("wanted.sql:2:1: near"), "\(dump)")
+        let backfill = try create(
+            to: Self.notes.replacing("body TEXT", with: "body TEXT, n INTEGER"),
+            "--backfill",
+            "notes.n=length(titel)",
+            "--json"
+        )
+        #expect(backfill.status == 65, "\(backfill)")
+        #expect(try backfill.jsonError()["code"] as? String == "brokenSchema")
+        #expect(try files() == ["0001_notes.sql"])
+    }
+
     // MARK: - The difference
 
     @Test func spellingIsNoDifference() throws {

@@ -31,25 +31,23 @@ enum SchemaSource: Equatable {
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR: self = .folder(path)
-        case S_IFREG: self = try Self.beginsAsText(path) ? .dump(path) : .database(path)
+        case S_IFREG: self = try Self.isDatabase(path) ? .database(path) : .dump(path)
         default: self = .dump(path)
         }
     }
 
-    /// Whether a file begins with text. An encrypted database begins with random bytes, and a
-    /// plaintext one has a NUL character in its header.
-    private static func beginsAsText(_ path: String) throws -> Bool {
+    /// Whether a file is no text, in whatever encoding. An encrypted database begins with random
+    /// bytes, of which one in 256 is 0, and a plaintext one has a zero in its header.
+    private static func isDatabase(_ path: String) throws -> Bool {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw SQLDumpError.unreadable(path: path, reason: systemReason(errno))
         }
         defer { try? file.close() }
-        var bytes = Array(try file.read(upToCount: 4096) ?? Data())
-        // The last character may be cut.
-        if bytes.count == 4096 {
-            let start = bytes.lastIndex { $0 < 0x80 || $0 >= 0xC0 } ?? 0
-            bytes.removeSubrange(start...)
-        }
-        return !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
+        let bytes = Array(try file.read(upToCount: 4096) ?? Data())
+        let zeros = bytes.count { $0 == 0 }
+        // In UTF-16, every other byte of English text is 0. The reader of dumps refuses it.
+        let isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+        return zeros > 0 && !(isUTF16 && zeros > bytes.count / 4)
     }
 
     /// Its name in messages.
@@ -133,7 +131,11 @@ extension StoreCommand {
                 ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
             let queue = try DatabaseQueue(configuration: context.host.configurationOfSteps)
             let schema = try queue.write { db in
-                try dump.run(in: db)
+                do {
+                    try dump.run(in: db)
+                } catch let error as SQLStatementError where error.code.exitStatus == .failed {
+                    throw BrokenDumpError(error: error)
+                }
                 return try read(db)
             }
             return ComparedSchema(source: source, schema: schema)
@@ -172,6 +174,17 @@ extension StoreCommand {
             )
         }
     }
+}
+
+/// SQLite refuses a statement of a dump, which is somebody's input here, and no migration that fails.
+struct BrokenDumpError: CodedError, Equatable {
+    let error: SQLStatementError
+
+    var errorDescription: String? { error.errorDescription }
+
+    var recoverySuggestion: String? { error.recoverySuggestion }
+
+    var code: ErrorCode { ErrorCode("unusableDump", .dataError) }
 }
 
 extension MigrationFolderError {

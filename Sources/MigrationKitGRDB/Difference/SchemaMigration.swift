@@ -186,7 +186,8 @@ extension SchemaMigrationError: CodedError {
         switch self {
         case .needsBackfill: ErrorCode("needsBackfill", .usage)
         case .unknownBackfill: ErrorCode("unknownBackfill", .usage)
-        case .refused, .notReached: ErrorCode("migrationNotPlanned", .failed)
+        case .refused: ErrorCode("brokenSchema", .dataError)
+        case .notReached: ErrorCode("migrationNotPlanned", .failed)
         }
     }
 }
