@@ -61,6 +61,7 @@ import Testing
         ["create", "next", "--to", "a.sql", "--rebuild", "notes"],
         ["create", "next", "--allow-hazard", "drops-table"],
         ["create", "next", "--to", "a.sql", "--allow-hazard", "everything"],
+        ["create", "next", "--prove-on-copy"],
         ["create", "next", "--to", "a.sql", "--prove-on-copy"],
     ])
     func wrongUsageIsRefused(_ arguments: [String]) throws {

@@ -53,11 +53,14 @@ extension DifferenceCommand {
 
     /// Plans the migration, and proves it on generated rows.
     ///
-    /// - Parameter present: A database with the present schema, in which rows are counted.
+    /// - Parameters:
+    ///   - names: Tables and views that the schemas leave out.
+    ///   - present: A database with the present schema, in which rows are counted.
     /// - Throws: ``HazardError`` for each hazard that isn't allowed; `SchemaMigrationError`;
     ///   `SchemaMigrationProofError`.
     func provenMigration(
         _ difference: SchemaDifference,
+        ignoring names: [String] = [],
         present: (any DatabaseReader)?,
         in context: CommandContext
     ) throws -> (migration: SchemaMigration, proof: SchemaMigrationProof) {
@@ -79,6 +82,7 @@ extension DifferenceCommand {
             of: migration,
             between: difference,
             backfilling: backfills.keys,
+            ignoring: names,
             configuration: context.host.configurationOfSteps
         )
         try proof.run()
@@ -122,7 +126,11 @@ private struct ProofProgress: OperationProgress {
     static let endedState = "Nothing was written, and the copy is removed."
     static let endedAtOnceState = "The next proof removes the copy, which is encrypted."
 
-    let line: String? = "trying the migration on a copy"
+    private var run = RunProgress()
 
-    mutating func note(_ event: MigrationEvent) {}
+    var line: String? {
+        run.line.map { "on a copy of the database: \($0)" } ?? "copying the database"
+    }
+
+    mutating func note(_ event: MigrationEvent) { run.note(event) }
 }

@@ -1,4 +1,5 @@
 import MigrationKitGRDB
+import MigrationKitLint
 
 extension SchemaMigrationError: ToolSuggesting {
     func suggestion(program: String) -> String? {
@@ -6,6 +7,18 @@ extension SchemaMigrationError: ToolSuggesting {
         return """
             Give the column a default in the wanted schema. Or add an expression over the old row: \
             --backfill \("\(table).\(column)=".printable)EXPRESSION
+            """
+    }
+}
+
+extension SchemaMigrationProofError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        // What is pending has run by then.
+        guard stage == .start else { return recoverySuggestion }
+        return """
+            Nothing was written. The database has drifted: its applied migrations give another \
+            schema. '\(program) verify' names what differs, and '\(program) repair --schema' writes \
+            the SQL that brings it back. '--ignore-table' leaves out a table of another program.
             """
     }
 }

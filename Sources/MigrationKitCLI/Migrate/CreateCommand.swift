@@ -54,7 +54,7 @@ struct CreateCommand: DifferenceCommand {
     @Flag(
         help: """
             Also prove the migration on a copy of the database, which is encrypted with the same \
-            key and removed at once. Needs --db-path.
+            key and removed at once.
             """
     )
     var proveOnCopy = false
@@ -89,9 +89,6 @@ struct CreateCommand: DifferenceCommand {
             throw ValidationError(
                 "--rename, --ignore-table, --allow-hazard, --backfill and --prove-on-copy need --to."
             )
-        }
-        guard !proveOnCopy || database.dbPath != nil else {
-            throw ValidationError("--prove-on-copy needs the database: add --db-path.")
         }
     }
 
@@ -135,8 +132,12 @@ struct CreateCommand: DifferenceCommand {
     // MARK: - From a Difference
 
     private func writeDifference(to path: String, in context: CommandContext) throws {
+        // Without --prove-on-copy, no database is needed, and so none is opened that isn't named here.
+        let presentPath =
+            try proveOnCopy ? context.value(\.dbPath, of: database.file) : database.dbPath
+        guard !proveOnCopy || presentPath != nil else { throw MigrationCLIError.noDatabasePath }
         let source = try SchemaSource(path)
-        try checkStandardInput([source] + (database.dbPath.map { [.database($0)] } ?? []))
+        try checkStandardInput([source] + (presentPath.map { [.database($0)] } ?? []))
         let ignored = try context.ignoredTables(comparison.ignoredTables)
         let from = try schema(
             of: .migrations,
@@ -151,11 +152,16 @@ struct CreateCommand: DifferenceCommand {
             return context.output("No difference. Nothing was written.")
         }
         let folder = try migrations.path(in: context)
-        let present = try database.dbPath.map { try open($0, in: context) }
-        let (migration, proof) = try provenMigration(difference, present: present, in: context)
+        let present = try presentPath.map { try open($0, in: context) }
+        let (migration, proof) = try provenMigration(
+            difference,
+            ignoring: ignored,
+            present: present,
+            in: context
+        )
         let sql = try proof.sql(as: newFormat(in: folder))
         var counts: [SchemaMigrationProof.RowCount]?
-        if proveOnCopy, let present, let path = database.dbPath {
+        if proveOnCopy, let present, let path = presentPath {
             counts = try proof.run(
                 onCopyOf: present,
                 at: path,
@@ -178,7 +184,7 @@ struct CreateCommand: DifferenceCommand {
         for file in created.files { context.output("Created \(file.printable)") }
         context.output(ChangeList(changes: difference.changes, style: context.style).text)
         context.output("Proved on generated rows: up, down and up again.")
-        if let counts, let path = database.dbPath {
+        if let counts, let path = presentPath {
             let rows = counts.map(\.after).reduce(0, +)
             context.output(
                 "Proved on a copy of \(path.printable) with \(counted(rows, "row"))."

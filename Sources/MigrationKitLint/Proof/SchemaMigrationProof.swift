@@ -19,6 +19,7 @@ public struct SchemaMigrationProof: Sendable {
     let migration: SchemaMigration
     let difference: SchemaDifference
     let backfilled: [String]
+    let ignoredTables: [String]
     let configuration: Configuration
 
     /// Describes a proof. Nothing happens until it is run.
@@ -28,18 +29,22 @@ public struct SchemaMigrationProof: Sendable {
     ///   - difference: The schemas that it leads from and to.
     ///   - columns: The columns of the wanted schema that get other values by an expression, such as
     ///     `notes.n`.
+    ///   - tables: Tables and views of the database that the schemas leave out, see
+    ///     ``DatabaseSchema/ignoring(tables:)``.
     ///   - configuration: The configuration of the databases in memory: the functions and
     ///     collations that the schemas use.
     public init(
         of migration: SchemaMigration,
         between difference: SchemaDifference,
         backfilling columns: some Sequence<String> = [],
+        ignoring tables: [String] = [],
         configuration: Configuration = Configuration()
     ) {
         self.migration = migration
         self.difference = difference
         self.configuration = configuration
         backfilled = Array(columns)
+        ignoredTables = tables
     }
 
     /// Runs the migration on a database in memory with generated rows.
@@ -191,7 +196,7 @@ public struct SchemaMigrationProof: Sendable {
         in database: any DatabaseWriter,
         _ stage: SchemaMigrationProofError.Stage
     ) throws {
-        let found = try database.read(DatabaseSchema.init(of:))
+        let found = try database.read(DatabaseSchema.init(of:)).ignoring(tables: ignoredTables)
         let change = try SchemaDifference(from: found, to: schema).changes.first
         try expect(change.map { "this change is missing: \($0)" }, stage)
     }

@@ -46,7 +46,8 @@ extension SchemaMigrationProofError: CodedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
         switch stage {
-        case .start: "the schema to begin with is another one: \(reason)"
+        case .start:
+            "the database doesn't have the schema that the migration begins with: \(reason)"
         case .up where isRefusal: "the migration refuses rows of the database: \(reason)"
         case .up: "the migration is wrong: on the way up, \(reason)"
         case .down: "the migration is wrong: on the way down, \(reason)"
@@ -59,7 +60,7 @@ extension SchemaMigrationProofError: CodedError {
     /// What to do about it, with the case.
     public var recoverySuggestion: String? {
         if stage == .start {
-            return "Nothing was written. Apply what is pending, then try again."
+            return "Nothing was written. Bring the database to the present schema, then try again."
         }
         if stage == .wanted {
             return "Nothing was written. Correct the wanted schema, then try again."

@@ -116,6 +116,50 @@ import Testing
         #expect(try create(to: wanted, allowed).status == 0)
     }
 
+    @Test func databaseOfTheEnvironmentIsCopied() throws {
+        let path = try tool.folder.write("schema.sql", "\(Self.notes)CREATE TABLE t (a);".utf8)
+        let command = ["create", "next", "--to", path, "--prove-on-copy"] + migrations
+        let unnamed = try tool.run(command)
+        #expect(unnamed.status == 64, "\(unnamed)")
+        var named = tool
+        named.environment["MIGRATIONKIT_DB_PATH"] = tool.database
+        let created = try named.run(command + key)
+        #expect(created.status == 0, "\(created)")
+        #expect(created.stdout.contains("Proved on a copy of \(tool.database) with 3 rows."))
+    }
+
+    @Test func driftOfTheDatabaseIsNamed() throws {
+        _ = try tool.shell("CREATE TABLE other (a);")
+        let wanted = "\(Self.notes)CREATE TABLE t (a);"
+        let drifted = try create(to: wanted, tool.opening + ["--prove-on-copy"])
+        #expect(drifted.status == 65, "\(drifted)")
+        #expect(drifted.stderr.contains("this change is missing: table other: dropped"))
+        #expect(drifted.stderr.contains("The database has drifted"), "\(drifted)")
+        #expect(drifted.stderr.contains("repair --schema"), "\(drifted)")
+        let ignored = try create(
+            to: wanted,
+            tool.opening + ["--prove-on-copy", "--ignore-table", "other"]
+        )
+        #expect(ignored.status == 0, "\(ignored)")
+    }
+
+    @Test func progressOfTheCopyIsShown() throws {
+        let path = try tool.folder.write("schema.sql", "\(Self.notes)CREATE TABLE t (a);".utf8)
+        let terminal = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            ["create", "next", "--to", path, "--prove-on-copy"] + migrations + tool.opening,
+            environment: tool.environment
+        )
+        let result = terminal.finish()
+        #expect(result.status == 0, "\(result)")
+        for part in ["applying", "rolling back"] {
+            #expect(
+                result.stdout.contains("on a copy of the database: \(part) migration (1 of 1)"),
+                "\(result)"
+            )
+        }
+    }
+
     @Test func copyIsGoneAfterASignal() throws {
         _ = try tool.shell(
             """
