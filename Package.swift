@@ -190,7 +190,7 @@ let package = Package(
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
         .target(
             name: "KeyStore",
-            dependencies: ["MigrationKitCommon", "CKeyStore"],
+            dependencies: ["MigrationKitCommon", "CKeyStore", "CLibCrypto"],
             path: "Keys/KeyStore"
         ),
         .target(name: "CLibSecret", path: "Keys/CLibSecret"),

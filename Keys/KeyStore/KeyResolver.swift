@@ -59,7 +59,7 @@ public struct KeyResolver: Sendable {
         try key(entry.text(named: source), named: source, form: entry.item.form ?? form)
     }
 
-    private static func key(
+    static func key(
         _ secret: Secret,
         named source: KeySource,
         form: DatabaseKey.Form

@@ -280,10 +280,15 @@ enum SecretFile {
         case ownerOnly
         /// The folder's creator has ensured that it is safe.
         case anyOwner
+        /// As ``ownerOnly``, for a key that a service manager or a cluster has put into a folder: the
+        /// file may be a link within that folder, and if it is root's, a group may read it, without
+        /// which this user couldn't.
+        /// <https://kubernetes.io/docs/concepts/configuration/secret/#using-secrets-as-files-from-a-pod>
+        case mounted
     }
 
     static func read(_ path: String, trust: Trust, named source: KeySource) throws -> Secret {
-        let descriptor = try open(path)
+        let descriptor = try open(trust == .mounted ? withoutInnerLinks(path) : path)
         defer { close(descriptor) }
 
         var status = stat()
@@ -292,15 +297,26 @@ enum SecretFile {
         }
         let kind = status.st_mode & S_IFMT
         guard kind == S_IFREG || kind == S_IFIFO else { throw KeySourceError.notAFile(path: path) }
-        if trust == .ownerOnly {
+        if trust != .anyOwner {
             guard status.st_uid == geteuid() || status.st_uid == 0 else {
                 throw KeySourceError.wrongOwner(path: path, owner: status.st_uid)
             }
-            guard status.st_mode & 0o077 == 0 else {
+            let isReadByGroup = trust == .mounted && status.st_uid == 0 && geteuid() != 0
+            guard status.st_mode & (isReadByGroup ? 0o037 : 0o077) == 0 else {
                 throw KeySourceError.openToOthers(path: path, mode: status.st_mode & 0o7777)
             }
         }
         return try SecretReader.read(descriptor, named: source)
+    }
+
+    /// The file that a path leads to, if it is in the path's folder or one below. Otherwise the path
+    /// itself, which is then refused if it is a link.
+    private static func withoutInnerLinks(_ path: String) -> String {
+        let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "./"
+        guard let file = realPath(path), let place = realPath(String(folder)),
+            file.hasPrefix(place.hasSuffix("/") ? place : place + "/")
+        else { return path }
+        return file
     }
 
     /// Opens without following a link in the last component, without waiting for the other end of a

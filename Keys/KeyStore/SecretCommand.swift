@@ -2,9 +2,9 @@ import CKeyStore
 import Glibc
 
 /// Runs a command that prints a secret.
-/// The child gets an empty standard input, our standard error, the environment without our password
-/// variables, and none of our other descriptors.
-/// password variables, and no other descriptor of ours.
+///
+/// The child gets an empty standard input unless it is given another, our standard error, the
+/// environment without our password variables, and none of our other descriptors.
 enum SecretCommand {
     static func run(_ command: String, named source: KeySource) throws -> Secret {
         let words = try split(command)
@@ -40,7 +40,7 @@ enum SecretCommand {
         return try secret.get()
     }
 
-    private static func split(_ command: String) throws -> [String] {
+    static func split(_ command: String) throws -> [String] {
         do {
             let words = try ShellWords.split(command)
             guard let program = words.first, !program.isEmpty else {
@@ -54,11 +54,16 @@ enum SecretCommand {
         }
     }
 
-    private static func spawn(_ words: [String], output: Int32) throws -> pid_t {
+    /// - Parameter input: The child's standard input; `nil` for an empty one.
+    static func spawn(_ words: [String], input: Int32? = nil, output: Int32) throws -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         ckeystore_close_from(&actions, 3)
 
