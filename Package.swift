@@ -142,6 +142,11 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
+        // Many stores: which there are, working on them in parallel, and the report.
+        .target(
+            name: "MigrationKitFleet",
+            dependencies: ["MigrationKitPages", "MigrationKitCommon", "MigrationKit"]
+        ),
         .target(
             name: "MigrationKitCLI",
             dependencies: [
@@ -357,6 +362,10 @@ let package = Package(
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
+        ),
+        .testTarget(
+            name: "MigrationKitFleetTests",
+            dependencies: ["MigrationKit", "MigrationKitFleet", "TestSupport"]
         ),
         .testTarget(
             name: "MigrationKitCLITests",

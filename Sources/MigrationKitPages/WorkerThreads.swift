@@ -16,7 +16,7 @@ package final class WorkerThreads: Sendable {
     }
 
     /// One for each processor, and not too many: the disk limits what they can do.
-    private static var threadCount: Int {
+    private static var usualCount: Int {
         min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
     }
 
@@ -24,6 +24,7 @@ package final class WorkerThreads: Sendable {
     ///
     /// - Parameters:
     ///   - partCount: How many parts there are.
+    ///   - threadCount: How many threads there are; `nil` for as many as a disk can serve.
     ///   - watch: Called on the caller's thread, many times a second, with the number of parts that are
     ///     done, once there is one. If it throws, the threads end after the part that they are at.
     ///   - make: Makes the work of one thread, on the caller's thread. It gets the number of a part,
@@ -31,11 +32,14 @@ package final class WorkerThreads: Sendable {
     /// - Throws: The first error of a thread; what the closures throw.
     package static func run(
         _ partCount: Int,
+        threadCount: Int? = nil,
         watch: (_ done: Int) throws -> Void,
         make: () throws -> (_ part: Int) throws -> Void
     ) throws {
         let threads = WorkerThreads(partCount: partCount)
-        let works = try (0..<min(threadCount, partCount)).map { _ in Work(run: try make()) }
+        let works = try (0..<min(threadCount ?? usualCount, partCount)).map { _ in
+            Work(run: try make())
+        }
         let end = DispatchGroup()
         for work in works {
             // Separate threads: those of the global queues may all be blocked.

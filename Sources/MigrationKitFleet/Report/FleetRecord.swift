@@ -1,0 +1,84 @@
+/// A line of a fleet's report: what became of one store.
+///
+/// It has nothing of a store's content, and no key.
+public struct FleetRecord: Codable, Equatable, Sendable {
+    /// What became of the store.
+    public enum Outcome: String, Codable, Sendable {
+        /// It is to be worked on. A run begins with such a line for each store, so that a report of a
+        /// run that was killed names those that it didn't come to.
+        case planned
+        /// The work is done.
+        case done
+        /// The work failed.
+        case failed
+        /// The run was cancelled during the work. What was not committed is undone.
+        case interrupted
+        /// The run was over before.
+        case notStarted
+    }
+
+    /// Why the work failed.
+    public struct Failure: Codable, Equatable, Sendable {
+        /// A word to compare, as in the tool's JSON documents.
+        public var code: String
+        /// What is wrong, in one line.
+        public var message: String
+        /// The exit status of the same command for this store alone.
+        public var exit: Int32
+
+        /// - Parameters:
+        ///   - code: A word to compare.
+        ///   - message: What is wrong.
+        ///   - exit: The exit status.
+        public init(code: String, message: String, exit: Int32) {
+            self.code = code
+            self.message = message
+            self.exit = exit
+        }
+    }
+
+    /// The version of this format.
+    public var schemaVersion = 1
+    /// The command, such as `migrate`.
+    public var command: String
+    /// The store's name.
+    public var store: String
+    /// The store's file.
+    public var path: String
+    /// The store's group.
+    public var group: String?
+    /// What became of it.
+    public var outcome: Outcome
+    /// The last applied migration before.
+    public var from: String?
+    /// The last applied migration now.
+    public var to: String?
+    /// How many migrations were applied.
+    public var applied: Int?
+    /// How many are pending.
+    public var pending: Int?
+    /// Where the schema differs from that of the applied migrations, or what a check found.
+    public var findings: [String]?
+    /// The backup that was made.
+    public var output: String?
+    /// How long it took.
+    public var seconds: Double?
+    /// Why it failed.
+    public var error: Failure?
+    /// When this was so, in ISO 8601.
+    public var time: String
+
+    /// - Parameters:
+    ///   - command: The command.
+    ///   - store: The store.
+    ///   - outcome: What became of it.
+    ///   - time: When this was so, in ISO 8601.
+    public init(command: String, store: FleetStore, outcome: Outcome, time: String) {
+        self.command = command
+        self.store = store.name
+        path = store.path
+        group = store.group
+        self.outcome = outcome
+        self.time = time
+    }
+}

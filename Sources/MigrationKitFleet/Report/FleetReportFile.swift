@@ -1,0 +1,111 @@
+import Foundation
+import MigrationKitCommon
+
+/// The file to which a run appends its report, a JSON object a line.
+///
+/// Lines are in the file as soon as they are reported, and on the disk half a second later at most.
+/// Several runs may append to one file.
+public final class FleetReportFile: Sendable {
+    private let path: String
+    private let descriptor: Int32
+    private let lastSync = Locked(ContinuousClock.now)
+
+    /// Opens a file to append to it, or makes it with mode 0600.
+    ///
+    /// - Parameter path: The file.
+    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    public init(path: String) throws {
+        self.path = path
+        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o600)
+        guard descriptor >= 0 else { throw failure() }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure() }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw FleetReportError.cannotWrite(path: path, reason: "it is not a regular file")
+        }
+        // What a killed run or a full disk has left of a line must not swallow the next one.
+        var last: UInt8 = 0x0A
+        if status.st_size > 0, pread(descriptor, &last, 1, status.st_size - 1) == 1, last != 0x0A {
+            try write([0x0A])
+        }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Appends lines, with one call of the system.
+    ///
+    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    public func append(_ records: [FleetRecord]) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var lines = Data()
+        for record in records {
+            lines += try encoder.encode(record)
+            lines.append(0x0A)
+        }
+        try write(lines)
+        let isDue = lastSync.withLock { last in
+            guard .now - last > .milliseconds(500) else { return false }
+            last = .now
+            return true
+        }
+        if isDue { try synchronize() }
+    }
+
+    /// Has all lines reach the disk.
+    ///
+    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    public func synchronize() throws {
+        guard fdatasync(descriptor) == 0 else { throw failure() }
+    }
+
+    private func write(_ bytes: some ContiguousBytes) throws {
+        guard let code = writeAll(bytes, to: descriptor) else { return }
+        throw failure(code)
+    }
+
+    private func failure(_ code: Int32 = errno) -> FleetReportError {
+        .cannotWrite(path: path, reason: systemReason(code))
+    }
+}
+
+/// Why a report can't be written or read.
+public enum FleetReportError: Error, Equatable, Sendable {
+    /// The file can't be written.
+    case cannotWrite(path: String, reason: String)
+    /// The file can't be read.
+    case cannotRead(path: String, reason: String)
+    /// No line of the files is one of a report.
+    case noRecords(paths: [String])
+}
+
+extension FleetReportError: CodedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .cannotWrite(let path, let reason): "the report \(path) can't be written: \(reason)"
+        case .cannotRead(let path, let reason): "the report \(path) can't be read: \(reason)"
+        case .noRecords(let paths): "no report is in \(paths.joined(separator: ", "))"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .cannotWrite:
+            "No more stores were started. A next run begins with a look at those that are done."
+        case .cannotRead: nil
+        case .noRecords: "Give the files that --report has written."
+        }
+    }
+
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode {
+        switch self {
+        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
+        case .cannotRead, .noRecords: ErrorCode("noReport", .noInput)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+/// The stores that come first. The others follow only if all of these went well.
+public enum Canary: Equatable, Sendable {
+    /// The first so many of the list.
+    case count(Int)
+
+    /// Those of a group.
+    case group(String)
+
+    /// The canaries, and the others, each in the order of the list.
+    func split(_ stores: [FleetStore]) -> (first: [FleetStore], rest: [FleetStore]) {
+        switch self {
+        case .count(let count):
+            (Array(stores.prefix(count)), Array(stores.dropFirst(count)))
+        case .group(let name):
+            (stores.filter { $0.group == name }, stores.filter { $0.group != name })
+        }
+    }
+}
+
+/// How many stores may fail before no more are started.
+public enum FailureLimit: Equatable, Sendable {
+    /// So many stores.
+    case count(Int)
+
+    /// So many of a hundred stores of the run.
+    case percent(Double)
+
+    /// - Parameter text: A number, or a number and `%`.
+    /// - Returns: `nil` if it is neither.
+    public init?(_ text: String) {
+        if text.hasSuffix("%") {
+            guard let percent = Double(text.dropLast()), (0...100).contains(percent) else {
+                return nil
+            }
+            self = .percent(percent)
+        } else {
+            guard let count = Int(text), count >= 0 else { return nil }
+            self = .count(count)
+        }
+    }
+
+    /// How many may fail of a number of stores.
+    func count(of total: Int) -> Int {
+        switch self {
+        case .count(let count): count
+        case .percent(let percent): Int(percent / 100 * Double(total))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import MigrationKitCommon
+
+/// Why there is no list of stores.
+public enum FleetListError: Error, Equatable, Sendable {
+    /// No file matches the pattern, or the list has no line.
+    case noStores(source: String)
+
+    /// A folder or a list can't be read.
+    case unreadable(path: String, reason: String)
+
+    /// A line of a list is no store.
+    case badLine(source: String, number: Int, reason: String)
+
+    /// Two stores have the same name.
+    case sameName(String, paths: [String])
+}
+
+extension FleetListError: CodedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .noStores(let source): "\(source) names no store"
+        case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
+        case .badLine(let source, let number, let reason):
+            "line \(number) of \(source) is no store: \(reason)"
+        case .sameName(let name, let paths):
+            "two stores have the name '\(name)': \(paths.joined(separator: " and "))"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .noStores:
+            """
+            In a pattern, '*' stands for any part of a name and '**' for any folders. Quote it, so \
+            that the shell doesn't expand it. Links are not followed.
+            """
+        case .unreadable: nil
+        case .badLine:
+            """
+            A line is a path, or a JSON object such as {"path":"a.db","account":"a","group":"g"}.
+            """
+        case .sameName:
+            """
+            Keys, shards and reports go by the name. Give each its own with "account" in a list of \
+            JSON lines.
+            """
+        }
+    }
+
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode {
+        switch self {
+        case .noStores: ErrorCode("noStores", .noInput)
+        case .unreadable: ErrorCode("listUnreadable", .noInput)
+        case .badLine: ErrorCode("badStoreLine", .dataError)
+        case .sameName: ErrorCode("sameStoreName", .dataError)
+        }
+    }
+}

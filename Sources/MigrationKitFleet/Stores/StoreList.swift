@@ -1,0 +1,89 @@
+import Foundation
+import MigrationKitCommon
+
+/// A list of stores: one path a line, or one JSON object a line.
+///
+/// ```
+/// tenants/alice.db
+/// {"path":"tenants/bob.db","account":"bob","group":"canary"}
+/// ```
+///
+/// A store's name is its `account`, or else its path as it is written, without its extension.
+public struct StoreList {
+    private let source: String
+    private let text: Data
+
+    /// - Parameters:
+    ///   - path: The file; `-` for standard input.
+    /// - Throws: ``FleetListError/unreadable(path:reason:)``.
+    public init(path: String) throws {
+        let isInput = path == "-"
+        source = isInput ? "standard input" : path
+        do {
+            text =
+                isInput
+                ? try FileHandle.standardInput.readToEnd() ?? Data()
+                : try Data(contentsOf: URL(fileURLWithPath: path))
+        } catch {
+            let reason = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? POSIXError)?.reason
+            throw FleetListError.unreadable(
+                path: source,
+                reason: reason ?? error.localizedDescription
+            )
+        }
+    }
+
+    /// - Parameters:
+    ///   - text: The lines.
+    ///   - source: What errors call the list.
+    init(text: String, source: String) {
+        self.text = Data(text.utf8)
+        self.source = source
+    }
+
+    /// The stores, in the order of their lines. Empty lines are left out.
+    ///
+    /// - Throws: ``FleetListError``.
+    public func stores() throws -> [FleetStore] {
+        var stores: [FleetStore] = []
+        let decoder = JSONDecoder()
+        for (index, bytes) in text.split(separator: 0x0A, omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            let line = bytes.last == 0x0D ? bytes.dropLast() : bytes
+            guard !line.isEmpty else { continue }
+            func refuse(_ reason: String) -> FleetListError {
+                .badLine(source: source, number: index + 1, reason: reason)
+            }
+            guard line.first == UInt8(ascii: "{") else {
+                guard let path = String(validating: line, as: UTF8.self), !line.contains(0) else {
+                    throw refuse("it is not UTF-8 text")
+                }
+                stores.append(FleetStore(name: FleetStore.name(ofPath: path), path: path))
+                continue
+            }
+            guard let entry = try? decoder.decode([String: String].self, from: Data(line)) else {
+                throw refuse("it is no JSON object of strings")
+            }
+            if let other = entry.keys.sorted().first(where: { !Self.fields.contains($0) }) {
+                throw refuse("there is no field \"\(other)\"")
+            }
+            guard let path = entry["path"], !path.isEmpty else {
+                throw refuse("it has no \"path\"")
+            }
+            guard entry["account"] != "" else { throw refuse("its \"account\" is empty") }
+            stores.append(
+                FleetStore(
+                    name: entry["account"] ?? FleetStore.name(ofPath: path),
+                    path: path,
+                    group: entry["group"]
+                )
+            )
+        }
+        guard !stores.isEmpty else { throw FleetListError.noStores(source: source) }
+        try stores.checkNames()
+        return stores
+    }
+
+    private static let fields = ["path", "account", "group"]
+}

@@ -1,0 +1,102 @@
+import Foundation
+import MigrationKitFleet
+import TestSupport
+import Testing
+
+/// The report: lines that are appended, and merged.
+@Suite struct FleetReportTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func record(
+        _ name: String,
+        _ outcome: FleetRecord.Outcome,
+        to version: String? = nil,
+        code: String? = nil,
+        seconds: Double? = nil
+    ) -> FleetRecord {
+        let store = FleetStore(name: name, path: "\(name).db", group: "g")
+        var record = FleetRecord(command: "migrate", store: store, outcome: outcome, time: "t")
+        record.to = version
+        record.seconds = seconds
+        record.error = code.map { .init(code: $0, message: "it failed", exit: 77) }
+        return record
+    }
+
+    private func append(_ name: String, _ records: [FleetRecord]) throws {
+        let file = try FleetReportFile(path: folder.path(name))
+        try file.append(records)
+        try file.synchronize()
+    }
+
+    @Test func lastLineForAStoreCounts() throws {
+        try append("a", [record("x", .planned), record("y", .planned), record("z", .planned)])
+        try append("a", [record("x", .failed, code: "locked"), record("y", .done, to: "2")])
+        try append("b", [record("x", .done, to: "2")])
+        let report = try FleetReport(paths: [folder.path("a"), folder.path("b")])
+        #expect(report.records.map(\.store) == ["x", "y", "z"])
+        #expect(report.records.map(\.outcome) == [.done, .done, .planned])
+        let summary = report.summary
+        #expect(summary.count == 3 && summary.done == 2 && summary.unfinished == 1)
+        #expect(summary.unfinishedStores == ["z"])
+        #expect(summary.versions == ["2": 2, nil: 1])
+        let other = try FleetReport(paths: [folder.path("b"), folder.path("a")])
+        #expect(other.summary.causes == ["locked": 1])
+    }
+
+    @Test func fileIsForItsOwnerAlone() throws {
+        try append("report", [record("x", .done)])
+        var status = stat()
+        #expect(stat(folder.path("report"), &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+
+    @Test func tornLineIsCountedAndSwallowsNoOther() throws {
+        try append("report", [record("x", .done)])
+        let text = String(decoding: try folder.data("report"), as: UTF8.self)
+        try folder.write("report", (text + text.dropLast(20)).utf8)
+        try append("report", [record("y", .done)])
+        let report = try FleetReport(paths: [folder.path("report")])
+        #expect(report.records.map(\.store) == ["x", "y"])
+        #expect(report.tornCount == 1)
+    }
+
+    @Test func summaryIsBounded() throws {
+        var summary = FleetSummary()
+        for number in 0..<1000 {
+            summary.add(
+                record(
+                    "\(number)",
+                    .failed,
+                    code: number % 2 == 0 ? "a" : "b",
+                    seconds: Double(number)
+                )
+            )
+            summary.add(record("left \(number)", .notStarted))
+        }
+        #expect(summary.failed == 1000 && summary.unfinished == 1000)
+        #expect(summary.causes == ["a": 500, "b": 500])
+        #expect(summary.failures.count == 20 && summary.unfinishedStores.count == 10)
+        #expect(summary.slowest.map(\.seconds) == [999, 998, 997, 996, 995])
+    }
+
+    @Test func otherFilesAreNone() throws {
+        try folder.makeFolder("folder")
+        #expect(
+            throws: FleetReportError.cannotWrite(
+                path: folder.path("folder"),
+                reason: "is a directory"
+            )
+        ) { try FleetReportFile(path: folder.path("folder")) }
+        let empty = try folder.write("empty", "\n".utf8)
+        #expect(throws: FleetReportError.noRecords(paths: [empty])) {
+            try FleetReport(paths: [empty])
+        }
+        let none = folder.path("none")
+        #expect(
+            throws: FleetReportError.cannotRead(path: none, reason: "no such file or directory")
+        ) { try FleetReport(paths: [none]) }
+    }
+}

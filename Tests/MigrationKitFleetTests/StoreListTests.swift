@@ -1,0 +1,90 @@
+import Foundation
+import MigrationKitFleet
+import TestSupport
+import Testing
+
+/// Lists of stores, by lines.
+@Suite struct StoreListTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func stores(_ text: String) throws -> [FleetStore] {
+        try StoreList(path: folder.write("list", text.utf8)).stores()
+    }
+
+    @Test func linesArePathsOrObjects() throws {
+        let list = try stores(
+            """
+            b/bob.db\r
+
+            a.d/alice
+            /data/carol.db
+            {"path":"x/1.db","account":"dave","group":"canary"}
+            {"group":"late","path":"x/\\u00fc.db"}
+            """
+        )
+        #expect(
+            list == [
+                FleetStore(name: "b/bob", path: "b/bob.db"),
+                FleetStore(name: "a.d/alice", path: "a.d/alice"),
+                FleetStore(name: "/data/carol", path: "/data/carol.db"),
+                FleetStore(name: "dave", path: "x/1.db", group: "canary"),
+                FleetStore(name: "x/ü", path: "x/ü.db", group: "late"),
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("{", "it is no JSON object of strings"),
+        (#"{"path":1}"#, "it is no JSON object of strings"),
+        (#"{"account":"a"}"#, #"it has no "path""#), (#"{"path":""}"#, #"it has no "path""#),
+        (#"{"path":"a","account":""}"#, #"its "account" is empty"#),
+        (#"{"path":"a","name":"b"}"#, #"there is no field "name""#),
+        ("a\0b", "it is not UTF-8 text"),
+    ])
+    func badLineIsNamed(_ line: String, _ reason: String) throws {
+        #expect(
+            throws: FleetListError.badLine(
+                source: folder.path("list"),
+                number: 2,
+                reason: reason
+            )
+        ) { try stores("good.db\n\(line)\n") }
+    }
+
+    @Test func lineOfOtherBytesIsNoPath() throws {
+        try folder.write("list", [0xff, 0x0a])
+        #expect(
+            throws: FleetListError.badLine(
+                source: folder.path("list"),
+                number: 1,
+                reason: "it is not UTF-8 text"
+            )
+        ) { try StoreList(path: folder.path("list")).stores() }
+    }
+
+    @Test(arguments: ["", "\n\n"])
+    func emptyListIsAnError(text: String) throws {
+        #expect(throws: FleetListError.noStores(source: folder.path("list"))) { try stores(text) }
+    }
+
+    @Test func twoStoresOfOneNameAreRefused() throws {
+        #expect(throws: FleetListError.sameName("a", paths: ["a.db", "b.db"])) {
+            try stores("a.db\n{\"path\":\"b.db\",\"account\":\"a\"}\n")
+        }
+    }
+
+    @Test func missingListIsAnError() throws {
+        #expect {
+            try StoreList(path: folder.path("nothing"))
+        } throws: { error in
+            guard case FleetListError.unreadable(folder.path("nothing"), _) = error else {
+                return false
+            }
+            return true
+        }
+    }
+}
