@@ -82,12 +82,14 @@ extension GRDBMigrationRunner {
         if let writer = identifiers.intersection(options.fileWriters).min() {
             return .notCompared(reason: "\(writer) writes a file, so it must not run again")
         }
-        let memory = try MigratedMemory(
-            self,
-            identifiers,
-            options.configuration ?? writer.configuration,
-            cancellation: cancellation
-        ).queue
+        let memory =
+            try options.shared?(identifiers)
+            ?? MigratedMemory(
+                self,
+                identifiers,
+                options.configuration ?? writer.configuration,
+                cancellation: cancellation
+            ).queue
         // The usual case, without reading every table's columns.
         guard try memory.read(SchemaTexts.init) != present else { return .same }
 

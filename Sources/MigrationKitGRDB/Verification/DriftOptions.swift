@@ -10,6 +10,9 @@ public struct DriftOptions: Sendable {
     /// verified database.
     public var configuration: Configuration?
 
+    /// Returns a database on which these steps have run, for another store; `nil` if there is none.
+    package var shared: (@Sendable (_ identifiers: Set<String>) throws -> DatabaseQueue?)?
+
     /// Steps that write files, and so must not run again.
     package var fileWriters: Set<String> = []
 
