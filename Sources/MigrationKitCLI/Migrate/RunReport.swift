@@ -176,21 +176,24 @@ extension OpenStore {
             do {
                 return try run(options)
             } catch {
-                let progress = display.progress
-                guard let failed = progress.failed, !(error is CancellationError) else {
-                    throw error
-                }
-                throw MigrationStepFailure(
-                    identifier: failed.identifier,
-                    isRollback: failed.isRollback,
-                    committed: progress.committed,
-                    hadTransaction: hadTransaction(failed.identifier),
-                    ledger: failed.ledger,
-                    wasUnmanaged: isUnmanaged,
-                    underlying: error
-                )
+                throw explaining(error, after: display.progress)
             }
         }
+    }
+
+    /// The error of a run: ``MigrationStepFailure`` if it is one of a step, or of the verification in
+    /// its transaction; otherwise the error itself.
+    func explaining(_ error: any Error, after progress: RunProgress) -> any Error {
+        guard let failed = progress.failed, !(error is CancellationError) else { return error }
+        return MigrationStepFailure(
+            identifier: failed.identifier,
+            isRollback: failed.isRollback,
+            committed: progress.committed,
+            hadTransaction: hadTransaction(failed.identifier),
+            ledger: failed.ledger,
+            wasUnmanaged: isUnmanaged,
+            underlying: error
+        )
     }
 
     private func hadTransaction(_ identifier: String) -> Bool {

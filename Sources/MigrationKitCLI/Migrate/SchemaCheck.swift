@@ -21,6 +21,18 @@ extension DriftOptions {
         configuration = .ofMigrations
         fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)
     }
+
+    /// For many stores: the migrations run once for each set of them that is applied in a store.
+    init(
+        sharedBy loaded: LoadedMigrations,
+        ignoring names: [String],
+        in context: CommandContext
+    ) throws {
+        try self.init(loaded, ignoring: names, in: context)
+        guard let configuration else { return }
+        let schemas = SharedSchemas(loaded.runner, configuration)
+        shared = { try schemas.database(applying: $0) }
+    }
 }
 
 extension MigrationSQL {

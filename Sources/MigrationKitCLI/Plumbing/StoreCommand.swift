@@ -10,11 +10,15 @@ import MigrationKitSQLCipher
 ///
 /// The commands declare their option groups themselves: a debug build of ArgumentParser checks each
 /// group four times for every group around it, which adds up to seconds.
-protocol StoreCommand: ContextCommand {
-    associatedtype Migrations: MigrationsOptions
-
+protocol StoreCommand: MigrationsCommand {
     var database: KeyedDatabaseOptions { get }
     var encryption: EncryptionOptions { get }
+}
+
+/// A command that needs migrations.
+protocol MigrationsCommand: ContextCommand {
+    associatedtype Migrations: MigrationsOptions
+
     var migrations: Migrations { get }
 }
 
@@ -87,7 +91,9 @@ extension StoreCommand {
             wasCreated: wasCreated
         )
     }
+}
 
+extension MigrationsCommand {
     /// Loads the migrations with their settings.
     func loadMigrations(
         in context: CommandContext,
