@@ -153,6 +153,7 @@ let package = Package(
                 "MigrationKitPages",
                 "MigrationKitCommon",
                 "MigrationKit",
+                "MigrationKitFleet",
                 "MigrationKitGRDB",
                 "MigrationKitLint",
                 "MigrationKitRescue",

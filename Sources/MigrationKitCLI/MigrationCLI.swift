@@ -338,6 +338,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 RestoreCommand<Migrations>.self,
                 SalvageCommand<Migrations>.self,
                 KeyCommand<Migrations>.self,
+                FleetCommand<Migrations>.self,
                 CompletionsCommand<Migrations>.self,
                 ManualCommand<Migrations>.self,
             ] + (Migrations.areFiles ? [CreateCommand.self] : [])

@@ -21,7 +21,7 @@ import Testing
     static let folder = "Tests/EndToEndTests/Snapshots/Output"
     static let scenes =
         forwardScenes + backwardScenes + folderScenes + fileScenes
-        + salvageScenes + refusedScenes
+        + salvageScenes + refusedScenes + fleetScenes
 
     @Test(arguments: scenes)
     func printsWhatItDid(_ scene: Scene) throws {

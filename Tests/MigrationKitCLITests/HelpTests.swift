@@ -36,6 +36,8 @@ import Testing
                 #expect(help.contains("\n  \(command) "), "\(asked)")
             }
         }
+        let fleet = ToolInProcess().run("fleet", "--help").stdout
+        for command in ToolCommands.fleet { #expect(fleet.contains("\n  \(command) ")) }
     }
 
     @Test func versionIsANumber() {

@@ -1,17 +1,23 @@
 /// The commands of the tool.
 public enum ToolCommands {
-    /// Those that stand for themselves, and `key`.
+    /// Those that stand for themselves, `key` and `fleet`.
     public static let all = [
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
-        "backup", "restore", "salvage", "key", "create", "lint", "schema-diff",
+        "backup", "restore", "salvage", "key", "fleet", "create", "lint", "schema-diff",
     ]
 
     /// Those of `key`.
-    public static let key = ["generate", "set", "show", "delete", "list", "check", "rotate"]
+    public static let key = [
+        "generate", "set", "show", "delete", "list", "check", "rotate", "derive",
+    ]
+
+    /// Those of `fleet`.
+    public static let fleet = ["migrate", "status", "verify", "backup", "report"]
 
     /// The words of each, those of the tool itself included.
-    public static let words = [[]] + all.map { [$0] } + key.map { ["key", $0] }
+    public static let words =
+        [[]] + all.map { [$0] } + key.map { ["key", $0] } + fleet.map { ["fleet", $0] }
 
     /// The text that `--help` prints for a command, as a test has compared it.
     ///

@@ -20,6 +20,7 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 KeyListCommand<Migrations>.self,
                 KeyCheckCommand<Migrations>.self,
                 KeyRotateCommand<Migrations>.self,
+                KeyDeriveCommand<Migrations>.self,
             ]
         )
     }

@@ -1,0 +1,104 @@
+import ArgumentParser
+import Foundation
+import MigrationKitCommon
+import MigrationKitFleet
+import MigrationKitSQLCipher
+
+struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
+    static var deed: String { "backup" }
+
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "backup",
+            _superCommandName: Migrations.programName,
+            abstract: "Copy many databases into a folder while other programs use them.",
+            usage: """
+                \(Migrations.programName) fleet backup --stores <pattern>
+                  --master-key-file <path> --output-dir <folder> [<options>]
+                """,
+            discussion: """
+                Each copy is made and verified as by 'backup', and has its database's key. Its name \
+                is the store's, with the database's extension. An existing file is never replaced: \
+                begin with an empty folder, and with --skip-existing do what a run that was killed \
+                has left.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder of the copies. Folders that are missing are made.",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var outputDir: String
+
+    @Flag(help: "Leave out databases whose copy exists.")
+    var skipExisting = false
+
+    @OptionGroup var waiting: LockTimeoutOptions
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
+    @OptionGroup(title: "Databases") var fleet: FleetOptions
+    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup(title: "Databases") var settings: SettingsOptions
+
+    func validate() throws {
+        try checkNotEmpty(outputDir, "--output-dir")
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        let timeout = try waiting.lockTimeout(in: context)
+        try runFleet(in: context) { visit, record in
+            let output = try place(of: visit.store)
+            record.output = output
+            if skipExisting, access(output, F_OK) == 0 { return }
+            let opening = try visit.opening()
+            let form: DatabaseForm =
+                try opening.key().map { .encrypted($0, cipher: opening.cipher) } ?? .plaintext()
+            var options = DatabaseBackup.Options(timeout: timeout)
+            options.cancellation = visit.cancellation
+            try DatabaseBackup(visit.store.path, to: output, form: form, options: options).run()
+        }
+    }
+
+    /// The path of a store's copy. Its folder is made.
+    private func place(of store: FleetStore) throws -> String {
+        let parts = store.name.split(separator: "/").map(String.init)
+        guard !parts.isEmpty, !parts.contains("."), !parts.contains("..") else {
+            throw UnusableName(name: store.name)
+        }
+        let folder = ([outputDir] + parts.dropLast()).joined(separator: "/")
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw MigrationCLIError.cannotWrite(path: folder, reason: error.localizedDescription)
+        }
+        let ending = URL(fileURLWithPath: store.path).pathExtension
+        return "\(folder)/\(parts.last ?? "")" + (ending.isEmpty ? "" : ".\(ending)")
+    }
+}
+
+/// A store's name can't be that of a file in a folder.
+private struct UnusableName: Error {
+    let name: String
+}
+
+extension UnusableName: CodedError {
+    var errorDescription: String? { "the store's name '\(name)' can't be that of a copy" }
+
+    var recoverySuggestion: String? {
+        "Give the store another name with \"account\" in a list of JSON lines."
+    }
+
+    var code: ErrorCode { ErrorCode("unusableStoreName", .dataError) }
+}

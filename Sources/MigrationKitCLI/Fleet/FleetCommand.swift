@@ -1,0 +1,24 @@
+import ArgumentParser
+
+/// The commands for many stores.
+struct FleetCommand<Migrations: MigrationsOptions>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "fleet",
+            abstract: "Migrate, check and copy many databases, each with its own key.",
+            usage: "\(Migrations.programName) fleet <subcommand> [<options>]",
+            discussion: """
+                Works on several databases at the same time. Each has the same guarantees as with \
+                the command of that name for one database. One that is busy, damaged or has no key \
+                is a line of the report, and the others go on.
+                """,
+            subcommands: [
+                FleetMigrateCommand<Migrations>.self,
+                FleetStatusCommand<Migrations>.self,
+                FleetVerifyCommand<Migrations>.self,
+                FleetBackupCommand<Migrations>.self,
+                FleetReportCommand<Migrations>.self,
+            ]
+        )
+    }
+}

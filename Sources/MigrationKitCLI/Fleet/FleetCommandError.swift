@@ -1,0 +1,115 @@
+import Foundation
+import MigrationKitCommon
+import MigrationKitFleet
+
+/// Why a fleet command can't start.
+enum FleetCommandError: Error, Equatable {
+    /// No source of the stores' keys was given.
+    case noKeys
+
+    /// No store is in the group of those that come first.
+    case noCanaries(group: String)
+
+    /// The number of parts was given, and there is no array's task or indexed job.
+    case noTask
+
+    /// A task of an indexed job doesn't know how many there are.
+    case unknownShardCount
+
+    /// A variable of the scheduler has no value from which the part follows.
+    case unusableTask(String)
+
+    /// A task has a number for which there is no part.
+    case taskBeyond(String, index: Int, count: Int)
+}
+
+extension FleetCommandError: CodedError {
+    var errorDescription: String? {
+        switch self {
+        case .noKeys: "no source of the databases' keys was given"
+        case .noCanaries(let group): "no store is in the group '\(group)' of --canary-group"
+        case .noTask: "--shards needs a task's number, and this is no task of an array"
+        case .unknownShardCount:
+            "this is a task of an indexed job, but the number of parts is unknown"
+        case .unusableTask(let name): "the part of the databases can't be told from \(name)"
+        case .taskBeyond(let name, let index, let count):
+            "\(name) is \(index), but there are only the parts 0 to \(count - 1)"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        switch self {
+        case .noKeys:
+            """
+            Give it with --key-file-suffix or --keys-dir for a file each, --master-key-file, \
+            --key-helper or --keychain-service. For plaintext databases, use --no-encryption.
+            """
+        case .noCanaries:
+            """
+            Groups come from --stores-file, with lines such as \
+            {"path":"a.db","group":"canary"}.
+            """
+        case .noTask: "Give the part with --shard I/N."
+        case .unknownShardCount:
+            "Give the job's number of completions with --shards N. With --shard 1/1, it works on all."
+        case .unusableTask:
+            """
+            With numbers from 0 on and --shards N, every array works. Or give the part with \
+            --shard I/N.
+            """
+        case .taskBeyond: "Give as many --shards as there are tasks, with numbers from 0 on."
+        }
+    }
+
+    var code: ErrorCode {
+        switch self {
+        case .noKeys: ErrorCode("noKey", .usage)
+        case .noCanaries: ErrorCode("noCanaries", .usage)
+        case .noTask, .unknownShardCount, .unusableTask, .taskBeyond:
+            ErrorCode("unknownShard", .usage)
+        }
+    }
+}
+
+/// Some of the stores were not done.
+struct FleetFailure: Error {
+    let summary: FleetSummary
+    let end: FleetRun.End
+    /// Whether a check of a store found something.
+    var isUnsound = false
+}
+
+extension FleetFailure: CodedError {
+    var errorDescription: String? {
+        let count = "\(summary.count) \(summary.count == 1 ? "store" : "stores")"
+        let failed = "\(summary.failed) of \(count) failed"
+        switch end {
+        case .canary: return "a canary failed, so the other stores were not started"
+        case .failures: return "\(failed), more than may; the others were not started"
+        case .complete, .interrupted:
+            return summary.failed > 0 ? failed : "\(summary.unfinished) of \(count) never finished"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        """
+        A next run does what is left: a store that is done costs a look. --report keeps a line for \
+        each store.
+        """
+    }
+
+    var code: ErrorCode {
+        switch end {
+        case .canary: ErrorCode("canaryFailed", .failed)
+        case .failures: ErrorCode("tooManyFailures", .failed)
+        case .complete, .interrupted:
+            if isUnsound {
+                ErrorCode("verificationFailed", .verificationFailed)
+            } else if summary.failed > 0 {
+                ErrorCode("storesFailed", .failed)
+            } else {
+                ErrorCode("storesUnfinished", .failed)
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import MigrationKitFleet
+
+/// The summary of a run, or of the reports of several.
+struct FleetDocument: Encodable {
+    struct Version: Encodable {
+        /// `nil` if no migration is applied, or the store couldn't be opened.
+        let version: String?
+        let stores: Int
+    }
+
+    struct Cause: Encodable {
+        let code: String
+        let stores: Int
+    }
+
+    struct Failed: Encodable {
+        let store: String
+        let code: String
+        let message: String
+    }
+
+    struct Finding: Encodable {
+        let store: String
+        let text: String
+    }
+
+    struct Slow: Encodable {
+        let store: String
+        let seconds: Double
+    }
+
+    let schemaVersion = JSON.schemaVersion
+    let command: String
+    let shard: String?
+    let end: String?
+    let stores: Int
+    let done: Int
+    let failed: Int
+    let unfinished: Int
+    let applied: Int
+    let changed: Int
+    let pending: Int
+    let withFindings: Int
+    let versions: [Version]
+    let causes: [Cause]
+    let failures: [Failed]
+    let findings: [Finding]
+    let unfinishedStores: [String]
+    let slowest: [Slow]
+    let seconds: Double?
+    var tornLines: Int?
+
+    /// - Parameters:
+    ///   - end: Why the run is over; `nil` for a merged report.
+    ///   - seconds: How long the run took; `nil` for a merged report.
+    init(
+        command: String,
+        _ summary: FleetSummary,
+        end: FleetRun.End? = nil,
+        shard: StoreShard? = nil,
+        seconds: Double? = nil
+    ) {
+        self.command = command
+        self.shard = shard.map { "\($0.number)/\($0.count)" }
+        self.end = end?.rawValue
+        stores = summary.count
+        done = summary.done
+        failed = summary.failed
+        unfinished = summary.unfinished
+        applied = summary.applied
+        changed = summary.changed
+        pending = summary.pending
+        withFindings = summary.withFindings
+        versions = summary.versions.map { Version(version: $0, stores: $1) }
+            .sorted { ($1.stores, $0.version ?? "") < ($0.stores, $1.version ?? "") }
+        causes = summary.causes.map { Cause(code: $0, stores: $1) }
+            .sorted { ($1.stores, $0.code) < ($0.stores, $1.code) }
+        failures = summary.failures.map {
+            Failed(store: $0.store, code: $0.error.code, message: $0.error.message)
+        }
+        findings = summary.findings.map { Finding(store: $0.store, text: $0.text) }
+        unfinishedStores = summary.unfinishedStores
+        slowest = summary.slowest.map { Slow(store: $0.store, seconds: $0.seconds) }
+        self.seconds = seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 }
+    }
+
+    // MARK: - For People
+
+    func text(_ style: Style) -> String {
+        var parts = [heading]
+        if !versions.isEmpty {
+            parts.append(
+                table(
+                    ["STORES", "VERSION"],
+                    versions.map {
+                        [count($0.stores), $0.version ?? "none, or not known"]
+                    }
+                )
+            )
+        }
+        if !failures.isEmpty {
+            let unlisted = failed - failures.count
+            parts.append(
+                table(["FAILED", "CAUSE"], causes.map { [count($0.stores), $0.code] })
+            )
+            parts.append(
+                (failures.map {
+                    "\(style.text($0.store.printable, .red)): \($0.message.printable)"
+                } + (unlisted > 0 ? ["… and \(unlisted) more"] : [])).joined(separator: "\n")
+            )
+        }
+        if !findings.isEmpty {
+            let unlisted = withFindings - findings.count
+            parts.append(
+                (findings.map { "\($0.store): \($0.text)".printable }
+                    + (unlisted > 0 ? ["… and \(unlisted) more stores"] : []))
+                    .joined(separator: "\n")
+            )
+        }
+        if !unfinishedStores.isEmpty {
+            let unlisted = unfinished - unfinishedStores.count
+            let names = unfinishedStores.map(\.printable).joined(separator: ", ")
+            parts.append(
+                "Never finished: \(names)" + (unlisted > 0 ? " and \(unlisted) more." : ".")
+            )
+        }
+        if let slowest = slowest.first, slowest.seconds >= 5 {
+            let names = self.slowest.filter { $0.seconds >= 5 }
+                .map { "\($0.store.printable) (\(duration($0.seconds)))" }
+            parts.append("Slowest: \(names.joined(separator: ", ")).")
+        }
+        return parts.joined(separator: "\n\n")
+    }
+
+    private var heading: String {
+        var facts = ["\(done) of \(stores) \(stores == 1 ? "store" : "stores") done"]
+        if failed > 0 { facts.append("\(failed) failed") }
+        if unfinished > 0 { facts.append("\(unfinished) not finished") }
+        if applied > 0 {
+            let steps = "\(applied) \(applied == 1 ? "migration" : "migrations")"
+            facts.append("\(steps) applied in \(changed)")
+        }
+        if pending > 0 { facts.append("\(pending) with pending migrations") }
+        if withFindings > 0 { facts.append("\(withFindings) with findings") }
+        let time = seconds.map { ", in \(duration($0))" } ?? ""
+        return (shard.map { "Part \($0): " } ?? "") + facts.joined(separator: ", ") + time + "."
+    }
+
+    private func count(_ number: Int) -> String {
+        let text = "\(number)"
+        return String(repeating: " ", count: max(0, 6 - text.count)) + text
+    }
+}

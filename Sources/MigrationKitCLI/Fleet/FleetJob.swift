@@ -1,0 +1,173 @@
+import Foundation
+import MigrationKit
+import MigrationKitCommon
+import MigrationKitFleet
+
+/// A command that works on many stores.
+protocol FleetJob: ContextCommand {
+    /// The command's name in reports.
+    static var deed: String { get }
+
+    var stores: FleetStoresOptions { get }
+    var keys: FleetKeyOptions { get }
+    var fleet: FleetOptions { get }
+    var json: Bool { get }
+}
+
+extension FleetJob {
+    /// Works on the stores, reports each, and prints the summary.
+    ///
+    /// - Parameters:
+    ///   - limits: What ends the run before it comes to all stores.
+    ///   - check: Throws if the summary is that of a failure, though no store failed.
+    ///   - work: Works on one store, and fills in its line of the report.
+    /// - Throws: ``FleetFailure`` if not all stores are done; ``Interruption``.
+    func runFleet(
+        in context: CommandContext,
+        limits: FleetLimitOptions? = nil,
+        check: (FleetSummary) throws -> Void = { _ in },
+        _ work: @escaping @Sendable (FleetVisit, inout FleetRecord) throws -> Void
+    ) throws {
+        try keys.check()
+        let (list, shard) = try stores.list(with: limits?.canaryGroup, in: context)
+        let file = try fleet.report.map(FleetReportFile.init)
+        let records = FleetRecords<Self>()
+        try file?.append(list.map { records.blank(of: $0, .planned) })
+
+        let options = FleetRun.Options(
+            jobs: fleet.jobCount,
+            canary: limits?.first,
+            failureLimit: limits?.maxFailures
+        )
+        let display = ProgressDisplay(FleetProgress(deed: Self.deed), in: context)
+        let summary = Locked(FleetSummary())
+        let start = ContinuousClock.now
+        var end = FleetRun.End.interrupted
+        func finish() throws {
+            try file?.synchronize()
+            let document = FleetDocument(
+                command: Self.deed,
+                summary.withLock { $0 },
+                end: end,
+                shard: shard,
+                seconds: (.now - start) / .seconds(1)
+            )
+            if json { return try context.printJSON(document) }
+            context.output(document.text(context.style))
+        }
+        do {
+            end = try display.watch(options) { options in
+                let cancellation = options.cancellation
+                let keys = try keys.keys(jobs: options.jobs, cancellation)
+                let host = context.host
+                end = try FleetRun(list, options: options).run { store in
+                    var record = records.blank(of: store, .done)
+                    do {
+                        let visit = FleetVisit(
+                            store: store,
+                            host: host,
+                            keys: keys,
+                            cancellation: cancellation
+                        )
+                        try work(visit, &record)
+                        return record
+                    } catch let error as CancellationError {
+                        throw error
+                    } catch {
+                        throw FailedVisit(record: record, error: error)
+                    }
+                } report: { store, outcome, seconds in
+                    var record = records.record(of: store, outcome)
+                    if record.outcome != .notStarted {
+                        record.seconds = (seconds * 1_000_000).rounded() / 1_000_000
+                    }
+                    record.time = Date().iso8601
+                    summary.withLock { $0.add(record) }
+                    try file?.append([record])
+                }
+                guard end != .interrupted else { throw CancellationError() }
+                return end
+            }
+        } catch let error as Interruption {
+            try finish()
+            throw error
+        }
+        try finish()
+        let result = summary.withLock { $0 }
+        guard result.failed == 0, result.unfinished == 0 else {
+            throw FleetFailure(
+                summary: result,
+                end: end,
+                isUnsound: result.causes["verificationFailed"] != nil && Self.deed == "verify"
+            )
+        }
+        try check(result)
+    }
+}
+
+/// The lines of a report.
+private struct FleetRecords<Job: FleetJob>: Sendable {
+    func blank(of store: FleetStore, _ outcome: FleetRecord.Outcome) -> FleetRecord {
+        FleetRecord(command: Job.deed, store: store, outcome: outcome, time: Date().iso8601)
+    }
+
+    func record(
+        of store: FleetStore,
+        _ outcome: FleetOutcome<FleetRecord>
+    ) -> FleetRecord {
+        switch outcome {
+        case .done(let record): return record
+        case .interrupted: return blank(of: store, .interrupted)
+        case .notStarted: return blank(of: store, .notStarted)
+        case .failed(let error):
+            let visit = error as? FailedVisit
+            var record = visit?.record ?? blank(of: store, .failed)
+            record.outcome = .failed
+            let failure = Failure(visit?.error ?? error, parser: Job.self)
+            record.error = FleetRecord.Failure(
+                code: failure.code,
+                message: failure.message,
+                exit: failure.exitCode
+            )
+            return record
+        }
+    }
+}
+
+/// A store on which the work failed, with what is known about it.
+private struct FailedVisit: Error {
+    let record: FleetRecord
+    let error: any Error
+}
+
+// MARK: - Progress
+
+/// How many stores are done.
+struct FleetProgress: OperationProgress {
+    static let endedState =
+        "Uncommitted changes are undone. The same command does the rest."
+    static let endedAtOnceState =
+        "Uncommitted changes are undone when a database is opened next."
+
+    let deed: String
+    private var latest: FleetEvent?
+    private let start = ContinuousClock.now
+
+    init(deed: String) {
+        self.deed = deed
+    }
+
+    mutating func note(_ event: FleetEvent) {
+        if event.done > latest?.done ?? 0 { latest = event }
+    }
+
+    var line: String? {
+        guard let latest else { return nil }
+        var parts = ["\(deed): \(latest.done) of \(latest.count) stores"]
+        if latest.failed > 0 { parts.append("\(latest.failed) failed") }
+        let elapsed = (.now - start) / .seconds(1)
+        let left = elapsed / Double(latest.done) * Double(latest.count - latest.done)
+        if elapsed >= 1, left >= 1 { parts.append("\(Int(left.rounded(.up))) s left") }
+        return parts.joined(separator: ", ")
+    }
+}

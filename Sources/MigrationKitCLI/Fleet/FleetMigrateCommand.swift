@@ -1,0 +1,82 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitCommon
+import MigrationKitFleet
+import MigrationKitGRDB
+
+struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+    static var deed: String { "migrate" }
+
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "migrate",
+            _superCommandName: Migrations.programName,
+            abstract: "Apply the pending migrations of many databases.",
+            usage: """
+                \(Migrations.programName) fleet migrate --stores <pattern>
+                  --master-key-file <path> [--canary <number>] [<options>]
+                """,
+            discussion: """
+                Each database is migrated as by 'migrate': under its lock, each migration in a \
+                transaction, verified before the last commit. None is created. A database that \
+                fails doesn't stop the others, unless it is a canary or --max-failures says so.
+
+                Ctrl-C undoes uncommitted changes. A run that was killed is simply run again: a \
+                database that is done costs a look.
+                """
+        )
+    }
+
+    @OptionGroup var limits: FleetLimitOptions
+    @OptionGroup var range: RangeOptions
+    @OptionGroup var run: RunOptions
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
+    @OptionGroup(title: "Databases") var fleet: FleetOptions
+    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func run(in context: CommandContext) throws {
+        let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
+        let runner = loaded.runner
+        let target = try range.target(in: runner)
+        let options = try run.options(in: context)
+        let limit = range.steps
+        try runFleet(in: context, limits: limits) { visit, record in
+            try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
+                let applied = try runner.appliedMigrationIdentifiers(in: $0.writer)
+                record.from = runner.version(of: applied)
+                record.to = record.from
+                try $0.checkIsAdopted()
+                try $0.checkForDrafts(upTo: target, steps: limit)
+                let progress = Locked(RunProgress())
+                var options = options
+                options.cancellation = visit.cancellation
+                options.observer = { event in progress.withLock { $0.note(event) } }
+                do {
+                    let report =
+                        if let target {
+                            try runner.migrate(in: $0.writer, upTo: target, options: options)
+                        } else if let limit {
+                            try runner.migrate(in: $0.writer, steps: limit, options: options)
+                        } else {
+                            try runner.migrate(in: $0.writer, options: options)
+                        }
+                    record.applied = report.steps.count
+                    record.pending = report.pending.count
+                    let now = applied.union(report.steps.map(\.identifier))
+                    record.to = runner.version(of: now)
+                } catch {
+                    // Steps before the one that failed stay.
+                    let now = try? runner.appliedMigrationIdentifiers(in: $0.writer)
+                    record.to = now.map(runner.version) ?? nil
+                    record.applied = now?.subtracting(applied).count
+                    throw $0.explaining(error, after: progress.withLock { $0 })
+                }
+            }
+        }
+    }
+}

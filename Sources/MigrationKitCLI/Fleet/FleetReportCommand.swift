@@ -1,0 +1,55 @@
+import ArgumentParser
+import MigrationKitFleet
+
+struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "report",
+            _superCommandName: Migrations.programName,
+            abstract: "Merge the reports of runs, and show the summary.",
+            usage: "\(Migrations.programName) fleet report <path> ... [<options>]",
+            discussion: """
+                Reads what --report has written, such as by the tasks of an array. The last line \
+                for a store counts, in the order of the files. A store that a killed run didn't \
+                finish is named. The exit code is 0 if all stores are done.
+                """
+        )
+    }
+
+    @Argument(
+        help: ArgumentHelp("The reports, oldest first.", valueName: "path"),
+        completion: .file()
+    )
+    var paths: [String]
+
+    @Flag(help: "List every store that isn't done, in one line each.")
+    var list = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    func run(in context: CommandContext) throws {
+        let report = try FleetReport(paths: paths)
+        let summary = report.summary
+        let commands = Set(report.records.map(\.command)).sorted()
+        var document = FleetDocument(command: commands.joined(separator: ","), summary)
+        document.tornLines = report.tornCount
+        if json {
+            try context.printJSON(document)
+        } else if list {
+            for record in report.records where record.outcome != .done {
+                let words = [record.outcome.rawValue, record.error?.code, record.store]
+                context.output(words.map { $0?.printable ?? "-" }.joined(separator: "\t"))
+            }
+        } else {
+            context.output(document.text(context.style))
+        }
+        if report.tornCount > 0, !json {
+            let lines = report.tornCount == 1 ? "1 line is" : "\(report.tornCount) lines are"
+            context.errorOutput("note: \(lines) torn, as a killed run or a full disk leaves it")
+        }
+        guard summary.failed == 0, summary.unfinished == 0 else {
+            throw FleetFailure(summary: summary, end: .complete)
+        }
+    }
+}

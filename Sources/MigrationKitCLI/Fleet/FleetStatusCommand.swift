@@ -1,0 +1,81 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitFleet
+import MigrationKitGRDB
+
+struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+    static var deed: String { "status" }
+
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "status",
+            _superCommandName: Migrations.programName,
+            abstract: "Show how many databases are at which version.",
+            usage: """
+                \(Migrations.programName) fleet status --stores <pattern>
+                  --master-key-file <path> [<options>]
+                """,
+            discussion: """
+                Also shows which databases 'migrate' would refuse, because a newer program has \
+                migrated them or an applied migration was changed or is missing, and which differ \
+                from the schema that their applied migrations give. Changes nothing.
+                """
+        )
+    }
+
+    @Flag(help: "Exit with 3 if a migration is pending, with 2 if a schema differs.")
+    var exitCode = false
+
+    @Option(help: .ignoredTable)
+    var ignoreTable: [String] = []
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
+    @OptionGroup(title: "Databases") var fleet: FleetOptions
+    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func run(in context: CommandContext) throws {
+        let loaded = try loadMigrations(in: context)
+        let options = try DriftOptions(sharedBy: loaded, ignoring: ignoreTable, in: context)
+        let runner = loaded.runner
+        try runFleet(
+            in: context,
+            check: { summary in
+                guard exitCode else { return }
+                guard summary.pending == 0 else { throw FleetPending(count: summary.pending) }
+                guard summary.withFindings == 0 else {
+                    throw MigrationVerificationFailure(failed: ["schema"], hasDamagedPages: false)
+                }
+            }
+        ) { visit, record in
+            try visit.withStore(loaded, changesIt: false) { store in
+                let overview = try runner.overview(of: store.writer)
+                record.to = runner.version(of: overview.applied)
+                record.pending = overview.pending.count
+                let drift = try store.runner.drift(in: store.writer, options)
+                if !drift.changes.isEmpty { record.findings = drift.texts }
+                // What 'migrate' would refuse is refused here.
+                try store.checkIsAdopted()
+                _ = try runner.plannedSteps(in: store.writer)
+            }
+        }
+    }
+}
+
+/// Migrations are pending in stores, and `--exit-code` was given.
+private struct FleetPending: Error {
+    let count: Int
+}
+
+extension FleetPending: CodedError {
+    var errorDescription: String? {
+        "migrations are pending in \(count) \(count == 1 ? "store" : "stores")"
+    }
+
+    var recoverySuggestion: String? { "'fleet migrate' applies what is pending." }
+
+    var code: ErrorCode { ErrorCode("pending", .differs) }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import MigrationKitFleet
+
+/// The options that name the stores, and this task's part of them.
+struct FleetStoresOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A pattern of databases, quoted: '*' is any part of a name, '**' any folders.",
+            valueName: "pattern"
+        )
+    )
+    var stores: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A list of databases: a path a line, or JSON lines with path, account and group; '-' is standard input.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var storesFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Which part of the databases, from 1/N to N/N; default: that of the array's task.",
+            valueName: "i/n"
+        ),
+        transform: { text in
+            let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+                .map { Int($0) }
+            guard parts.count == 2, let number = parts[0], let count = parts[1],
+                let shard = StoreShard(number: number, of: count)
+            else { throw ValidationError("'\(text)' is not of the form I/N, from 1/N to N/N.") }
+            return shard
+        }
+    )
+    var shard: StoreShard?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many parts there are, if an array's task or an indexed job gives the number.",
+            valueName: "n"
+        )
+    )
+    var shards: Int?
+
+    func validate() throws {
+        guard (stores == nil) != (storesFile == nil) else {
+            throw ValidationError("Give the databases with either --stores or --stores-file.")
+        }
+        guard shard == nil || shards == nil else {
+            throw ValidationError("--shard says how many parts there are. Leave out --shards.")
+        }
+        guard shards.map({ $0 > 0 }) ?? true else {
+            throw ValidationError("The value for '--shards' must be at least 1.")
+        }
+    }
+
+    /// The stores of this task, in order.
+    ///
+    /// - Parameter group: A group that must be in the list.
+    /// - Throws: `FleetListError`; ``FleetCommandError``.
+    func list(
+        with group: String? = nil,
+        in context: CommandContext
+    ) throws -> (stores: [FleetStore], shard: StoreShard?) {
+        let shard = try shard ?? shardOfTask(context.environment)
+        let all: [FleetStore] =
+            if let stores {
+                try StorePattern(stores).stores()
+            } else {
+                try StoreList(path: storesFile ?? "").stores()
+            }
+        if let group, !all.contains(where: { $0.group == group }) {
+            throw FleetCommandError.noCanaries(group: group)
+        }
+        guard let shard else { return (all, nil) }
+        return (all.filter { shard.contains($0.name) }, shard)
+    }
+
+    /// The part that a scheduler gives this task.
+    ///
+    /// Slurm: <https://slurm.schedmd.com/job_array.html#env_vars>. Kubernetes:
+    /// <https://kubernetes.io/docs/concepts/workloads/controllers/job/#completion-mode>
+    private func shardOfTask(_ environment: ProcessEnvironment) throws -> StoreShard? {
+        func number(_ name: String) throws -> Int? {
+            guard let text = environment.nonEmpty(name) else { return nil }
+            guard let number = Int(text) else { throw FleetCommandError.unusableTask(name) }
+            return number
+        }
+        let slurm = try number("SLURM_ARRAY_TASK_ID")
+        if let shards {
+            guard let index = try slurm ?? number("JOB_COMPLETION_INDEX") else {
+                throw FleetCommandError.noTask
+            }
+            let name = slurm == nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
+            guard let shard = StoreShard(number: index + 1, of: shards) else {
+                throw FleetCommandError.taskBeyond(name, index: index, count: shards)
+            }
+            return shard
+        }
+        if let slurm {
+            let minimum = try number("SLURM_ARRAY_TASK_MIN") ?? 0
+            let step = max(1, try number("SLURM_ARRAY_TASK_STEP") ?? 1)
+            guard let count = try number("SLURM_ARRAY_TASK_COUNT"),
+                (slurm - minimum) % step == 0,
+                let shard = StoreShard(number: (slurm - minimum) / step + 1, of: count)
+            else { throw FleetCommandError.unusableTask("SLURM_ARRAY_TASK_ID") }
+            return shard
+        }
+        guard try number("JOB_COMPLETION_INDEX") == nil else {
+            throw FleetCommandError.unknownShardCount
+        }
+        return nil
+    }
+}

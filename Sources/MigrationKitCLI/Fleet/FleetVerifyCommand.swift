@@ -1,0 +1,69 @@
+import ArgumentParser
+import MigrationKit
+import MigrationKitFleet
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+
+struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+    static var deed: String { "verify" }
+
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "verify",
+            _superCommandName: Migrations.programName,
+            abstract: "Check that many databases are sound.",
+            usage: """
+                \(Migrations.programName) fleet verify --stores <pattern>
+                  --master-key-file <path> [<options>]
+                """,
+            discussion: """
+                Each database is checked as by 'verify': SQLite's quick_check and \
+                foreign_key_check, the indexes that the settings require, and the schema against \
+                the one that the applied migrations give. Changes nothing.
+
+                The exit code is 2 if a database isn't sound, and 1 if one only couldn't be \
+                checked. 'verify --full' checks more, for one database.
+                """
+        )
+    }
+
+    @Option(help: .ignoredTable)
+    var ignoreTable: [String] = []
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
+    @OptionGroup(title: "Databases") var fleet: FleetOptions
+    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    func run(in context: CommandContext) throws {
+        let loaded = try loadMigrations(in: context)
+        let drift = try DriftOptions(sharedBy: loaded, ignoring: ignoreTable, in: context)
+        let runner = loaded.runner
+        try runFleet(in: context) { visit, record in
+            try visit.withStore(loaded, changesIt: false) { store in
+                record.to = runner.version(
+                    of: try runner.appliedMigrationIdentifiers(in: store.writer)
+                )
+                var options = VerificationOptions()
+                options.cancellation = visit.cancellation
+                options.drift = drift
+                options.opensReader = try EncryptedDatabase.quietReaders(of: store.writer)
+                let checks = try runner.verificationChecks(in: store.writer, options: options)
+                let failed = checks.filter { !$0.ok }
+                guard !failed.isEmpty else { return }
+                record.findings = failed.flatMap { check in
+                    check.findings.isEmpty
+                        ? ["\(check.name): \(check.detail ?? "failed")"]
+                        : check.findings.prefix(10).map { "\(check.name): \($0.text)" }
+                }
+                throw MigrationVerificationFailure(
+                    failed: failed.map(\.name),
+                    hasDamagedPages: false
+                )
+            }
+        }
+    }
+}

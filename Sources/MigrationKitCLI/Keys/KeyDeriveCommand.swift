@@ -1,0 +1,43 @@
+import ArgumentParser
+import KeyStore
+
+struct KeyDeriveCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "derive",
+            _superCommandName: Migrations.programName,
+            abstract: "Print the key that a store has by a master key.",
+            usage: """
+                \(Migrations.programName) key derive --master-key-file <path> <name> [<options>]
+                """,
+            discussion: """
+                The key is that of 'fleet --master-key-file': HKDF with SHA-256 over the store's \
+                name. It is a raw key, for --raw-key. It is printed only to a terminal: a file or a \
+                pipe could keep it.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the master key: 64 hexadecimal digits ('openssl rand -hex 32').",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var masterKeyFile: String
+
+    @Argument(help: ArgumentHelp("The store's name.", valueName: "name"))
+    var name: String
+
+    @Flag(help: "Print it even if standard output is not a terminal.")
+    var force = false
+
+    func run(in context: CommandContext) throws {
+        guard force || context.outputIsTerminal else {
+            throw KeyCommandError.outputIsNoTerminal
+        }
+        let key = try MasterKey(file: masterKeyFile).key(ofStore: name)
+        context.reveal(key.hexadecimal())
+    }
+}

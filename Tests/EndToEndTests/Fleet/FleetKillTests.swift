@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs on many stores that are ended in the middle, and run again.
+@Suite struct FleetKillTests {
+    private static let storeCount = 24
+
+    /// How many runs are killed. `MIGRATIONKIT_KILL_POINTS` makes it more.
+    private static let killCount =
+        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
+        / 10
+
+    private let fleet: StoreFleet
+    private var tool: Tool { fleet.tool }
+    private var folder: TemporaryFolder { fleet.folder }
+
+    init() throws {
+        fleet = try StoreFleet(count: Self.storeCount)
+    }
+
+    /// A migration that leaves its trace: a second one would be seen.
+    private func writeStep(_ number: Int) throws {
+        try tool.write(
+            String(format: "%04d_step", number),
+            up: """
+                CREATE TABLE step\(number) (id INTEGER PRIMARY KEY, body TEXT);
+                INSERT INTO step\(number) (body) VALUES (hex(randomblob(3000)));
+                INSERT INTO item SELECT \(number);
+                """
+        )
+    }
+
+    @Test func killedWorkersLeaveNothingInBetween() throws {
+        let arguments = fleet.arguments(
+            "migrate",
+            fleet.all + ["--jobs", "3", "--report", folder.path("report")]
+        )
+        var (killed, last) = (0, 3)
+        var generator = SeededGenerator(seed: SeededGenerator.seed)
+        while killed < Self.killCount {
+            last += 1
+            try writeStep(last)
+            // Some runs are killed before the rest of this step is done.
+            for _ in 0..<3 {
+                let finished = Int.random(in: 1..<Self.storeCount, using: &generator)
+                // It has planned first.
+                let end = lines(folder.path("report")) + Self.storeCount + finished
+                let child = try ChildProcess(
+                    builtExecutable("migrationkit-cli"),
+                    arguments,
+                    environment: tool.environment
+                )
+                wait(forLine: end)
+                child.send(SIGKILL)
+                if try child.finish().signal == SIGKILL { killed += 1 }
+            }
+        }
+        let result = try tool.run(arguments + ["--json"])
+        #expect(result.status == 0, "\(result)")
+
+        // Every step ran once in every store.
+        for number in 0..<Self.storeCount {
+            let rows = try SQLCipherShell.run(
+                fleet.path(StoreFleet.name(number)),
+                key: "x'\(tool.password)'",
+                """
+                SELECT count(*), count(DISTINCT id), max(id) FROM item;
+                SELECT count(*) FROM grdb_migrations;
+                PRAGMA quick_check;
+                """
+            )
+            #expect(rows == "\(last - 2)|\(last - 2)|\(last)\n\(last)\nok", "\(number)")
+        }
+        let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
+        #expect(merged.status == 0, "\(merged)")
+        #expect(try merged.json()["done"] as? Int == Self.storeCount)
+        let versions = try merged.json()["versions"] as? [[String: Any]]
+        #expect(versions?.map { $0["version"] as? String } == [String(format: "%04d_step", last)])
+        report("fleet: \(killed) kills, \(last - 3) steps, \(Self.storeCount) stores")
+    }
+
+    /// Waits until the report has so many lines.
+    private func wait(forLine end: Int) {
+        let deadline = Date().addingTimeInterval(60)
+        while lines(folder.path("report")) < end, Date() < deadline { usleep(500) }
+    }
+
+    private func lines(_ path: String) -> Int {
+        (try? Data(contentsOf: URL(fileURLWithPath: path)))?.count { $0 == 0x0A } ?? 0
+    }
+
+    @Test func reportOfAKilledRunNamesWhatItDidNotFinish() throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag AS \(Self.endless)")
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            fleet.arguments("migrate", fleet.all + ["--report", folder.path("report")]),
+            environment: tool.environment
+        )
+        wait(forLine: Self.storeCount)
+        child.send(SIGKILL)
+        _ = try child.finish()
+        let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
+        #expect(merged.status == 1)
+        #expect(try merged.json()["unfinished"] as? Int == Self.storeCount)
+        #expect(try merged.jsonError()["code"] as? String == "storesUnfinished")
+        let list = try tool.run("fleet", "report", folder.path("report"), "--list")
+        #expect(list.stdout.contains("planned\t-\ts07\n"))
+    }
+
+    private static let endless = """
+        WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) AS x FROM c;
+        """
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func signalUndoesWhatIsRunningAndSaysWhatIsLeft(_ signal: Int32) throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag AS \(Self.endless)")
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            fleet.arguments(
+                "migrate",
+                fleet.all + ["--jobs", "2", "--json", "--report", folder.path("report")]
+            ),
+            environment: tool.environment
+        )
+        let locks = ["s00", "s01"].map { fleet.path($0) + "-migration.lock" }
+        while locks.contains(where: { !FileManager.default.fileExists(atPath: $0) }) {
+            usleep(1000)
+        }
+        child.send(signal)
+        let result = try child.finish()
+        #expect(result.status == 128 + signal, "\(result)")
+        #expect(try result.json()["end"] as? String == "interrupted")
+        #expect(try result.json()["unfinished"] as? Int == Self.storeCount)
+        #expect(try result.jsonError()["code"] as? String == "interrupted")
+        let report = try fleet.report("report")
+        #expect(report.outcome("s00") == "interrupted" && report.outcome("s05") == "notStarted")
+        #expect(try fleet.ledger("s00") == "0001_items,0002_row")
+
+        try tool.write("0003_tags", up: "CREATE TABLE tag (id INTEGER);")
+        let again = try fleet.run("migrate", fleet.all + ["--report", folder.path("report")])
+        #expect(again.status == 0, "\(again)")
+        let merged = try tool.run("fleet", "report", folder.path("report"))
+        #expect(merged.status == 0)
+    }
+}

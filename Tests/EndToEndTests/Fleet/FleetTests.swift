@@ -1,0 +1,230 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What fleet commands do with stores that are well, and how a fleet is divided.
+@Suite struct FleetTests {
+    private let fleet: StoreFleet
+    private var tool: Tool { fleet.tool }
+    private var folder: TemporaryFolder { fleet.folder }
+
+    init() throws {
+        fleet = try StoreFleet(count: 12)
+    }
+
+    private func json(_ command: String, _ arguments: [String] = []) throws -> [String: Any] {
+        let result = try fleet.run(command, fleet.all + ["--json"] + arguments)
+        #expect(result.status == 0, "\(result)")
+        return try result.json()
+    }
+
+    @Test func nextRunFindsNothingToDo() throws {
+        #expect(try json("migrate")["applied"] as? Int == 12)
+        let again = try json("migrate")
+        #expect(again["applied"] as? Int == 0 && again["done"] as? Int == 12)
+        #expect(try fleet.ledger("s11") == "0001_items,0002_row,0003_tags")
+    }
+
+    @Test func statusCountsVersionsAndDrift() throws {
+        try fleet.tool.folder.write(
+            "one",
+            "\(fleet.path("s03"))\n".utf8
+        )
+        let one = try fleet.run(
+            "migrate",
+            ["--stores-file", folder.path("one")] + fleet.besideStores
+        )
+        #expect(one.status == 0, "\(one)")
+        _ = try SQLCipherShell.run(
+            fleet.path("s05"),
+            key: "x'\(tool.password)'",
+            "CREATE INDEX stray ON item (id);"
+        )
+        let status = try json("status", ["--report", folder.path("report")])
+        #expect(status["pending"] as? Int == 11 && status["withFindings"] as? Int == 1)
+        let versions = try #require(status["versions"] as? [[String: Any]])
+        #expect(versions.map { $0["version"] as? String } == ["0002_row", "0003_tags"])
+        #expect(versions.map { $0["stores"] as? Int } == [11, 1])
+        let findings = try fleet.report("report")["s05"]?["findings"] as? [String]
+        #expect(findings?.contains { $0.contains("index stray") } == true, "\(findings ?? [])")
+
+        let pending = try fleet.run("status", fleet.all + ["--exit-code"])
+        #expect(pending.status == 3)
+        #expect(try fleet.run("migrate", fleet.all).status == 0)
+        #expect(try fleet.run("status", fleet.all + ["--exit-code"]).status == 2)
+        let ignored = ["--exit-code", "--ignore-table", "item"]
+        #expect(try fleet.run("status", fleet.all + ignored).status == 0)
+    }
+
+    @Test func verifyNamesTheStoreThatIsNotSound() throws {
+        #expect(try json("verify")["done"] as? Int == 12)
+        _ = try SQLCipherShell.run(
+            fleet.path("s05"),
+            key: "x'\(tool.password)'",
+            "DROP TABLE item;"
+        )
+        let result = try fleet.run(
+            "verify",
+            fleet.all + ["--json", "--report", folder.path("report")]
+        )
+        #expect(result.status == 2, "\(result)")
+        #expect(try result.json()["done"] as? Int == 11)
+        let report = try fleet.report("report")
+        #expect(report.code("s05") == "verificationFailed")
+        #expect((report["s05"]?["findings"] as? [String])?.first == "schema: table item is missing")
+
+        // One that can't be opened isn't known to be unsound.
+        try folder.write("stores/s06.db.key", Tool.randomDigits(count: 64).utf8)
+        try FileManager.default.removeItem(atPath: fleet.path("s05"))
+        #expect(try fleet.run("verify", fleet.all).status == 1)
+    }
+
+    @Test func backupCopiesEachUnderItsName() throws {
+        let output = ["--output-dir", folder.path("copies")]
+        let arguments = ["fleet", "backup"] + fleet.all + output
+        #expect(try tool.run(arguments).status == 0)
+        let copies = try FileManager.default.contentsOfDirectory(atPath: folder.path("copies"))
+        #expect(copies.sorted() == (0..<12).map { "\(StoreFleet.name($0)).db" })
+        let opened = try tool.run(
+            [
+                "status", "--db-path", folder.path("copies/s07.db"), "--password-file",
+                folder.path("password"), "--raw-key", "--migrations", tool.migrations,
+            ]
+        )
+        #expect(opened.status == 0, "\(opened)")
+
+        // No copy is replaced, and what a killed run has left is done.
+        try FileManager.default.removeItem(atPath: folder.path("copies/s03.db"))
+        let again = try tool.run(arguments + ["--json"])
+        #expect(again.status == 1)
+        #expect(try again.json()["failed"] as? Int == 11)
+        try FileManager.default.removeItem(atPath: folder.path("copies/s03.db"))
+        #expect(try tool.run(arguments + ["--skip-existing"]).status == 0)
+        #expect(FileManager.default.fileExists(atPath: folder.path("copies/s03.db")))
+    }
+
+    // MARK: - Parts
+
+    private func shard(
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws -> ProcessResult {
+        var tool = tool
+        tool.environment.merge(environment) { $1 }
+        return try tool.run(
+            fleet.arguments(
+                "migrate",
+                fleet.all + ["--json", "--report", folder.path("report")] + arguments
+            )
+        )
+    }
+
+    @Test func partsAreDisjointAndComplete() throws {
+        var count = 0
+        for number in 1...3 {
+            let result = try shard(["--shard", "\(number)/3"])
+            #expect(result.status == 0, "\(result)")
+            #expect(try result.json()["shard"] as? String == "\(number)/3")
+            count += try #require(try result.json()["applied"] as? Int)
+        }
+        #expect(count == 12)
+        let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
+        #expect(merged.status == 0, "\(merged)")
+        #expect(try merged.json()["done"] as? Int == 12)
+    }
+
+    @Test(arguments: [
+        (["SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_TASK_COUNT": "4"], [], "1/4"),
+        (
+            [
+                "SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "4",
+                "SLURM_ARRAY_TASK_MIN": "5",
+            ], [], "3/4"
+        ),
+        (
+            [
+                "SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_COUNT": "4",
+                "SLURM_ARRAY_TASK_MIN": "2", "SLURM_ARRAY_TASK_STEP": "2",
+            ], [], "3/4"
+        ),
+        (["SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1"], ["--shards", "4"], "4/4"),
+        (["JOB_COMPLETION_INDEX": "1"], ["--shards", "4"], "2/4"),
+        (["JOB_COMPLETION_INDEX": "1"], ["--shard", "1/1"], "1/1"),
+    ])
+    func schedulerGivesThePart(
+        _ environment: [String: String],
+        _ options: [String],
+        _ expected: String
+    ) throws {
+        let result = try shard(options, environment: environment)
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.json()["shard"] as? String == expected)
+    }
+
+    @Test(arguments: [
+        (["JOB_COMPLETION_INDEX": "1"], []), ([:], ["--shards", "4"]),
+        (["JOB_COMPLETION_INDEX": "4"], ["--shards", "4"]),
+        (["SLURM_ARRAY_TASK_ID": "x"], []), (["SLURM_ARRAY_TASK_ID": "2"], []),
+        (["SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_COUNT": "3"], []),
+    ])
+    func partThatCannotBeToldIsRefused(
+        _ environment: [String: String],
+        _ options: [String]
+    ) throws {
+        let result = try shard(options, environment: environment)
+        #expect(result.status == 64, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "unknownShard")
+    }
+
+    // MARK: - Reports
+
+    @Test func linesOfTheReportFollowTheSchema() throws {
+        try folder.write("stores/s02.db.key", "wrong".utf8)
+        _ = try SQLCipherShell.run(
+            fleet.path("s03"),
+            key: "x'\(tool.password)'",
+            "CREATE TABLE stray (id);"
+        )
+        let options = ["--report", folder.path("report")]
+        #expect(try fleet.run("migrate", fleet.all + options + ["--canary", "4"]).status == 1)
+        #expect(try fleet.run("verify", fleet.all + options).status == 2)
+        #expect(
+            try tool.run(
+                ["fleet", "backup", "--output-dir", folder.path("copies")] + fleet.all + options
+            ).status == 1
+        )
+        let lines = String(decoding: try folder.data("report"), as: UTF8.self).split(
+            separator: "\n"
+        )
+        #expect(lines.count == 6 * 12)
+        let complaints = try DocumentSchema.run(
+            """
+            for document in documents:
+                for error in validator("fleet-line").iter_errors(json.loads(document["text"])):
+                    print(error.json_path, error.message)
+            """,
+            lines.map { DocumentSchema.Document(definition: "fleet-line", text: String($0)) }
+        )
+        #expect(complaints == "")
+    }
+
+    // MARK: - Lists
+
+    @Test func listComesFromStandardInput() throws {
+        let result = try tool.run(
+            fleet.arguments("migrate", ["--stores-file", "-", "--json"] + fleet.besideStores),
+            input: "\(fleet.path("s01"))\n\(fleet.path("s02"))\n"
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.json()["done"] as? Int == 2)
+    }
+
+    @Test func missingStoreIsNotMade() throws {
+        let result = try tool.run(
+            fleet.arguments("migrate", ["--stores-file", "-", "--json"] + fleet.besideStores),
+            input: "\(folder.path("stores/none.db"))\n"
+        )
+        #expect(result.status == 1)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("stores/none.db")))
+    }
+}

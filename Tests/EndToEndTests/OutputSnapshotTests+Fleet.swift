@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+
+extension OutputSnapshotTests {
+    /// Commands on many stores.
+    static let fleetScenes = [
+        Scene("fleet") { transcript in
+            try makeTenants(&transcript)
+            try transcript.run("fleet status \(tenants)")
+            try transcript.run("fleet migrate \(tenants) --report report")
+            try transcript.run("fleet migrate \(tenants)")
+            try transcript.run("fleet verify \(tenants)")
+            try transcript.run("fleet backup \(tenants) --output-dir copies --report report")
+            try transcript.run("fleet report report")
+        },
+        Scene("fleet-failed") { transcript in
+            try makeTenants(&transcript)
+            transcript.note("the key of alice is another one, and bob has one table more")
+            try transcript.tool.folder.write(
+                "tenants/alice.db.key",
+                Tool.randomDigits(count: 64).utf8
+            )
+            _ = try SQLCipherShell.run(
+                transcript.tool.folder.path("tenants/bob.db"),
+                key: "x'\(transcript.tool.password)'",
+                "CREATE TABLE stray (id INTEGER);"
+            )
+            try transcript.run("fleet migrate \(tenants) --canary 1 --report report")
+            try transcript.run("fleet migrate \(alice) --json --shard 1/1")
+            try transcript.run("fleet migrate \(tenants) --report report")
+            try transcript.run("fleet status \(tenants)")
+            try transcript.run("fleet status \(bob) --json")
+            try transcript.run("fleet verify \(bob) --json --report bob")
+            transcript.note("a killed run has left half a line")
+            let report = try transcript.tool.folder.data("bob")
+            try transcript.tool.folder.write("bob", report + Array("{\"store\":\"".utf8))
+            try transcript.run("fleet report bob --json")
+            try transcript.run("fleet report report bob")
+            try transcript.run("fleet report report bob --list")
+        },
+    ]
+
+    private static let tenants = "--stores tenants/*.db --key-file-suffix .key"
+    private static let alice = "--stores tenants/alice.db --key-file-suffix .key"
+    private static let bob = "--stores tenants/bob.db --key-file-suffix .key"
+
+    /// Makes three stores that lack the last migration.
+    private static func makeTenants(_ transcript: inout Transcript) throws {
+        try transcript.writeNotes()
+        try transcript.run("migrate --to 0002")
+        transcript.note("notes.db is copied to tenants/alice.db, bob.db and carol.db")
+        let folder = transcript.tool.folder
+        try folder.makeFolder("tenants")
+        for name in ["alice", "bob", "carol"] {
+            try FileManager.default.copyItem(
+                atPath: folder.path("notes.db"),
+                toPath: folder.path("tenants/\(name).db")
+            )
+            try folder.write("tenants/\(name).db.key", transcript.tool.password.utf8)
+        }
+    }
+}
