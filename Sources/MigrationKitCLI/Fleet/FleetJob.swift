@@ -32,7 +32,6 @@ extension FleetJob {
         let (list, shard) = try stores.list(with: limits?.canaryGroup, in: context)
         let file = try fleet.report.map(FleetReportFile.init)
         let records = FleetRecords<Self>()
-        try file?.append(list.map { records.blank(of: $0, .planned) })
 
         let options = FleetRun.Options(
             jobs: fleet.jobCount,
@@ -60,6 +59,8 @@ extension FleetJob {
                 let cancellation = options.cancellation
                 let keys = try keys.keys(jobs: options.jobs, cancellation)
                 let host = context.host
+                // Not before it is known that the run can begin.
+                try file?.append(list.map { records.blank(of: $0, .planned) })
                 end = try FleetRun(list, options: options).run { store in
                     var record = records.blank(of: store, .done)
                     do {
