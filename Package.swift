@@ -12,12 +12,14 @@ let package = Package(
         .library(name: "MigrationKitLint", targets: ["MigrationKitLint"]),
         .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
     ],
-    // Who embeds the runner or a store says `traits: []`, and fetches only GRDB and swift-log. (A
-    // condition below names one trait only: Swift 6.2 wants all of several, 6.3 one of them.)
+    // Who embeds the runner or a store says `traits: []`, and fetches only GRDB and swift-log.
     traits: [
         .trait(name: "Tool", description: "MigrationKitCLI and migrationkit-cli"),
         .trait(name: "Services", description: "MigrationKitService"),
-        .default(enabledTraits: ["Tool", "Services"]),
+        // One name, since SwiftPM passes several to the compiler in an order that depends on the
+        // environment, and another order compiles everything anew.
+        .trait(name: "Everything", description: "The default, for working on this package"),
+        .default(enabledTraits: ["Everything"]),
     ],
     dependencies: [
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -96,11 +98,15 @@ let package = Package(
     ]
 
     func tool(_ name: String, _ package: String) -> Target.Dependency {
-        .product(name: name, package: package, condition: .when(traits: ["Tool"]))
+        .product(name: name, package: package, condition: .when(traits: ["Tool", "Everything"]))
     }
 
     func services(_ name: String, _ package: String) -> Target.Dependency {
-        .product(name: name, package: package, condition: .when(traits: ["Services"]))
+        .product(
+            name: name,
+            package: package,
+            condition: .when(traits: ["Services", "Everything"])
+        )
     }
 
     package.targets += [
