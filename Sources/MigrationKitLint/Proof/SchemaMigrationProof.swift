@@ -30,7 +30,7 @@ public struct SchemaMigrationProof: Sendable {
     ///   - columns: The columns of the wanted schema that get other values by an expression, such as
     ///     `notes.n`.
     ///   - tables: Tables and views of the database that the schemas leave out, see
-    ///     ``DatabaseSchema/ignoring(tables:)``.
+    ///     `DatabaseSchema.ignoring(tables:)`.
     ///   - configuration: The configuration of the databases in memory: the functions and
     ///     collations that the schemas use.
     public init(
