@@ -20,43 +20,54 @@ import Testing
     }
 
     /// A migration that leaves its trace: a second one would be seen.
+    ///
+    /// It writes more than the page cache holds, so that pages are in the file before the commit.
     private func writeStep(_ number: Int) throws {
         try tool.write(
             String(format: "%04d_step", number),
             up: """
-                CREATE TABLE step\(number) (id INTEGER PRIMARY KEY, body TEXT);
-                INSERT INTO step\(number) (body) VALUES (hex(randomblob(3000)));
+                CREATE TABLE step\(number) (id INTEGER PRIMARY KEY, body BLOB);
+                WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 60)
+                INSERT INTO step\(number) (body) SELECT randomblob(50000) FROM n;
+                DELETE FROM step\(number);
                 INSERT INTO item SELECT \(number);
                 """
         )
     }
 
     @Test func killedWorkersLeaveNothingInBetween() throws {
-        let arguments = fleet.arguments(
-            "migrate",
-            fleet.all + ["--jobs", "3", "--report", folder.path("report")]
-        )
-        var (killed, last) = (0, 3)
+        try folder.makeFolder("reports")
+        var (reports, killed, withJournal, last) = ([String](), 0, 0, 3)
         var generator = SeededGenerator(seed: SeededGenerator.seed)
         while killed < Self.killCount {
             last += 1
             try writeStep(last)
             // Some runs are killed before the rest of this step is done.
             for _ in 0..<3 {
-                let finished = Int.random(in: 1..<Self.storeCount, using: &generator)
-                // It has planned first.
-                let end = lines(folder.path("report")) + Self.storeCount + finished
+                reports.append(folder.path("reports/\(reports.count)"))
                 let child = try ChildProcess(
                     builtExecutable("migrationkit-cli"),
-                    arguments,
+                    arguments(report: reports[reports.count - 1]),
                     environment: tool.environment
                 )
-                wait(forLine: end)
+                let finished = Int.random(in: 0..<Self.storeCount, using: &generator)
+                // The plan has a line for each store, too.
+                wait(forLine: Self.storeCount + finished, of: reports[reports.count - 1])
+                usleep(.random(in: 0..<20_000, using: &generator))
                 child.send(SIGKILL)
-                if try child.finish().signal == SIGKILL { killed += 1 }
+                let wasKilled = try child.finish().signal == SIGKILL
+                guard wasKilled, lines(reports[reports.count - 1]) < 2 * Self.storeCount else {
+                    continue
+                }
+                killed += 1
+                let files = try FileManager.default.contentsOfDirectory(
+                    atPath: folder.path("stores")
+                )
+                if files.contains(where: { $0.hasSuffix("-journal") }) { withJournal += 1 }
             }
         }
-        let result = try tool.run(arguments + ["--json"])
+        reports.append(folder.path("reports/last"))
+        let result = try tool.run(arguments(report: folder.path("reports/last")) + ["--json"])
         #expect(result.status == 0, "\(result)")
 
         // Every step ran once in every store.
@@ -72,18 +83,27 @@ import Testing
             )
             #expect(rows == "\(last - 2)|\(last - 2)|\(last)\n\(last)\nok", "\(number)")
         }
-        let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
+        let merged = try tool.run(["fleet", "report"] + reports + ["--json"])
         #expect(merged.status == 0, "\(merged)")
         #expect(try merged.json()["done"] as? Int == Self.storeCount)
         let versions = try merged.json()["versions"] as? [[String: Any]]
         #expect(versions?.map { $0["version"] as? String } == [String(format: "%04d_step", last)])
-        report("fleet: \(killed) kills, \(last - 3) steps, \(Self.storeCount) stores")
+        report(
+            """
+            fleet: \(killed) of \(reports.count - 1) runs killed before their last store, \
+            \(withJournal) of them left a journal; \(last - 3) steps, \(Self.storeCount) stores
+            """
+        )
+    }
+
+    private func arguments(report: String) -> [String] {
+        fleet.arguments("migrate", fleet.all + ["--jobs", "3", "--report", report])
     }
 
     /// Waits until the report has so many lines.
-    private func wait(forLine end: Int) {
+    private func wait(forLine end: Int, of report: String) {
         let deadline = Date().addingTimeInterval(60)
-        while lines(folder.path("report")) < end, Date() < deadline { usleep(500) }
+        while lines(report) < end, Date() < deadline { usleep(500) }
     }
 
     private func lines(_ path: String) -> Int {
@@ -97,7 +117,7 @@ import Testing
             fleet.arguments("migrate", fleet.all + ["--report", folder.path("report")]),
             environment: tool.environment
         )
-        wait(forLine: Self.storeCount)
+        wait(forLine: Self.storeCount, of: folder.path("report"))
         child.send(SIGKILL)
         _ = try child.finish()
         let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
