@@ -1,23 +1,37 @@
 import ArgumentParser
 import Foundation
 
-/// Prints the manual page, for `make install`. Not in the list of commands: people use `man`.
+/// Writes the manual, for `make install`. Not in the list of commands: people use `man`.
 struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "manual",
             _superCommandName: Migrations.programName,
-            abstract: "Print the manual page, in mdoc.",
-            usage: "\(Migrations.programName) manual",
+            abstract: "Print the program's page of the manual, in mdoc.",
+            usage: "\(Migrations.programName) manual [--output-dir <folder>]",
             shouldDisplay: false
         )
     }
 
+    @Option(
+        help: ArgumentHelp(
+            "Write every page into this folder instead, each as NAME.1.",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var outputDir: String?
+
     func run(in context: CommandContext) throws {
         let description = RootCommand<Migrations>._dumpHelp()
         let tool = try JSONDecoder().decode(Tool.self, from: Data(description.utf8))
-        let page = ManualPage(of: tool.command, date: MigrationCLI.releaseDate)
-        context.output(String(page.text.dropLast()))
+        let pages = Manual(of: tool.command, date: MigrationCLI.releaseDate).pages
+        guard let outputDir else {
+            return context.output(String(pages[0].text.dropLast()))
+        }
+        for page in pages {
+            try OutputFile(path: "\(outputDir)/\(page.name).1").write(page.text)
+        }
     }
 
     private struct Tool: Decodable {

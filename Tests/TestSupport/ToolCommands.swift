@@ -5,6 +5,7 @@ public enum ToolCommands {
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
         "backup", "restore", "salvage", "key", "fleet", "create", "lint", "schema-diff",
+        "completions",
     ]
 
     /// Those of `key`.

@@ -2,45 +2,59 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The manual page, read by the programs that show it.
+/// The manual, read by the programs that show it.
 @Suite struct ManualTests {
     let folder: TemporaryFolder
-    let page: String
+    /// The names of the pages.
+    let names: [String]
 
     init() throws {
-        folder = try TemporaryFolder()
-        // A debug build has one option more, which the snapshots of the help have, too.
-        let tool = try builtExecutable("migrationkit-cli", besideTests: true)
-        let result = try run(tool, ["manual"])
-        #expect(result.status == 0)
-        #expect(result.stderr.isEmpty)
-        page = try folder.write("migrationkit-cli.1", result.outputBytes)
+        folder = try Self.pages.get()
+        names = try folder.names.map { String($0.dropLast(".1".count)) }
     }
 
-    private func shown(width: Int = 80) throws -> String {
+    private static let pages = Result {
+        let folder = try TemporaryFolder()
+        // A debug build has one option more, which the snapshots of the help have, too.
+        let tool = try builtExecutable("migrationkit-cli", besideTests: true)
+        let result = try run(tool, ["manual", "--output-dir", folder.path])
+        #expect(result.status == 0)
+        #expect(result.stderr.isEmpty)
+        return folder
+    }
+
+    /// A page as `man` shows it.
+    private func shown(_ name: String = "migrationkit-cli", width: Int = 80) throws -> String {
         let result = try run(
             "man",
-            ["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-P", "cat", page],
+            ["--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-P", "cat", folder.path("\(name).1")],
             environment: [
                 "PATH": "/usr/bin:/bin", "MANWIDTH": "\(width)", "LC_ALL": "C.UTF-8",
                 "MAN_KEEP_FORMATTING": "", "GROFF_NO_SGR": "1",
             ]
         )
         #expect(result.status == 0)
-        #expect(result.stderr.isEmpty, "\(result.stderr)")
+        #expect(result.stderr.isEmpty, "\(name): \(result.stderr)")
         // Bold and underlined letters are letters struck over.
         return result.stdout.replacing(/.\u{8}/, with: "")
     }
 
-    @Test func manShowsItWithoutAWarning() throws {
-        let text = try shown()
-        for line in text.split(separator: "\n") {
-            #expect(line.count <= 80, "\(line)")
+    private func sections(of text: String) -> [String] {
+        text.split(separator: "\n").filter { $0.first?.isLetter == true }
+            .map(String.init).dropFirst().dropLast()
+    }
+
+    @Test func manShowsEveryPageWithoutAWarning() throws {
+        for name in names {
+            let text = try shown(name)
+            for line in text.split(separator: "\n") {
+                #expect(line.count <= 80, "\(name): \(line)")
+            }
+            #expect(sections(of: text).prefix(3) == ["NAME", "SYNOPSIS", "DESCRIPTION"], "\(name)")
         }
-        let sections = text.split(separator: "\n").filter { $0.first?.isLetter == true }
-            .map(String.init).dropFirst()
+        let sections = try sections(of: shown())
         #expect(
-            sections.prefix(12) == [
+            sections == [
                 "NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", "OPTIONS", "MIGRATION FILES",
                 "SETTINGS", "ENVIRONMENT", "FILES", "EXIT STATUS", "EXAMPLES", "SEE ALSO",
             ]
@@ -48,31 +62,46 @@ import Testing
     }
 
     @Test func mandocFindsNothingWrong() throws {
-        let result = try run("mandoc", ["-T", "lint", "-W", "warning", page])
+        let files = names.map { folder.path("\($0).1") }
+        let result = try run("mandoc", ["-T", "lint", "-W", "warning"] + files)
         #expect(result.status == 0)
         #expect(result.stdout.isEmpty, "\(result.stdout)")
         #expect(result.stderr.isEmpty)
-        let rendered = try run("mandoc", ["-T", "utf8", page])
+        let rendered = try run("mandoc", ["-T", "utf8"] + files)
         #expect(rendered.status == 0)
     }
 
     /// Nothing that the help tells is missing.
-    @Test func itHasEveryCommandWithEveryOption() throws {
-        let text = try shown(width: 400)
-        for words in ToolCommands.words where ![[], ["key"], ["fleet"]].contains(words) {
-            let command = words.joined(separator: " ")
-            #expect(text.contains("\n   \(command)\n"), "\(command)")
-            let help = try String(
-                contentsOfFile: PackageFolder.path(ToolCommands.helpSnapshot(words)),
-                encoding: .utf8
-            )
-            let options = help.matches(of: /(?m)^  .*?(--[a-z-]+)/).map { String($0.1) }
-            #expect(options.contains("--help"))
-            for option in options {
-                #expect(text.contains(option), "\(command) \(option)")
-            }
+    @Test(arguments: ToolCommands.words)
+    func everyCommandHasAPageWithEveryOption(_ words: [String]) throws {
+        let name = (["migrationkit-cli"] + words).joined(separator: "-")
+        #expect(names.contains(name))
+        let text = try shown(name, width: 400)
+        let help = try String(
+            contentsOfFile: PackageFolder.path(ToolCommands.helpSnapshot(words)),
+            encoding: .utf8
+        )
+        let parts = help.components(separatedBy: "\nSUBCOMMANDS:\n")
+        for subcommand in (parts.dropFirst().first ?? "").matches(of: /(?m)^  ([a-z-]+)\s/) {
+            #expect(text.contains("\(name)-\(subcommand.1)(1)"), "\(subcommand.1)")
         }
-        #expect(!text.contains("manual\n"))
+        let options = parts[0].matches(of: /(?m)^  .*?(--[a-z-]+)/).map { String($0.1) }
+        #expect(options.contains("--help"))
+        // A group has nothing but its commands.
+        for option in options where parts.count == 1 {
+            let item = try Regex("\\n +(\\S+ ?, )*\(option)[ ,\\n]")
+            #expect(text.contains(item), "\(option)")
+        }
+    }
+
+    @Test func thereIsNoOtherPage() throws {
+        let expected = ToolCommands.words.map { (["migrationkit-cli"] + $0).joined(separator: "-") }
+        #expect(names.sorted() == expected.sorted())
+    }
+
+    @Test func aFolderThatIsNotThereIsAnError() throws {
+        let result = try Tool().run("manual", "--output-dir", folder.path("nowhere"))
+        #expect(result.status == 73, "\(result)")
     }
 
     @Test func itHasEveryVariableAndEveryExitCode() throws {
@@ -124,12 +153,13 @@ import Testing
 
     /// A flag and the one that takes it back have one description, which says which is which.
     @Test func whatTakesAFlagBackIsNotDescribedAsTheFlag() throws {
-        let text = try shown(width: 400)
+        let text = try shown("migrationkit-cli-migrate", width: 400)
         #expect(text.contains(/--allow-out-of-order ?, --no-allow-out-of-order\n/))
         #expect(!text.contains(/\n +--no-allow-out-of-order\n/))
     }
 
     @Test func everythingIsInstalledWhereItIsLookedFor() throws {
+        let folder = try TemporaryFolder()
         let result = try run(
             PackageFolder.path("Scripts/install-tool"),
             [builtExecutable("migrationkit-cli"), folder.path("usr")]
@@ -137,6 +167,7 @@ import Testing
         #expect(result.status == 0, "\(result)")
         for file in [
             "bin/migrationkit-cli", "share/man/man1/migrationkit-cli.1",
+            "share/man/man1/migrationkit-cli-key-rotate.1",
             "share/bash-completion/completions/migrationkit-cli",
             "share/zsh/site-functions/_migrationkit-cli",
             "share/fish/vendor_completions.d/migrationkit-cli.fish",

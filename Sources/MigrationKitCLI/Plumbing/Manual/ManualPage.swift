@@ -1,79 +1,112 @@
 import MigrationKitCommon
 
-/// The manual page, made from the commands' own definitions.
-struct ManualPage {
-    private let program: CommandInfo
-    private let date: String
-    private let sections: ManualSections
+/// The manual, made from the commands' own definitions: a page for the program, which has what all
+/// commands share, and one for each command.
+struct Manual {
+    let pages: [ManualPage]
 
     /// - Parameters:
     ///   - program: The root of all commands.
-    ///   - date: The day of the release, as it stands in the page.
+    ///   - date: The day of the release, as it stands in the pages.
     init(of program: CommandInfo, date: String) {
+        pages = program.all.map { ManualPage(of: $0, in: program, date: date) }
+    }
+}
+
+/// The page of one command, or of the program.
+struct ManualPage {
+    /// The name that `man` shows it by: `migrationkit-cli-key-rotate`.
+    let name: String
+
+    private let command: CommandInfo
+    private let program: CommandInfo
+    private let date: String
+
+    fileprivate init(of command: CommandInfo, in program: CommandInfo, date: String) {
+        name = Self.name(of: command, in: program)
+        self.command = command
         self.program = program
         self.date = date
-        sections = ManualSections(
-            program: program.commandName,
-            hasFolder: program.leaves.contains { $0.commandName == "create" }
-        )
+    }
+
+    private static func name(of command: CommandInfo, in program: CommandInfo) -> String {
+        let words = command.isRoot ? program.commandName : "\(program.commandName) \(command.words)"
+        return words.replacing(" ", with: "-")
     }
 
     /// The page in mdoc. It ends with a line feed.
     var text: String {
-        let name = Mdoc.argument(program.commandName)
-        let abstract = program.abstract ?? ""
-        let lines =
-            [
-                ".Dd \(date)",
-                ".Dt \(name.uppercased()) 1",
-                ".Os",
-                ".Sh NAME",
-                ".Nm \(name)",
-                ".Nd \(Mdoc.line(abstract.prefix(1).lowercased() + abstract.dropFirst().dropLast()))",
-                ".Sh SYNOPSIS",
-                ".Nm",
-                ".Ar command",
-                ".Op Ar argument ...",
-                ".Op Ar option ...",
-                ".Nm",
-                ".Cm help",
-                ".Op Ar command",
-                ".Sh DESCRIPTION",
-            ] + description
-            + [".Sh COMMANDS"] + program.leaves.flatMap(section)
+        let abstract = command.abstract ?? ""
+        let head = [
+            ".Dd \(date)",
+            ".Dt \(Mdoc.argument(name).uppercased()) 1",
+            ".Os",
+            ".Sh NAME",
+            ".Nm \(Mdoc.argument(name))",
+            ".Nd \(Mdoc.line(abstract.prefix(1).lowercased() + abstract.dropFirst().dropLast()))",
+            ".Sh SYNOPSIS",
+            ".Nm \(Mdoc.argument(program.commandName))",
+        ]
+        let body = command.isRoot ? programBody : commandBody
+        return (head + body).joined(separator: "\n") + "\n"
+    }
+
+    // MARK: - The Program
+
+    private var programBody: [String] {
+        let sections = ManualSections(
+            program: program.commandName,
+            hasFolder: program.all.contains { $0.commandName == "create" }
+        )
+        return [
+            ".Ar command",
+            ".Op Ar argument ...",
+            ".Op Ar option ...",
+            ".Nm \(Mdoc.argument(program.commandName))",
+            ".Cm help",
+            ".Op Ar command",
+        ] + description + commands
             + [".Sh OPTIONS"]
-            + Mdoc.paragraph("These options mean the same for every command that lists them.")
+            + Mdoc.paragraph(
+                """
+                These options mean the same for every command that has them. A command's own page \
+                lists all of its options.
+                """
+            )
             + Self.list(of: sharedArguments)
             + sections.lines
-        return lines.joined(separator: "\n") + "\n"
     }
 
-    /// The exit codes have their own section.
-    private var description: [String] {
-        let paragraphs = Self.paragraphs(of: program.discussion)
-            .filter { !$0.hasPrefix(ErrorCode.ExitStatus.summary.prefix(12)) }
-        return Self.text(paragraphs)
-    }
-
-    // MARK: - Commands
-
-    private func section(of command: CommandInfo) -> [String] {
-        let own = command.shown.filter { !$0.isShared }
-        let shared = command.shown.filter(\.isShared).compactMap(\.longName)
-            .filter { !["help", "version"].contains($0) }
-        var lines = [".Ss \(Mdoc.argument(command.words).replacing("\\ ", with: " "))"]
-        lines += [".Nm", ".Cm \(command.words)"] + own.map(Self.synopsis)
-        lines += shared.isEmpty ? [] : [".Op Ar option ..."]
-        lines += [".Pp"] + Mdoc.paragraph(command.abstract ?? "")
-        let discussion = Self.paragraphs(of: command.discussion)
-        lines += discussion.flatMap { [".Pp"] + Mdoc.paragraph($0) }
-        lines += own.isEmpty ? [] : Self.list(of: own)
-        if !shared.isEmpty {
-            lines += [".Pp", "Also takes these", ".Sx OPTIONS :"]
-            lines += shared.dropLast().map { ".Fl \(Mdoc.argument("-" + $0)) ," }
-            lines += shared.suffix(1).map { ".Fl \(Mdoc.argument("-" + $0)) ." }
+    /// The options of shared groups, each once.
+    private var sharedArguments: [CommandInfo.Argument] {
+        let all = program.all.filter(\.isLeaf).flatMap(\.shown)
+        return all.filter(\.isShared).reduce(into: []) { all, argument in
+            guard !all.contains(where: { $0.longName == argument.longName }) else { return }
+            all.append(argument)
         }
-        return lines
+    }
+
+    // MARK: - A Command
+
+    private var commandBody: [String] {
+        guard command.isLeaf else {
+            return [".Cm \(command.words)", ".Ar subcommand", ".Op Ar option ..."]
+                + description + commands + seeAlso
+        }
+        let own = command.shown.filter { !$0.isShared }
+        let general = command.shown.filter { $0.isShared && $0.sectionTitle == nil }
+        let groups = command.shown.compactMap(\.sectionTitle).reduce(into: [String]()) {
+            if !$0.contains($1) { $0.append($1) }
+        }
+        return [".Cm \(command.words)"] + own.map(Self.synopsis)
+            + (groups.isEmpty ? [] : [".Op Ar option ..."])
+            + description
+            + [".Sh OPTIONS"] + Self.list(of: own + general)
+            + groups.flatMap { title in
+                [".Ss \(Mdoc.line(title))"]
+                    + Self.list(of: command.shown.filter { $0.sectionTitle == title })
+            }
+            + seeAlso
     }
 
     private static func synopsis(_ argument: CommandInfo.Argument) -> String {
@@ -82,12 +115,39 @@ struct ManualPage {
         return argument.isOptional ? ".Op \(words)\(repeated)" : ".\(words)\(repeated)"
     }
 
-    /// The options of shared groups, each once.
-    private var sharedArguments: [CommandInfo.Argument] {
-        program.leaves.flatMap(\.shown).filter(\.isShared).reduce(into: []) { all, argument in
-            guard !all.contains(where: { $0.longName == argument.longName }) else { return }
-            all.append(argument)
+    // MARK: - Sections of All Pages
+
+    private var description: [String] {
+        let abstract = command.isRoot ? [] : [command.abstract ?? ""]
+        // The exit codes have their own section.
+        let paragraphs = (command.discussion ?? "").split(separator: "\n\n").map(String.init)
+            .filter { !$0.hasPrefix(ErrorCode.ExitStatus.summary.prefix(12)) }
+        return [".Sh DESCRIPTION"]
+            + (abstract + paragraphs).map(Mdoc.paragraph).joined(separator: [".Pp"])
+    }
+
+    private var commands: [String] {
+        [".Sh COMMANDS", ".Bl -tag -width Ds"]
+            + (command.subcommands ?? []).filter(\.isShown).flatMap { subcommand in
+                [".It Cm \(subcommand.words)"] + Mdoc.paragraph(subcommand.abstract ?? "")
+                    + ["See", "\(Self.reference(to: subcommand, in: program)) ."]
+            }
+            + [".El"]
+    }
+
+    private var seeAlso: [String] {
+        let whole = Self.reference(to: program, in: program)
+        let group = program.all.first { group in
+            !group.isRoot && group.subcommands?.contains { $0.words == command.words } ?? false
         }
+        return [".Sh EXIT STATUS"]
+            + Mdoc.paragraph("Exit codes, settings, environment variables and files are in")
+            + ["\(whole) .", ".Sh SEE ALSO"]
+            + (group.map { ["\(whole) ,", Self.reference(to: $0, in: program)] } ?? [whole])
+    }
+
+    private static func reference(to command: CommandInfo, in program: CommandInfo) -> String {
+        ".Xr \(Mdoc.argument(name(of: command, in: program))) 1"
     }
 
     // MARK: - Options
@@ -117,173 +177,5 @@ struct ManualPage {
             .map { "Fl \(Mdoc.argument($0.kind == "long" ? "-\($0.name)" : $0.name))" }
             .joined(separator: " , ")
         return argument.kind == .flag ? heading : "\(heading) \(value)"
-    }
-
-    // MARK: - Text
-
-    private static func paragraphs(of text: String?) -> [String] {
-        (text ?? "").split(separator: "\n\n").map(String.init)
-    }
-
-    private static func text(_ paragraphs: [String]) -> [String] {
-        Array(paragraphs.map(Mdoc.paragraph).joined(separator: [".Pp"]))
-    }
-}
-
-// MARK: - Command Info
-
-/// A command as ArgumentParser describes it, as far as the manual page needs it.
-struct CommandInfo: Decodable {
-    let commandName: String
-    let shouldDisplay: Bool?
-    let superCommands: [String]?
-    let abstract: String?
-    let discussion: String?
-    let subcommands: [CommandInfo]?
-    let arguments: [Argument]?
-
-    struct Argument: Decodable {
-        let kind: Kind
-        let shouldDisplay: Bool
-        let sectionTitle: String?
-        let isOptional: Bool
-        let isRepeating: Bool
-        var names: [Name]?
-        let preferredName: Name?
-        let valueName: String?
-        let defaultValue: String?
-        let abstract: String?
-        let discussion: String?
-    }
-
-    enum Kind: String, Decodable {
-        case positional, option, flag
-    }
-
-    struct Name: Decodable {
-        let kind: String
-        let name: String
-    }
-}
-
-extension CommandInfo {
-    /// The words after the program's name that call the command.
-    var words: String {
-        ((superCommands ?? []).dropFirst() + [commandName]).joined(separator: " ")
-    }
-
-    /// The commands that do something, in order, without `help`.
-    var leaves: [CommandInfo] {
-        guard shouldDisplay != false, commandName != "help" else { return [] }
-        guard let subcommands, !subcommands.isEmpty else { return [self] }
-        return subcommands.flatMap(\.leaves)
-    }
-
-    /// The visible options and arguments. A flag and its inversion are combined.
-    var shown: [Argument] {
-        (arguments ?? []).filter(\.shouldDisplay).reduce(into: []) { all, argument in
-            if let last = all.last?.longName, argument.longName == "no-\(last)" {
-                all[all.endIndex - 1].names? += argument.names ?? []
-            } else {
-                all.append(argument)
-            }
-        }
-    }
-}
-
-extension CommandInfo.Argument {
-    /// Whether several commands have it with the same meaning: it is in a group with a title.
-    var isShared: Bool {
-        sectionTitle != nil || ["help", "version"].contains(longName)
-    }
-
-    var longName: String? {
-        preferredName?.kind == "long" ? preferredName?.name : nil
-    }
-}
-
-// MARK: - Mdoc
-
-/// Text in the language of manual pages. <https://man.openbsd.org/mdoc.7>
-enum Mdoc {
-    /// A paragraph, one line for each sentence. Indented lines are examples.
-    static func paragraph(_ text: String) -> [String] {
-        var lines: [String] = []
-        var prose: [Substring] = []
-        var example: [Substring] = []
-        func endProse() {
-            let sentences = prose.joined(separator: " ").replacing(/([.?!]) +/) { "\($0.1)\n" }
-            if lines.last == ".Ed", !prose.isEmpty { lines.append(".Pp") }
-            lines += sentences.split(separator: "\n").map(line)
-            prose = []
-        }
-        func endExample() {
-            guard !example.isEmpty else { return }
-            lines += literalBlock(example.map { String($0.dropFirst(2)) })
-            example = []
-        }
-        for line in text.split(separator: "\n") {
-            if line.hasPrefix("  ") {
-                endProse()
-                example.append(line)
-            } else {
-                endExample()
-                prose.append(line)
-            }
-        }
-        endProse()
-        endExample()
-        return lines
-    }
-
-    /// Lines in which every character is literal.
-    static func literalBlock(_ lines: [String]) -> [String] {
-        [".Bd -literal -offset indent"] + lines.map(literal) + [".Ed"]
-    }
-
-    /// A line of text.
-    static func line(_ text: some StringProtocol) -> String {
-        let line = Substring(text).split(separator: " ").map(word).joined(separator: " ")
-        // At the start of a line, these would begin a request.
-        return line.hasPrefix(".") || line.hasPrefix("\\(aq") ? "\\&\(line)" : line
-    }
-
-    private static func literal(_ text: String) -> String {
-        let line = escaped(text).replacing("-", with: "\\-")
-        return line.hasPrefix(".") ? "\\&\(line)" : line
-    }
-
-    /// A word as the argument of a macro.
-    static func argument(_ text: String) -> String {
-        escaped(text).replacing("-", with: "\\-").replacing("\"", with: "\\(dq")
-            .replacing(" ", with: "\\ ")
-    }
-
-    /// Escapes hyphens, so that a word or an option is not broken at them.
-    private static func word(_ word: Substring) -> String {
-        let escaped = escaped(String(word))
-        let isCode =
-            word.contains("--") || word.hasPrefix("'-") || word.hasPrefix("(-")
-            || word.contains("_") || word.dropLast().contains(":")
-        return isCode ? "\\%" + escaped.replacing("-", with: "\\-") : escaped
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.unicodeScalars.map { scalar in
-            switch scalar {
-            case "\\": "\\e"
-            case "'": "\\(aq"
-            case "`": "\\(ga"
-            case "^": "\\(ha"
-            case "~": "\\(ti"
-            case _ where scalar.isASCII: String(Character(scalar))
-            default: "\\[u\(hexadecimal(scalar))]"
-            }
-        }.joined()
-    }
-
-    private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
-        let digits = String(scalar.value, radix: 16, uppercase: true)
-        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 }
