@@ -28,11 +28,12 @@ test:
 	$(SWIFT) build --build-tests
 	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
-## Builds the tool for use: optimised, with the Swift runtime inside.
+## Builds the tool for use: optimised, with the Swift runtime inside. Built in another
+## folder, it has the same bytes: C++'s assertions name their file.
 build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
-		--product migrationkit-cli
+		-Xcc -ffile-prefix-map='$(CURDIR)=.' --product migrationkit-cli
 
 ## Measures against other tools; one workload or several with ONLY="W1 W5".
 bench: build
@@ -40,7 +41,7 @@ bench: build
 	$(SWIFT) build -c release --package-path Benchmarks/Probe
 	Benchmarks/run $(ONLY)
 
-## Installs the tool, its manual page, and what shells complete its commands with. Run it as yourself:
+## Installs the tool, its manual, and what shells complete its commands with. Run it as yourself:
 ## only the copying is done with sudo, and only where PREFIX isn't yours to write.
 install: $(if $(SUDO_USER),$(TOOL),build)
 	Scripts/install-tool $(TOOL) $(DESTDIR)$(PREFIX)
