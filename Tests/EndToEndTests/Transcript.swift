@@ -165,15 +165,26 @@ struct Transcript {
         )
     }
 
-    // MARK: - What Differs
+    private func replacingWhatDiffers(in output: String) -> String {
+        output.replacingWhatDiffers(folder: tool.folder.path, key: tool.password)
+    }
+}
 
+// MARK: - What Differs
+
+extension String {
     private static let salt = "00112233445566778899aabbccddeeff"
 
-    /// Dates keep their width, so that columns do.
-    private func replacingWhatDiffers(in output: String) -> String {
-        output
-            .replacing(tool.folder.path, with: "FOLDER")
-            .replacing(tool.password, with: "<key>")
+    /// What a command prints, without what differs from run to run. Dates keep their width, so that
+    /// columns do.
+    ///
+    /// - Parameters:
+    ///   - folder: Where the command ran.
+    ///   - key: The database's key.
+    func replacingWhatDiffers(folder: String, key: String) -> String {
+        self
+            .replacing(folder, with: "FOLDER")
+            .replacing(key, with: "<key>")
             .replacing(/"(seconds|copying|comparing|verifying)":[0-9.e+-]+/) { "\"\($0.1)\":0.001" }
             .replacing(/"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"/, with: "\"2000-01-01T00:00:00Z\"")
             .replacing(

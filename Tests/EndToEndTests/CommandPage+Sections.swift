@@ -1,0 +1,235 @@
+import Foundation
+import TestSupport
+import Testing
+
+// One folder for all: a section finds what those before it have left.
+
+extension CommandPageTests {
+    static let migrationSections = [
+        Section("key generate") { page in
+            page.say("The settings name the database, and where its key is.")
+            try page.folder.write(
+                "migrationkit.toml",
+                """
+                db-path = "notes.db"
+                keychain-service = "com.example.Notes"
+                keychain-account = "main"
+
+                """.utf8
+            )
+            try page.run("cat migrationkit.toml", "migrationkit-cli key generate")
+        },
+        Section("create") { page in
+            try page.write(
+                "0001_create_folders",
+                up: """
+                    CREATE TABLE folders (
+                        id INTEGER PRIMARY KEY,
+                        name TEXT NOT NULL UNIQUE
+                    ) STRICT;
+                    INSERT INTO folders (name) VALUES ('Inbox'), ('Archive');
+                    """,
+                down: "DROP TABLE folders;"
+            )
+            try page.run("migrationkit-cli create 'create notes'")
+            page.say("Then the SQL is written into it:")
+            try page.write(
+                "0002_create_notes",
+                up: """
+                    CREATE TABLE notes (
+                        id INTEGER PRIMARY KEY,
+                        folder INTEGER NOT NULL REFERENCES folders (id) ON DELETE CASCADE,
+                        title TEXT NOT NULL
+                    ) STRICT;
+                    CREATE INDEX notes_folder ON notes (folder);
+                    """,
+                down: "DROP TABLE notes;"
+            )
+            try page.run("cat migrations/0002_create_notes.sql")
+        },
+        Section("lint") { page in
+            try page.write(
+                "0003_pin_notes",
+                up: "ALTER TABLE notes ADD COLUMN pinned INTEGER NOT NULL;",
+                down: "ALTER TABLE notes DROP COLUMN pinned;"
+            )
+            try page.run("migrationkit-cli lint")
+            page.say("After that is corrected:")
+            try page.write(
+                "0003_pin_notes",
+                up: "ALTER TABLE notes ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;",
+                down: "ALTER TABLE notes DROP COLUMN pinned;"
+            )
+            try page.run("migrationkit-cli lint")
+        },
+        Section("plan") { page in
+            try page.run("migrationkit-cli plan --to 0001")
+        },
+        Section("migrate") { page in
+            try page.run("migrationkit-cli migrate --to 0002", "migrationkit-cli migrate --dry-run")
+            try page.run("migrationkit-cli migrate")
+        },
+        Section("status") { page in
+            try page.run("migrationkit-cli status")
+        },
+        Section("rollback") { page in
+            try page.run("migrationkit-cli rollback", "migrationkit-cli status --exit-code")
+        },
+        Section("redo") { page in
+            try page.run("migrationkit-cli redo", "migrationkit-cli migrate")
+        },
+        Section("history") { page in
+            try page.run("migrationkit-cli history")
+        },
+        Section("repair") { page in
+            page.say("A migration that was applied gets another text, with the same effect:")
+            try page.run(
+                "sed -i 's/INSERT INTO/INSERT OR FAIL INTO/' migrations/0001_create_folders.sql",
+                "migrationkit-cli migrate"
+            )
+            try page.run("migrationkit-cli repair 0001 --yes")
+        },
+        Section("verify") { page in
+            try page.run("migrationkit-cli verify --require-index notes.notes_title")
+            try page.run("migrationkit-cli verify --full")
+        },
+    ]
+
+    static let schemaSections = [
+        Section("schema-dump") { page in
+            try page.run("migrationkit-cli schema-dump --output schema.sql", "cat schema.sql")
+            try page.run("migrationkit-cli schema-dump --format mermaid")
+        },
+        Section("schema-load") { page in
+            try page.run("migrationkit-cli schema-load schema.sql --db-path loaded.db")
+        },
+        Section("schema-diff") { page in
+            page.say("A table is added to the schema:")
+            try page.run(
+                "echo 'CREATE TABLE tags (name TEXT PRIMARY KEY) STRICT;' >>schema.sql",
+                "migrationkit-cli schema-diff --to schema.sql"
+            )
+            page.say("`create --to` writes the migration that leads there, and proves it first:")
+            try page.run(
+                "migrationkit-cli create 'add tags' --to schema.sql",
+                "cat migrations/0004_add_tags.sql",
+                "migrationkit-cli migrate"
+            )
+        },
+        Section("baseline") { page in
+            page.say("A database whose first table was made by other means:")
+            try page.run(
+                "sqlite3 installed.db 'CREATE TABLE folders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;'",
+                "migrationkit-cli baseline 0001 --db-path installed.db --no-encryption"
+            )
+        },
+    ]
+
+    static let fileSections = [
+        Section("inspect") { page in
+            try page.run("migrationkit-cli inspect --tables")
+        },
+        Section("backup") { page in
+            try page.run("migrationkit-cli backup --output backup.db")
+        },
+        Section("restore") { page in
+            try page.run("migrationkit-cli restore --from backup.db --keep-original before.db")
+        },
+        Section("decrypt") { page in
+            try page.run("migrationkit-cli decrypt --output plain.db --yes")
+        },
+        Section("encrypt") { page in
+            try page.run("migrationkit-cli encrypt --db-path plain.db --output new.db")
+        },
+        Section("rekey") { page in
+            try page.run(
+                "(umask 077; openssl rand -hex 32 >new.key)",
+                "migrationkit-cli rekey --db-path new.db --new-password-file new.key --new-raw-key"
+            )
+        },
+        Section("upgrade") { page in
+            page.say("A database in the format of SQLCipher 3:")
+            try page.run(
+                "migrationkit-cli encrypt --db-path plain.db --cipher-compatibility 3 --output old.db",
+                "migrationkit-cli upgrade --db-path old.db"
+            )
+        },
+        Section("salvage") { page in
+            page.say("A page of a copy is damaged:")
+            try page.run(
+                "cp backup.db damaged.db",
+                "printf 'this is damage' | dd of=damaged.db bs=4096 seek=3 conv=notrunc status=none",
+                "migrationkit-cli salvage --db-path damaged.db --output saved.db"
+            )
+        },
+        Section("completions") { page in
+            try page.run("migrationkit-cli completions bash | head -n 3")
+        },
+    ]
+
+    static let keySections = [
+        Section("key list") { page in
+            try page.run("migrationkit-cli key list")
+        },
+        Section("key check") { page in
+            try page.run("migrationkit-cli key check")
+        },
+        Section("key rotate") { page in
+            try page.run("migrationkit-cli key rotate")
+        },
+        Section("key set") { page in
+            try page.run(
+                "(umask 077; echo 'correct horse battery staple' >passphrase)",
+                "migrationkit-cli key set --keychain-account archive --password-file passphrase"
+            )
+        },
+        Section("key show") { page in
+            try page.run("migrationkit-cli key show --keychain-account archive")
+        },
+        Section("key delete") { page in
+            try page.run("migrationkit-cli key delete --keychain-account archive --yes")
+        },
+        Section("key derive") { page in
+            page.say("The key of one of many databases. `--force` is only needed off a terminal.")
+            try page.run(
+                "(umask 077; openssl rand -hex 32 >master.key)",
+                "migrationkit-cli key derive --master-key-file master.key alice --force"
+            )
+        },
+    ]
+
+    private static let tenants = "--stores 'tenants/*.db' --key-file-suffix .key --raw-key"
+
+    static let fleetSections = [
+        Section("fleet migrate") { page in
+            page.say("Three databases, each with its key in a file beside it:")
+            try page.folder.makeFolder("tenants")
+            for name in ["alice", "bob", "carol"] {
+                let key = Tool.randomDigits(count: 64)
+                let file = try page.folder.write("tenants/\(name).db.key", key.utf8)
+                let made = try run(
+                    builtExecutable("migrationkit-cli"),
+                    [
+                        "migrate", "--to", "0003", "--password-file", file, "--raw-key",
+                        "--db-path", page.folder.path("tenants/\(name).db"),
+                        "--migrations", page.folder.path("migrations"),
+                    ]
+                )
+                try #require(made.status == 0, "\(made)")
+            }
+            try page.run("ls tenants", "migrationkit-cli fleet migrate \(tenants) --report report")
+        },
+        Section("fleet status") { page in
+            try page.run("migrationkit-cli fleet status \(tenants)")
+        },
+        Section("fleet verify") { page in
+            try page.run("migrationkit-cli fleet verify \(tenants)")
+        },
+        Section("fleet backup") { page in
+            try page.run("migrationkit-cli fleet backup \(tenants) --output-dir copies")
+        },
+        Section("fleet report") { page in
+            try page.run("migrationkit-cli fleet report report")
+        },
+    ]
+}

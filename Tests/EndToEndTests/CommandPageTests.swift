@@ -1,0 +1,38 @@
+import TestSupport
+import Testing
+
+/// The page with each command's output says what the tool prints now. To write it anew, run this
+/// with `MIGRATIONKIT_RECORD_SNAPSHOTS=1`.
+@Suite struct CommandPageTests {
+    /// A command's part of the page.
+    struct Section: Sendable {
+        /// The command's words.
+        let command: String
+        let show: @Sendable (inout CommandPage) throws -> Void
+
+        init(_ command: String, _ show: @escaping @Sendable (inout CommandPage) throws -> Void) {
+            self.command = command
+            self.show = show
+        }
+    }
+
+    static let sections =
+        migrationSections + schemaSections + fileSections + keySections + fleetSections
+
+    @Test func pageIsWhatTheToolPrints() throws {
+        var page = try CommandPage()
+        for section in Self.sections {
+            try page.begin(section.command.split(separator: " ").map(String.init))
+            try section.show(&page)
+        }
+        #expect(!page.text.contains("/tmp/"))
+        try expectSnapshot(page.text, at: "Documentation/Commands.md")
+    }
+
+    @Test func everyCommandIsOnThePage() {
+        let groups = ToolCommands.words.compactMap { $0.count > 1 ? $0[0] : nil }
+        let commands = ToolCommands.words.map { $0.joined(separator: " ") }
+            .filter { !$0.isEmpty && !groups.contains($0) }
+        #expect(Self.sections.map(\.command).sorted() == commands.sorted())
+    }
+}
