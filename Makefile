@@ -70,10 +70,10 @@ format:
 format-check:
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Keys Tests Examples
 
-## The documentation of every library, as a DocC archive each.
+## The documentation as a site, for a server's top or for the path that BASE names.
 docs:
-	Scripts/bootstrap
-	Scripts/docs
+	Scripts/bootstrap --docs
+	Scripts/docs $(BASE)
 
 clean:
 	rm -rf .build .build-docs

@@ -73,6 +73,28 @@ import Testing
         }
     }
 
+    /// It is the front page of the site, whose groups are the navigation.
+    @Test func everyPageIsOnTheFrontPage() throws {
+        let front = "Documentation/README.md"
+        let links = try matches(of: #"(?m)^- \[[^\]]+\]\(([^)]+)\)"#, in: text(front))
+        let listed = links.map {
+            String(URL(filePath: "/Documentation/\($0)").standardized.path.dropFirst())
+        }
+        for page in Self.pages where page != front && !page.hasPrefix("Documentation/lint/") {
+            #expect(listed.contains(page), "\(page)")
+        }
+        let built = try text("Scripts/docs").split { $0.isWhitespace }
+        for parent in ["Sources", "Keys"] {
+            let rooms = try FileManager.default
+                .contentsOfDirectory(atPath: Self.root.appending(path: parent).path)
+            for room in rooms.map({ "\(parent)/\($0)" })
+            where exists("\(room)/\(URL(filePath: room).lastPathComponent).docc") {
+                #expect(listed.contains(room), "\(room)")
+                #expect(built.contains(Substring(room)), "\(room)")
+            }
+        }
+    }
+
     @Test(arguments: pages) func pathsAreThere(page: String) throws {
         let folders = "Sources|Keys|Tests|Scripts|Schemas|Documentation|Examples|Benchmarks"
         let paths = try matches(of: "`((?:\(folders))/[^` ]+)", in: text(page))

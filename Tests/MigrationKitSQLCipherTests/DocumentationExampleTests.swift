@@ -1,4 +1,6 @@
+import DocumentationExamples
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -48,7 +50,10 @@ import Testing
         )
     }
 
-    @Test(arguments: [("Rebuilding", 3), ("SchemaDifference", 1), ("Services", 4)])
+    @Test(arguments: [
+        ("FirstLaunch", 2), ("FromGRDB", 1), ("Rebuilding", 3), ("SchemaDifference", 1),
+        ("Services", 4), ("Testing", 2),
+    ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
         let blocks = try blocks(of: "Documentation/\(page).md")
         let compiled = try text("Tests/DocumentationExamples/\(page).swift")
@@ -89,5 +94,28 @@ import Testing
             #expect(compiled.contains("\n\(body)\n"))
         }
         #expect(imports == compiledImports)
+    }
+
+    /// What FromGRDB.md says: the same identifiers go on in the same ledger, either way.
+    @Test func databaseOfGRDBsMigratorIsContinuedAsDocumented() throws {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("v1") { db in
+            try db.create(table: "notes") { table in
+                table.autoIncrementedPrimaryKey("id")
+                table.column("title", .text).notNull()
+            }
+        }
+        let database = try DatabaseQueue()
+        try migrator.migrate(database)
+        try migrateAsBefore(database)
+        #expect(try database.read { try $0.columns(in: "notes").count } == 3)
+        try migrator.migrate(database)
+        #expect(try database.read(migrator.hasBeenSuperseded))
+    }
+
+    @Test func lockedKeyringIsToldInATestAsDocumented() throws {
+        let folder = try TemporaryFolder()
+        try testALockedKeyring(at: folder.path("notes.db"))
+        #expect(try folder.names.contains("notes.db"))
     }
 }
