@@ -28,12 +28,14 @@ test:
 	$(SWIFT) build --build-tests
 	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
-## Builds the tool for use: optimised, with the Swift runtime inside. Built in another
-## folder, it has the same bytes: C++'s assertions name their file.
+## Builds the tool for use: optimised, with the Swift runtime inside. Another folder gives the same
+## bytes: left out are the paths in C++'s assertions, and Swift's hashes of modules for incremental
+## builds, which depend on the path.
 build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
-		-Xcc -ffile-prefix-map='$(CURDIR)=.' --product migrationkit-cli
+		-Xcc -ffile-prefix-map='$(CURDIR)=.' \
+		-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen --product migrationkit-cli
 
 ## Measures against other tools; one workload or several with ONLY="W1 W5".
 bench: build
