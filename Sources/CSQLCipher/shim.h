@@ -21,6 +21,17 @@ static inline int csqlcipher_set_checkpoint_on_close(sqlite3 *db, int enabled) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !enabled, (int *)0);
 }
 
+// Variadic as well. SQL can't turn the journal off, write the schema table, the tables that virtual
+// tables keep their content in, or a page; and no function loads a library.
+// <https://www.sqlite.org/c3ref/c_dbconfig_defensive.html>
+static inline int csqlcipher_protect(sqlite3 *db) {
+    int code = sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0);
+    if (code != SQLITE_OK) return code;
+    code = sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0, (int *)0);
+    if (code != SQLITE_OK) return code;
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)0);
+}
+
 // Variadic as well. Without statistics, each of the many small pieces of memory that a schema is
 // made of costs a lock less. What needs them does nothing then: sqlite3_memory_used() and the like,
 // and the soft and the hard heap limit.

@@ -92,6 +92,7 @@ public enum MigrationCLI {
             // A caller's own arguments may differ from those of the process.
             passwordArgument: arguments == nil ? password : nil,
             output: { output.write($0) },
+            write: { output.write($0) },
             errorOutput: { [style = Style(on: STDERR_FILENO)] in
                 StandardError.write(style.message($0))
             },
@@ -155,7 +156,7 @@ public enum MigrationCLI {
     /// file's content, whatever its format.
     private static func asksForJSON(_ arguments: [String]) -> Bool {
         arguments.contains("--json")
-            || ["lint", "schema-diff"].contains(arguments.first)
+            || ["lint", "query", "schema-diff"].contains(arguments.first)
                 && arguments.joined(separator: "=").contains("--format=json")
     }
 
@@ -228,6 +229,7 @@ public enum MigrationCLI {
         "add": "create", "generate": "create", "info": "status", "version": "status",
         "validate": "verify", "force": "baseline", "dump": "schema-dump",
         "load": "schema-load", "diff": "schema-diff",
+        "sql": "query", "select": "query", "console": "shell", "sqlcipher": "shell",
         "completion": "completions",
     ]
 
@@ -325,6 +327,9 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 RedoCommand<Migrations>.self,
                 VerifyCommand<Migrations>.self,
                 InspectCommand<Migrations>.self,
+                TablesCommand<Migrations>.self,
+                QueryCommand<Migrations>.self,
+                ShellCommand<Migrations>.self,
                 BaselineCommand<Migrations>.self,
                 RepairCommand<Migrations>.self,
                 SchemaDumpCommand<Migrations>.self,

@@ -17,6 +17,10 @@ struct CommandContext: Sendable {
     /// Receives results, one or more lines at a time.
     let output: @Sendable (String) -> Void
 
+    /// Receives bytes of results, which need not end with a line; `nil` in an embedding program.
+    /// Returns whether the output can still be written.
+    var write: (@Sendable ([UInt8]) -> Bool)?
+
     /// Receives everything else.
     let errorOutput: @Sendable (String) -> Void
 
@@ -67,6 +71,8 @@ struct CommandContext: Sendable {
     ///   - changesIt: Whether it is opened to be changed. That loses the commits that a damaged log
     ///     hides.
     ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
+    ///   - isReadOnly: Whether the connection must not be able to write. A host that opens the database
+    ///     itself decides that on its own.
     ///   - draft: The path to open instead of the named one.
     /// - Returns: The database, the path that was named, and whether the file was created.
     func open(
@@ -77,6 +83,7 @@ struct CommandContext: Sendable {
         forReading: Bool = false,
         changesIt: Bool = false,
         acceptsLostCommits: Bool = false,
+        isReadOnly: Bool = false,
         draft: String? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
@@ -90,7 +97,10 @@ struct CommandContext: Sendable {
             resolved.busyTimeout = lockTimeout
         }
         // A host opens the database itself, and gets the options unchanged.
-        if !host.opensItself { resolved.opensForReading = forReading }
+        if !host.opensItself {
+            resolved.opensForReading = forReading
+            resolved.isReadOnly = isReadOnly
+        }
         keySource.note(resolved.keySource)
         defer { release(resolved.keySource) }
         let path = resolved.dbPath

@@ -62,6 +62,7 @@ extension EncryptedStore {
         opening.cipher = options.cipher
         opening.busyTimeout = options.busyTimeout
         opening.readsIfUnwritable = options.opensForReading
+        opening.isReadOnly = options.isReadOnly || opening.isReadOnly
         if !options.isPlaintext {
             try EncryptedDatabase.check(
                 path,

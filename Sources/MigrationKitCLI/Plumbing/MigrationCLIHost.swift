@@ -129,6 +129,7 @@ public struct MigrationCLIHost: Sendable {
             busyTimeout: options.busyTimeout
         )
         opening.readsIfUnwritable = options.opensForReading
+        opening.isReadOnly = options.isReadOnly
         return try options.open { [opening] key in
             guard let key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
@@ -192,6 +193,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// read-only. The standalone tool sets it for commands that change nothing; a host that opens
     /// its database itself may do the same.
     public var opensForReading: Bool
+
+    /// Whether the connection must not be able to write.
+    var isReadOnly = false
 
     /// Whether the key is that of the host's own store.
     var usesHostsKey = false

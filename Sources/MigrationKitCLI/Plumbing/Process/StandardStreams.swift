@@ -22,6 +22,17 @@ final class StandardOutput: Sendable {
         }
     }
 
+    /// Writes bytes, now or later.
+    ///
+    /// - Returns: Whether everything until now could be written.
+    func write(_ bytes: [UInt8]) -> Bool {
+        buffer.withLock { buffer in
+            buffer.waiting += bytes
+            if !keepsBack || buffer.waiting.count >= Self.limit { buffer.empty() }
+            return buffer.failure == nil
+        }
+    }
+
     /// Writes a secret and a newline, without buffering.
     func reveal(_ secret: Secret) {
         buffer.withLock { buffer in

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+import KeyStore
+import MigrationKitCommon
+import MigrationKitSQLCipher
+
+struct ShellCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "shell",
+            _superCommandName: Migrations.programName,
+            abstract: "Open the database in the sqlcipher shell.",
+            usage: "\(Migrations.programName) shell [<options>] [-- <argument> ...]",
+            discussion: """
+                The shell gets the key through a pipe, and the settings of the file's encryption. \
+                It keeps temporary data in memory, and no history. It may change everything: \
+                'query' can't. Its exit code is the command's.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp("The shell; default: sqlcipher.", valueName: "program"),
+        completion: .file()
+    )
+    var program = "sqlcipher"
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("Arguments for the shell, after '--'.", valueName: "argument")
+    )
+    var arguments: [String] = []
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        if database.readsStandardInput {
+            throw ValidationError(
+                "The shell reads its commands from standard input, so the key can't come from there."
+            )
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        // An embedding program must not be replaced by the shell.
+        guard context.ownsDescriptors else { throw ShellError.notAProgram }
+        guard let found = ShellProgram.find(program) else { throw ShellError.notFound(program) }
+        let (path, script) = try opened(in: context)
+        let pipe = try ShellProgram.pipe(containing: script)
+        throw ShellProgram.replaceProcess(
+            by: found,
+            [program, "-init", "/dev/fd/\(pipe)", path] + arguments
+        )
+    }
+
+    /// Opens the database once, so that a wrong key is explained, and the shell gets what opens it.
+    private func opened(in context: CommandContext) throws -> (path: String, script: Secret) {
+        let (writer, path, _) = try context.open(
+            database,
+            isPlaintext: encryption.noEncryption,
+            forReading: true,
+            isReadOnly: true
+        )
+        defer { try? writer.close() }
+        guard let path, let script = try EncryptedDatabase.shellScript(opening: writer) else {
+            throw ShellError.notAProgram
+        }
+        return (EncryptedDatabase.absolutePath(of: path), script)
+    }
+}
+
+/// Why there is no shell.
+enum ShellError: Error, Equatable {
+    case notFound(String)
+    case notStarted(String, code: Int32)
+    case notAProgram
+}
+
+extension ShellError: CodedError {
+    var errorDescription: String? {
+        switch self {
+        case .notFound(let name): "there is no program '\(name)'"
+        case .notStarted(let name, let code): "\(name) can't be started: \(systemReason(code))"
+        case .notAProgram: "this program can't hand its database to a shell"
+        }
+    }
+
+    var recoverySuggestion: String? {
+        switch self {
+        case .notFound, .notStarted:
+            """
+            Install SQLCipher's shell, version 4 ('apt install sqlcipher'), or name one with \
+            --program. 'query' needs no shell.
+            """
+        case .notAProgram: "'query' runs SQL on it."
+        }
+    }
+
+    var code: ErrorCode {
+        switch self {
+        case .notFound, .notStarted, .notAProgram: ErrorCode("noShell", .unavailable)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import ArgumentParser
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQLCipher
+
+struct TablesCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "tables",
+            _superCommandName: Migrations.programName,
+            abstract: "List the tables and views, with their rows.",
+            usage: "\(Migrations.programName) tables [--quick] [<options>]",
+            discussion: """
+                Changes nothing. A view is counted by running it, which may take long: --quick \
+                counts no rows.
+                """
+        )
+    }
+
+    @Flag(help: "Count no rows.")
+    var quick = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var encryption: EncryptionOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        let (reader, path, _) = try context.open(
+            database,
+            isPlaintext: encryption.noEncryption,
+            forReading: true,
+            isReadOnly: true
+        )
+        let tables = try reader.read { try ListedTable.all(in: $0, countsRows: !quick) }
+        if json { return try context.printJSON(Document(database: path, tables: tables)) }
+        guard !tables.isEmpty else { return context.output("The database has no tables.") }
+        let rows = tables.map { table in
+            [
+                table.name, table.kind, table.rows.map(String.init) ?? "",
+                String(table.columns), String(table.indexes),
+            ]
+        }
+        context.output(
+            MigrationKitCLI.table(["TABLE", "KIND", "ROWS", "COLUMNS", "INDEXES"], rows)
+        )
+        for table in tables {
+            guard let problem = table.problem else { continue }
+            context.errorOutput("note: \(table.name) can't be counted: \(problem)".printable)
+        }
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let database: String?
+        let tables: [ListedTable]
+    }
+}
+
+/// A table or a view of `tables`.
+private struct ListedTable: Encodable {
+    let name: String
+    /// `table`, `view`, `virtual`, or `shadow`: where a virtual table keeps its content.
+    let kind: String
+    let columns: Int
+    let indexes: Int
+    let strict: Bool
+    let withoutRowid: Bool
+    /// `nil` if they weren't or can't be counted.
+    var rows: Int?
+    /// Why they can't be counted.
+    var problem: String?
+
+    /// All of the database, by name, except SQLite's own.
+    static func all(in db: Database, countsRows: Bool) throws -> [ListedTable] {
+        // <https://www.sqlite.org/pragma.html#pragma_table_list>
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT list.name, list.type, list.ncol, list.strict, list.wr,
+                    (SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND tbl_name = list.name)
+                FROM pragma_table_list AS list
+                WHERE list.schema = 'main' AND list.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                ORDER BY list.name
+                """
+        )
+        return try rows.map { row in
+            var table = ListedTable(
+                name: row[0],
+                kind: row[1],
+                columns: row[2],
+                indexes: row[5],
+                strict: row[3],
+                withoutRowid: row[4]
+            )
+            if countsRows { try table.count(in: db) }
+            return table
+        }
+    }
+
+    private mutating func count(in db: Database) throws {
+        do {
+            rows = try Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)"
+            )
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // A view of something that is gone, or of a function that only the app has.
+            problem = error.message ?? "SQLite \(error.resultCode.rawValue)"
+        }
+    }
+}
