@@ -55,6 +55,9 @@ import Testing
                         def retype(v, key=key): v[key] = {"unexpected": 1}
                         yield f"lacks {key}", take, ()
                         yield f"has another {key}", retype, ()
+                        # The rows of 'query' have the columns that somebody asked for.
+                        if key == "rows" and isinstance(value[key], list):
+                            continue
                         for what, change, way in changes(value[key], key == "attributes"):
                             yield what, change, (key, *way)
                 elif isinstance(value, list):
@@ -80,7 +83,8 @@ import Testing
                  "fleet shard": 1, "fleet version": 1, "fleet-report version": 1,
                  "status drift": 1, "status driftNote": 1, "repair-schema column": 1,
                  "repair-schema rows": 1, "repair-schema output": 1,
-                 "verify table": 1, "verify rowid": 1, "verify page": 1}
+                 "verify table": 1, "verify rowid": 1, "verify page": 1,
+                 "tables rows": 1, "tables problem": 1}
             ''')
             for command in ["encrypt", "decrypt", "rekey", "upgrade"]:
                 optional[command + " output"] = 1

@@ -27,6 +27,43 @@ extension OutputSnapshotTests {
             try transcript.run("inspect link.db --quick --json")
             try transcript.run("inspect --db-path notes.db notes.db --json")
         },
+        Scene("query") { transcript in
+            try transcript.shell(
+                """
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT, photo BLOB);
+                INSERT INTO notes VALUES (1, 'one', NULL), (2, 'zwei 二', x'00ff'), (3, 'a|b', '');
+                CREATE VIEW recent AS SELECT * FROM notes WHERE id > 1;
+                CREATE VIEW broken AS SELECT * FROM gone;
+                """
+            )
+            try transcript.run("tables")
+            try transcript.run("tables --quick")
+            try transcript.run("tables --json")
+            let all = "SELECT * FROM notes"
+            for format in ["table", "json", "jsonl", "csv", "markdown", "list"] {
+                try transcript.run("query --format \(format)", input: all)
+            }
+            try transcript.run("query --json", input: all)
+            try transcript.run("query --bind id=2", input: all + " WHERE id = :id")
+            try transcript.run("query", input: all + " WHERE id = :id")
+            try transcript.run("query --bind name=2", input: all)
+            try transcript.run("query", input: "SELECT\nnothing\nFROM notes")
+            try transcript.run("query --json", input: "SELECT nothing")
+            try transcript.run("query", input: "DELETE FROM notes")
+            try transcript.run("query", input: "ATTACH 'other.db' AS other")
+            try transcript.run("query", input: "SELECT zeroblob(100000000)")
+            let delete = "DELETE FROM notes WHERE id > 1"
+            try transcript.run("query --write --dry-run", input: delete)
+            try transcript.run("query --write --dry-run --json", input: delete)
+            try transcript.run("query --write", input: "DROP TABLE notes")
+            try transcript.run("query --write", input: delete)
+            try transcript.run("query --write --json", input: delete + " RETURNING id")
+        },
+        Scene("shell") { transcript in
+            try transcript.shell("CREATE TABLE notes (id INTEGER PRIMARY KEY);")
+            try transcript.run("shell", input: ".tables")
+            try transcript.run("shell --program no-such-shell")
+        },
         Scene("inspect-plaintext") { transcript in
             try transcript.shell(isPlaintext: true, "CREATE TABLE notes (id INTEGER);")
             try transcript.run("inspect --tables", hasKey: false)

@@ -127,10 +127,11 @@ import Testing
             try closed(obstacle) {
                 for command in [
                     ["status", "--exit-code"], ["plan"], ["history"], ["verify"],
-                    ["migrate", "--dry-run"],
+                    ["migrate", "--dry-run"], ["tables"], ["query", "SELECT * FROM item"],
                 ] {
+                    let hasNone = ["history", "tables", "query"].contains(command[0])
                     let result = try run(
-                        command + opening + (command == ["history"] ? [] : migrations),
+                        command + opening + (hasNone ? [] : migrations),
                         obstacle
                     )
                     #expect(result.status == 0, "\(command) \(journal): \(result)")

@@ -28,22 +28,8 @@ import Testing
     private static let index = "CREATE INDEX item_body ON item (body);"
     private static let names = ["migrations", "password", "store.db"]
 
-    /// The system calls of a program that create and write files, with the beginning of what it
-    /// writes: more than a row.
     private func calls(_ words: [String], input: String = "") throws -> [Substring] {
-        let trace = try TemporaryFolder()
-        let calls = "open,openat,creat,write,writev,pwrite64,pwritev,pwritev2,mmap"
-        let result = try TestSupport.run(
-            "strace",
-            ["-f", "-qq", "-y", "-s", "400", "-o", trace.path("calls"), "-e", "trace=" + calls]
-                + words,
-            environment: tool.environment,
-            input: input.utf8,
-            newSession: true,
-            within: 300
-        )
-        try #require(result.status == 0, "\(result)")
-        return String(decoding: try trace.data("calls"), as: UTF8.self).split(separator: "\n")
+        try WrittenFiles.calls(words, environment: tool.environment, input: input)
     }
 
     @Test func noRowIsWrittenAsItIs() throws {

@@ -3,6 +3,7 @@ public enum ToolCommands {
     /// Those that stand for themselves, `key` and `fleet`.
     public static let all = [
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
+        "tables", "query", "shell",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
         "backup", "restore", "salvage", "key", "fleet", "create", "lint", "schema-diff",
         "completions",

@@ -69,7 +69,7 @@ struct JSONRows: RowFormat {
     private func value(_ row: QueryStatement, _ column: Int, to output: QueryOutput) throws {
         switch row.kind(column) {
         case .null: output.append("null")
-        case .integer: output.append(row.integer(column).description.utf8)
+        case .integer: output.append(row.integer(column))
         case .real:
             let number = row.real(column)
             guard number.isFinite else {

@@ -34,6 +34,35 @@ final class QueryOutput {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
+    func append(_ piece: UnsafeBufferPointer<UInt8>) {
+        bytes.append(contentsOf: piece)
+    }
+
+    /// Appends bytes, some of which need another one before them.
+    @inline(__always)
+    func append(_ piece: UnsafeBufferPointer<UInt8>, before: (UInt8) -> UInt8?) {
+        var start = 0
+        for (index, byte) in piece.enumerated() {
+            guard let extra = before(byte) else { continue }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: piece[start..<index]))
+            bytes.append(extra)
+            start = index
+        }
+        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: piece[start...]))
+    }
+
+    /// Appends a number's digits.
+    func append(_ number: Int64) {
+        var rest = number.magnitude
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
     func append(_ byte: UInt8, times count: Int) {
         bytes.append(contentsOf: repeatElement(byte, count: max(0, count)))
     }

@@ -48,7 +48,7 @@ extension QueryStatement {
     ) throws {
         switch kind(column) {
         case .null: output.append("NULL")
-        case .integer: output.append(integer(column).description.utf8)
+        case .integer: output.append(integer(column))
         case .real: output.append(real(column).description.utf8)
         case .text: try withBytes(column, text)
         case .blob:
@@ -128,10 +128,12 @@ struct MarkdownRows: RowFormat {
 
     private func escape(_ bytes: UnsafeBufferPointer<UInt8>, to output: QueryOutput) {
         ShownText.forEachPiece(of: bytes) { piece in
-            for byte in piece {
+            output.append(piece) { byte in
+                switch byte {
                 // What would end the cell, or begin markup.
-                if "|\\`*_<>[]&~".utf8.contains(byte) { output.append(UInt8(ascii: "\\")) }
-                output.append(byte)
+                case 0x26, 0x2A, 0x3C, 0x3E, 0x5B...0x5D, 0x5F, 0x60, 0x7C, 0x7E: 0x5C
+                default: nil
+                }
             }
             output.makeRoom()
         }
@@ -167,9 +169,10 @@ struct CSVRows: RowFormat {
     func end(to output: QueryOutput) {}
 
     private func quote(_ bytes: UnsafeBufferPointer<UInt8>, to output: QueryOutput) {
+        // Some readers drop spaces at the ends.
         let isPlain =
-            !bytes.isEmpty
-            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x2C }
+            bytes.first.map { $0 != 0x20 } ?? false && bytes.last != 0x20
+            && bytes.allSatisfy { $0 &- 0x20 < 0x5F && $0 != 0x22 && $0 != 0x2C }
         if isPlain { return output.append(bytes) }
         output.append(UInt8(ascii: "\""))
         if isForTerminal {
@@ -184,10 +187,7 @@ struct CSVRows: RowFormat {
     }
 
     private func double(_ bytes: UnsafeBufferPointer<UInt8>, to output: QueryOutput) {
-        for byte in bytes {
-            if byte == UInt8(ascii: "\"") { output.append(byte) }
-            output.append(byte)
-        }
+        output.append(bytes) { $0 == 0x22 ? 0x22 : nil }
         output.makeRoom()
     }
 }
