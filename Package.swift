@@ -166,6 +166,7 @@ let package = Package(
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "CKeyStore",
+                "CLibCrypto",
                 "CSQLCipher",
                 "KeyStore",
                 "SecretService",

@@ -7,6 +7,7 @@
 #define OPENSSL_NO_DEPRECATED
 
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>

@@ -38,6 +38,11 @@ struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
     }
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    var isReport: Bool { true }
+
     func run(in context: CommandContext) throws {
         context.output(RootCommand<Migrations>.completionScript(for: shell.completionShell))
     }

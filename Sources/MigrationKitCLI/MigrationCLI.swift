@@ -8,7 +8,7 @@ import MigrationKitCommon
 /// and the rest.
 ///
 /// Values that the options don't give come from the environment, and then from a settings file: the
-/// `migrationkit.toml` of the working folder, or the one that `--config` names.
+/// `migrationkit.toml` of the working folder or of one above it, or the one that `--config` names.
 ///
 /// A program with its own steps becomes a migration tool in one line:
 ///
@@ -178,9 +178,12 @@ public enum MigrationCLI {
 
     private static func parseAndRun(arguments: [String], context: CommandContext) throws {
         let parser = parser(for: context.host)
-        let named = try checkCommands(in: arguments, of: parser)
         var context = context
         context.version = version
+        if Set(arguments).subtracting(["--json"]) == ["--version"] {
+            return try context.printVersion(json: asksForJSON(arguments))
+        }
+        let named = try checkCommands(in: arguments, of: parser)
         do {
             // Parsing from the root examines every command, which takes longer than opening a
             // database with a raw key. So the command is parsed directly. Only errors and help
@@ -188,9 +191,19 @@ public enum MigrationCLI {
             // as its super command, so that ArgumentParser doesn't parse its words twice more to see
             // whether they ask for a completion script.
             let plain = (try? named.command.parseAsRoot(named.arguments)) as? any ContextCommand
-            var command = try plain ?? parser.parseAsRoot(arguments)
-            if let command = command as? any ContextCommand {
+            var command =
+                try plain
+                ?? Completion.$context.withValue(context) { try parser.parseAsRoot(arguments) }
+            if var command = command as? any ContextCommand {
+                if command.quiet {
+                    let keepsOutput = asksForJSON(arguments) || command.isReport
+                    context = context.quiet(keepsOutput: keepsOutput)
+                }
                 context.warnAboutUnknownVariables()
+                if let named = command as? any DatabaseCommand {
+                    let words = parser.subcommandNames + namesElsewhere.keys
+                    command = try named.withArgument(besides: Set(words))
+                }
                 try command.run(in: context)
             } else {
                 // The root and `help` only throw a help text.
@@ -199,7 +212,9 @@ public enum MigrationCLI {
         } catch {
             // Help and version are reported as errors of the parser.
             guard parser.exitCode(for: error) == .success else { throw error }
-            context.output(message(for: error, of: parser, columns: context.columns))
+            let text = message(for: error, of: parser, columns: context.columns)
+            // No completions: some shells would offer an empty line as one.
+            if !text.isEmpty { context.output(text) }
         }
     }
 
@@ -224,11 +239,15 @@ public enum MigrationCLI {
 
     /// Names of the commands in other tools.
     private static let namesElsewhere = [
-        "up": "migrate", "apply": "migrate", "run": "migrate", "down": "rollback",
-        "revert": "rollback", "undo": "rollback", "reset": "rollback", "new": "create",
-        "add": "create", "generate": "create", "info": "status", "version": "status",
-        "validate": "verify", "force": "baseline", "dump": "schema-dump",
-        "load": "schema-load", "diff": "schema-diff",
+        "up": "migrate", "apply": "migrate", "run": "migrate", "latest": "migrate",
+        "head": "migrate", "goto": "migrate --to", "down": "rollback", "revert": "rollback",
+        "undo": "rollback", "downgrade": "rollback", "reset": "rollback", "new": "create",
+        "add": "create", "make": "create", "generate": "create",
+        "info": "status", "ls": "status", "list": "status", "current": "status",
+        "version": "status", "config": "status --show-settings", "log": "history",
+        "validate": "verify", "check": "verify", "force": "baseline", "stamp": "baseline",
+        "fix": "repair", "recover": "salvage", "dump": "schema-dump", "load": "schema-load",
+        "diff": "schema-diff", "keygen": "key generate", "rotate": "key rotate",
         "sql": "query", "select": "query", "console": "shell", "sqlcipher": "shell",
         "completion": "completions",
     ]
@@ -250,7 +269,9 @@ public enum MigrationCLI {
             guard let next = subcommands.first(where: { $0.isNamed(word) }) else {
                 if word == "help" { break }
                 let names = command.subcommandNames
-                let meant = namesElsewhere[word].flatMap { names.contains($0) ? $0 : nil }
+                let meant = namesElsewhere[word].flatMap { here in
+                    names.contains { here == $0 || here.hasPrefix("\($0) ") } ? here : nil
+                }
                 throw MigrationCLIError.unknownCommand(
                     word,
                     nearest: meant ?? nearest(to: word, among: names)
@@ -317,7 +338,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 \(ErrorCode.ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
-            subcommands: [
+            subcommands: (Migrations.areFiles ? [CreateCommand.self] : []) + [
                 MigrateCommand<Migrations>.self,
                 PlanCommand<Migrations>.self,
                 LintCommand<Migrations>.self,
@@ -346,7 +367,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 FleetCommand<Migrations>.self,
                 CompletionsCommand<Migrations>.self,
                 ManualCommand<Migrations>.self,
-            ] + (Migrations.areFiles ? [CreateCommand.self] : [])
+            ]
         )
     }
 }

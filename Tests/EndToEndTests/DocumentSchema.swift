@@ -30,6 +30,7 @@ enum DocumentSchema {
             switch (words[0], words.dropFirst().first) {
             case ("key", let command?): return "key-\(command)"
             case ("fleet", "report"?): return "fleet-report"
+            case ("--version", _): return "version"
             case ("status", _) where words.contains("--show-settings"):
                 return "status-show-settings"
             case ("migrate", _) where words.contains("--dry-run"): return "migrate-dry-run"

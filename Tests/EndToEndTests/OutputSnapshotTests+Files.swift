@@ -25,7 +25,7 @@ extension OutputSnapshotTests {
             )
             try transcript.run("inspect link.db --quick")
             try transcript.run("inspect link.db --quick --json")
-            try transcript.run("inspect --db-path notes.db notes.db --json")
+            try transcript.run("inspect --db-path other.db notes.db --json")
         },
         Scene("query") { transcript in
             try transcript.shell(

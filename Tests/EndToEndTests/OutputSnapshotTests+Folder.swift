@@ -3,6 +3,9 @@ import TestSupport
 extension OutputSnapshotTests {
     /// Commands that are about the folder and its schema.
     static let folderScenes = [
+        Scene("version") { transcript in
+            try transcript.run("--version --json")
+        },
         Scene("create") { transcript in
             try transcript.run("create --format goose add-tags")
             try transcript.run("create add-tags-to-notes --json")

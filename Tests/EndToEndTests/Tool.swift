@@ -20,6 +20,8 @@ struct Tool {
             : "correct horse \(UInt64.random(in: 1...UInt64.max)) — ünïcode"
         folder = try TemporaryFolder()
         self.environment = environment
+        // Here the search for settings ends, so that none above the folder are found.
+        self.environment["HOME"] = folder.path
         if self.environment["PATH"] == nil {
             self.environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         }

@@ -33,7 +33,7 @@ struct Transcript {
     mutating func run(_ command: String, input: String = "", hasKey: Bool = true) throws {
         let words = command.split(separator: " ").map(String.init)
         let opensStore =
-            hasKey && !["create", "schema-dump", "key"].contains(words[0])
+            hasKey && !["create", "schema-dump", "key", "--version"].contains(words[0])
             && words.prefix(2) != ["fleet", "report"]
         var environment = tool.environment
         if !hasKey { environment["MIGRATIONKIT_PASSWORD_FILE"] = nil }
@@ -203,6 +203,8 @@ extension String {
             .replacing(/"ownerID":[0-9]+/, with: "\"ownerID\":1000")
             .replacing(/, owner .+/, with: ", owner me")
             .replacing(/"cipherVersion":"[^"]*"/, with: "\"cipherVersion\":\"<version>\"")
+            .replacing(/"(sqlcipher|sqlite|libcrypto)":"[^"]*"/) { "\"\($0.1)\":\"<version>\"" }
+            .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
             .replacingDurations()
             .replacing(/\b[0-9]+(\.[0-9])? m?s(?=[:.]?\n)/, with: "<n> ms")

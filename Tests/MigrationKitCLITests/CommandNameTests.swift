@@ -42,10 +42,19 @@ import Testing
         #expect(result.stderr.contains("Did you mean '--db-path'?"), "\(result)")
     }
 
-    @Test func otherToolsNamesLeadToOurs() {
-        let up = ToolInProcess().run("up")
-        #expect(up.status == 64)
-        #expect(up.stderr.contains("Did you mean 'migrate'?"))
+    @Test(arguments: [
+        ("up", "migrate"), ("latest", "migrate"), ("down", "rollback"), ("revert", "rollback"),
+        ("new", "create"), ("ls", "status"), ("version", "status"), ("log", "history"),
+        ("check", "verify"), ("dump", "schema-dump"), ("load", "schema-load"),
+        ("rotate", "key rotate"), ("keygen", "key generate"),
+        ("config", "status --show-settings"),
+    ])
+    func otherToolsNamesLeadToOurs(_ typed: String, _ meant: String) {
+        let result = ToolInProcess().run(typed)
+        #expect(result.status == 64)
+        #expect(result.stderr.contains("Did you mean '\(meant)'?"), "\(result)")
+        let words = meant.split(separator: " ").map(String.init).filter { !$0.hasPrefix("-") }
+        #expect(ToolCommands.words.contains(words), "what is suggested is no command")
     }
 
     /// Otherwise ArgumentParser would parse the words of a command three times.

@@ -40,10 +40,31 @@ import Testing
         for command in ToolCommands.fleet { #expect(fleet.contains("\n  \(command) ")) }
     }
 
-    @Test func versionIsANumber() {
+    @Test func versionIsANumberAndThoseOfTheLibraries() throws {
         let version = ToolInProcess().run("--version")
         #expect(version.status == 0)
-        #expect(version.stdout.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+        let text = /\d+\.\d+\.\d+\nSQLCipher 4\.\d.*, SQLite 3\.\d.*, OpenSSL 3\.\d.*\n/
+        #expect(version.stdout.wholeMatch(of: text) != nil, "\(version)")
+
+        let document = try ToolInProcess().run("--version", "--json").json()
+        let words = ["version", "sqlcipher", "sqlite", "libcrypto"].compactMap {
+            document[$0] as? String
+        }
+        try #require(words.count == 4)
+        #expect(
+            version.stdout
+                == "\(words[0])\nSQLCipher \(words[1]), SQLite \(words[2]), \(words[3])\n"
+        )
+    }
+
+    /// The recorded help is what the tool prints: `HelpSnapshotTests`.
+    @Test func everyCommandCanBeQuiet() throws {
+        let groups = [[], ["key"], ["fleet"]]
+        for words in ToolCommands.words where !groups.contains(words) {
+            let path = PackageFolder.path(ToolCommands.helpSnapshot(words))
+            let help = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(help.contains("\n  -q, --quiet "), "\(words)")
+        }
     }
 
     @Test func withoutACommandTheHelpIsShown() {

@@ -86,7 +86,7 @@ import Testing
         ["backup", "--output", "COPY", "--new-password-file", "a", "--new-password-fd", "3"],
         ["backup", "--output", "COPY", "--no-encryption"],
         ["restore", "--from", "DATABASE", "--yes"],
-        ["inspect", "DATABASE"],
+        ["inspect", "COPY"],
         ["inspect", "--cipher-page-size", "1000"],
         ["inspect", "--cipher-compatibility", "5"],
         ["inspect", "--kdf-iterations", "0"],
@@ -216,6 +216,48 @@ import Testing
         try expectRefusal(
             ["status", "--keychain-collection", "c"] + opening + migrations,
             "collectionWithoutService"
+        )
+    }
+
+    // MARK: - The Database as an Argument
+
+    static let databaseCommands = [
+        ["migrate"], ["plan"], ["status"], ["history"], ["rollback"], ["redo"], ["verify"],
+        ["inspect"], ["encrypt"], ["decrypt"], ["rekey"], ["upgrade"],
+        ["backup", "--output", "COPY"], ["salvage", "--output", "COPY"], ["key", "check"],
+        ["key", "rotate"],
+    ]
+
+    @Test(arguments: databaseCommands)
+    func databaseIsGivenOnceOnly(_ command: [String]) throws {
+        try expectMessage(
+            command + [database, "--db-path", "other.db"],
+            "the database is given twice: '\(database)' and --db-path 'other.db'. Leave one out."
+        )
+    }
+
+    /// The path is taken: what is missing next is the key.
+    @Test(arguments: databaseCommands)
+    func databaseMayBeAPlainArgument(_ command: [String]) throws {
+        guard command != ["inspect"] else { return }
+        let tool = ToolInProcess(environment: ["MIGRATIONKIT_MIGRATIONS": folder.path("migrations")]
+        )
+        let expected = command == ["key", "rotate"] ? "noItemNamed" : "noKey"
+        for arguments in [[database], [database, "--db-path", database]] {
+            let result = tool.run(command + arguments + ["--json"])
+            #expect(try result.jsonError()["code"] as? String == expected, "\(result)")
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
+    /// Otherwise `migrate up` would create a database.
+    @Test(arguments: ["up", "run", "latest", "down", "status", "migrate"])
+    func wordOfAnotherToolIsNoDatabase(_ word: String) throws {
+        try expectRefusal(
+            ["migrate", word] + key + migrations,
+            "usage",
+            saying: "'\(word)' is no database",
+            "'./\(word)'"
         )
     }
 

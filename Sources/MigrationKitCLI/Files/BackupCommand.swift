@@ -1,14 +1,14 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
+struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
             _superCommandName: Migrations.programName,
             abstract: "Copy a database into a new file while other programs use it.",
             usage: """
-                \(Migrations.programName) backup --db-path <path> --output <path>
+                \(Migrations.programName) backup [<database>] --output <path>
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
@@ -22,7 +22,10 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp("The backup. The file must not exist.", valueName: "path"),
         completion: .file()
     )
@@ -31,6 +34,9 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions

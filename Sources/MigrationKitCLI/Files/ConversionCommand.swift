@@ -144,6 +144,7 @@ struct ConversionDocument: Encodable {
 /// The options of every command that rewrites a database.
 struct ConversionOptions: ParsableArguments {
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
             "Write this new file, and leave the database as it is.",
             valueName: "path"

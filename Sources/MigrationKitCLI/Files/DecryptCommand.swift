@@ -1,13 +1,13 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
+struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "decrypt",
             _superCommandName: Migrations.programName,
             abstract: "Decrypt a database.",
-            usage: "\(Migrations.programName) decrypt --db-path <path> [--yes] [<options>]",
+            usage: "\(Migrations.programName) decrypt [<database>] [--yes] [<options>]",
             discussion: """
                 Asks first. Anyone who can read the file, the disk or a backup can then read the \
                 content, even after you encrypt it again.
@@ -15,13 +15,18 @@ struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
         )
     }
 
-    @Flag(help: "Decrypt without asking.")
+    @OptionGroup var argument: DatabaseArgument
+
+    @Flag(name: .shortAndLong, help: "Decrypt without asking.")
     var yes = false
 
     @OptionGroup var conversion: ConversionOptions
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

@@ -1,13 +1,13 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
+struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "encrypt",
             _superCommandName: Migrations.programName,
             abstract: "Encrypt a plaintext database.",
-            usage: "\(Migrations.programName) encrypt --db-path <path> [<options>]",
+            usage: "\(Migrations.programName) encrypt [<database>] [<options>]",
             discussion: """
                 The options name the database's new key. A passphrase is asked for twice on a \
                 terminal. A new file is written beside the database, compared with it, verified, \
@@ -20,10 +20,15 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @OptionGroup var conversion: ConversionOptions
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

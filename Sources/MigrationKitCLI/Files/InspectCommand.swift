@@ -4,13 +4,13 @@ import KeyStore
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "inspect",
             _superCommandName: Migrations.programName,
             abstract: "Show what a file is and, with its key, what it contains.",
-            usage: "\(Migrations.programName) inspect [<path>] [<options>]",
+            usage: "\(Migrations.programName) inspect [<database>] [<options>]",
             discussion: """
                 Changes nothing and creates no file, so a read-only folder is enough. A key is \
                 tried with the settings given by options and with those of SQLCipher 4, 3, 2 and \
@@ -22,11 +22,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @Argument(
-        help: ArgumentHelp("The file, in place of --db-path.", valueName: "path"),
-        completion: .file()
-    )
-    var file: String?
+    @OptionGroup var argument: DatabaseArgument
 
     @Flag(help: "Count the rows of every table.")
     var tables = false
@@ -37,25 +33,23 @@ struct InspectCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
-    func validate() throws {
-        if file != nil, database.dbPath != nil {
-            throw ValidationError("The file is given twice. Leave out --db-path.")
-        }
-    }
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         context.warn(about: database.secret)
-        var options = try database.resolved(
+        let options = try database.resolved(
             in: context,
             isPlaintext: encryption.noEncryption,
             asksForKey: false
         )
-        options.dbPath = file ?? options.dbPath
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         let keySource = options.isPlaintext ? nil : options.keySource
         context.keySource.note(keySource)

@@ -1,14 +1,14 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
+struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rekey",
             _superCommandName: Migrations.programName,
             abstract: "Give an encrypted database another key.",
             usage: """
-                \(Migrations.programName) rekey --db-path <path>
+                \(Migrations.programName) rekey [<database>]
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
@@ -20,10 +20,15 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @OptionGroup var conversion: ConversionOptions
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions

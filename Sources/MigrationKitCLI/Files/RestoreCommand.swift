@@ -38,12 +38,15 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     )
     var keepOriginal: String?
 
-    @Flag(help: "Replace the database without asking.")
+    @Flag(name: .shortAndLong, help: "Replace the database without asking.")
     var yes = false
 
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions

@@ -2,14 +2,14 @@ import ArgumentParser
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
+struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
             _superCommandName: Migrations.programName,
             abstract: "Recover the readable content of a damaged database into a new file.",
             usage: """
-                \(Migrations.programName) salvage --db-path <path> --output <path>
+                \(Migrations.programName) salvage [<database>] --output <path>
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
@@ -28,7 +28,10 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp("The new file. It must not exist.", valueName: "path"),
         completion: .file()
     )
@@ -37,6 +40,9 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "New key") var newKey: KeyOptions<NewKey>
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions

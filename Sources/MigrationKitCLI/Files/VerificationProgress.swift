@@ -7,7 +7,7 @@ struct VerificationProgress: OperationProgress {
 
     /// What is printed for people.
     enum Lines {
-        case none, withoutTimes, withTimes
+        case none, failures, withoutTimes, withTimes
     }
 
     /// The checks that are done, also if the verification ends with an error.
@@ -32,7 +32,8 @@ struct VerificationProgress: OperationProgress {
             line = nil
             checks.append(check)
             context.showProgress(nil)
-            if lines != .none { context.output(check.text(hasTime: lines == .withTimes)) }
+            guard lines != .none, lines != .failures || !check.ok else { return }
+            context.output(check.text(hasTime: lines == .withTimes))
         }
     }
 }

@@ -6,14 +6,13 @@ import MigrationKitRescue
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
             _superCommandName: Migrations.programName,
             abstract: "Check that the database is sound.",
-            usage:
-                "\(Migrations.programName) verify [--require-index <table.index> ...] [<options>]",
+            usage: "\(Migrations.programName) verify [<database>] [--full] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
                 and compares the schema with the one that the applied migrations give in an empty \
@@ -27,6 +26,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @Option(
         name: .customLong("require-index"),
@@ -63,9 +64,14 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func validate() throws {
         if allowGroup, !full {
@@ -77,7 +83,8 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
-        let lines: VerificationProgress.Lines = json ? .none : full ? .withTimes : .withoutTimes
+        let lines: VerificationProgress.Lines =
+            json ? .none : quiet ? .failures : full ? .withTimes : .withoutTimes
         let display = ProgressDisplay(
             VerificationProgress(context: context, lines: lines),
             in: context
@@ -128,7 +135,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
         let failed = checks.filter { !$0.ok }
         if json {
             try context.printJSON(VerificationDocument(checks, otherTools: others))
-        } else if failed.isEmpty {
+        } else if failed.isEmpty, !quiet {
             context.output("The database is sound.")
         }
         guard failed.isEmpty else {
@@ -143,11 +150,11 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand {
     private func loadedMigrations(in context: CommandContext) throws -> LoadedMigrations? {
         do {
             return try loadMigrations(in: context)
-        } catch MigrationFolderError.noSuchFolder(let path)
-            where path == FolderMigrations.defaultFolder
-        {
+        } catch MigrationFolderError.noSuchFolder(let path) {
             let isGiven = migrations.given.contains { $0.option == "--migrations" }
-            guard try !isGiven && context.setting(.migrations) == nil else {
+            guard try !isGiven && context.setting(.migrations) == nil,
+                try path == context.defaultMigrations()
+            else {
                 throw MigrationFolderError.noSuchFolder(path: path)
             }
             return nil

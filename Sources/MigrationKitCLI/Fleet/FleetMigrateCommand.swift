@@ -34,6 +34,9 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Databases") var stores: FleetStoresOptions
     @OptionGroup(title: "Databases") var fleet: FleetOptions
     @OptionGroup(title: "Keys") var keys: FleetKeyOptions

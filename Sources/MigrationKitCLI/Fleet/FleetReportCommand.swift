@@ -28,6 +28,11 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    var isReport: Bool { true }
+
     func run(in context: CommandContext) throws {
         let report = try FleetReport(paths: paths)
         let summary = report.summary

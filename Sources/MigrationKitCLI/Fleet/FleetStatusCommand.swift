@@ -32,10 +32,15 @@ struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Databases") var stores: FleetStoresOptions
     @OptionGroup(title: "Databases") var fleet: FleetOptions
     @OptionGroup(title: "Keys") var keys: FleetKeyOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context)

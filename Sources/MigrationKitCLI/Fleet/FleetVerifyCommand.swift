@@ -33,6 +33,9 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Databases") var stores: FleetStoresOptions
     @OptionGroup(title: "Databases") var fleet: FleetOptions
     @OptionGroup(title: "Keys") var keys: FleetKeyOptions

@@ -2,13 +2,13 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "check",
             _superCommandName: Migrations.programName,
             abstract: "Check whether a key opens a database, and with which settings.",
-            usage: "\(Migrations.programName) key check --db-path <path> [<options>]",
+            usage: "\(Migrations.programName) key check [<database>] [<options>]",
             discussion: """
                 Tries the settings given by options, then those of SQLCipher 4, 3, 2 and 1. \
                 Changes nothing. Exit code 77: the key doesn't open it.
@@ -16,8 +16,13 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

@@ -18,11 +18,14 @@ struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @Flag(help: "Delete without asking.")
+    @Flag(name: .shortAndLong, help: "Delete without asking.")
     var yes = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions

@@ -33,6 +33,9 @@ struct KeyDeriveCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print it even if standard output is not a terminal.")
     var force = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     func run(in context: CommandContext) throws {
         guard force || context.outputIsTerminal else {
             throw KeyCommandError.outputIsNoTerminal

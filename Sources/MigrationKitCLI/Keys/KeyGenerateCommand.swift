@@ -26,6 +26,9 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
 

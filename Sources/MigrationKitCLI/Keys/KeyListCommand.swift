@@ -21,8 +21,13 @@ struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)

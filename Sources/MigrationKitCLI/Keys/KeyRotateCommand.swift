@@ -3,14 +3,14 @@ import KeyStore
 import MigrationKitSQLCipher
 import SecretService
 
-struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rotate",
             _superCommandName: Migrations.programName,
             abstract: "Give a database a new key, and store it.",
             usage: """
-                \(Migrations.programName) key rotate --db-path <path>
+                \(Migrations.programName) key rotate [<database>]
                   --keychain-service <service> [--keychain-account <account>] [<options>]
                 """,
             discussion: """
@@ -24,6 +24,8 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @Flag(help: "Delete the old key. Older backups can then not be opened.")
     var discardOldKey = false
@@ -40,6 +42,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: ContextCommand {
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: StoredKeyDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

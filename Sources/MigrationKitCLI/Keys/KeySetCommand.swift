@@ -22,7 +22,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Replace the existing key.")
     var replace = false
 
-    @Flag(help: "Replace without asking.")
+    @Flag(name: .shortAndLong, help: "Replace without asking.")
     var yes = false
 
     @Option(
@@ -32,6 +32,9 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions

@@ -3,7 +3,7 @@ import KeyStore
 import MigrationKitSQLCipher
 
 /// The options that name a database whose key is in the Secret Service.
-struct StoredKeyDatabaseOptions: ParsableArguments {
+struct StoredKeyDatabaseOptions: DatabaseNaming {
     @OptionGroup var file: DatabaseFileOptions
     @OptionGroup var keychain: KeychainOptions
 

@@ -26,7 +26,8 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
         help: ArgumentHelp(
             "The last migration to record; those before it are recorded, too.",
             valueName: "identifier"
-        )
+        ),
+        completion: .migrations
     )
     var identifier: String?
 
@@ -35,6 +36,9 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions

@@ -73,10 +73,15 @@ struct CreateCommand: DifferenceCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Difference, with --to") var comparison: DifferenceOptions
     @OptionGroup(title: "Database, with --to") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database, with --to") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: FolderMigrations
+
+    var isReport: Bool { true }
 
     func validate() throws {
         guard name != nil || rebuild != nil && to == nil else {
@@ -107,9 +112,8 @@ struct CreateCommand: DifferenceCommand {
                 Document(identifier: created.identifier, files: created.files)
             )
         }
-        for file in created.files {
-            context.output("Created \(file.printable)")
-        }
+        tell(created.files, in: context)
+        guard !quiet else { return }
         let them = created.files.count == 1 ? "it" : "them"
         guard rebuilding == nil else {
             return context.output(
@@ -121,6 +125,11 @@ struct CreateCommand: DifferenceCommand {
         }
         context.output("Write the SQL into \(them); 'plan' then shows what would run.")
         context.output("'lint' finds what would lose data or fail in it.")
+    }
+
+    /// The paths are what a script asks for.
+    private func tell(_ files: [String], in context: CommandContext) {
+        for file in files { context.output((quiet ? "" : "Created ") + file.printable) }
     }
 
     private struct Document: Encodable {
@@ -149,7 +158,7 @@ struct CreateCommand: DifferenceCommand {
         let difference = try difference(from: from.schema, to: to.schema, asks: true, in: context)
         guard !difference.isEmpty else {
             guard !json else { return try context.printJSON(DifferenceDocument()) }
-            return context.output("No difference. Nothing was written.")
+            return quiet ? () : context.output("No difference. Nothing was written.")
         }
         let folder = try migrations.path(in: context)
         let present = try presentPath.map { try open($0, in: context) }
@@ -181,7 +190,8 @@ struct CreateCommand: DifferenceCommand {
                 DifferenceDocument(created, difference, migration, rows: counts?.map(\.after))
             )
         }
-        for file in created.files { context.output("Created \(file.printable)") }
+        tell(created.files, in: context)
+        guard !quiet else { return }
         context.output(ChangeList(changes: difference.changes, style: context.style).text)
         context.output("Proved on generated rows: up, down and up again.")
         if let counts, let path = presentPath {

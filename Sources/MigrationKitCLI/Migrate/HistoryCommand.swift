@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import MigrationKitGRDB
 
-struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct HistoryCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "history",
             _superCommandName: Migrations.programName,
             abstract: "Show what was done to the migrations, and when.",
-            usage: "\(Migrations.programName) history [<options>]",
+            usage: "\(Migrations.programName) history [<database>] [<options>]",
             discussion: """
                 Events: 'applied', 'rolled back', 'recorded' (as applied, without running), \
                 'repaired' (a changed text was accepted), 'renamed' (to the name in the next line) \
@@ -18,13 +18,20 @@ struct HistoryCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     /// Not needed, but accepted: users give these options to every command.
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(migrations.config)

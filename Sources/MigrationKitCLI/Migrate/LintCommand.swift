@@ -36,7 +36,8 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
         help: ArgumentHelp(
             "Check only the migrations after this one; the beginning of its name is enough.",
             valueName: "identifier"
-        )
+        ),
+        completion: .migrations
     )
     var since: String?
 
@@ -63,9 +64,14 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func validate() throws {
         let selections =

@@ -3,13 +3,13 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
             _superCommandName: Migrations.programName,
             abstract: "Apply the pending migrations, then verify.",
-            usage: "\(Migrations.programName) migrate [--to <identifier>] [<options>]",
+            usage: "\(Migrations.programName) migrate [<database>] [--to <identifier>] [<options>]",
             discussion: """
                 Each migration runs in a transaction of its own. One that fails is undone; those \
                 before it stay. With --all-or-nothing, the whole run is one transaction. The \
@@ -21,12 +21,17 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @OptionGroup var range: RangeOptions
 
     @Option(help: .adoptedTool)
     var adopt: MigrationTool?
 
-    @Flag(help: "Run everything, report what would change, and undo it.")
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "Run everything, report what would change, and undo it."
+    )
     var dryRun = false
 
     @Option(
@@ -69,9 +74,14 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { dryRun }
 
     func validate() throws {
         if dryRun, backup != nil {

@@ -3,19 +3,21 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "plan",
             _superCommandName: Migrations.programName,
             abstract: "Show what 'migrate' would run, without running it.",
-            usage: "\(Migrations.programName) plan [--to <identifier>] [<options>]",
+            usage: "\(Migrations.programName) plan [<database>] [--to <identifier>] [<options>]",
             discussion: """
                 Prints the pending migrations in order, each with its SQL and its transaction. \
                 'migrate --dry-run' also runs them and undoes them.
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @OptionGroup var range: RangeOptions
 
@@ -28,9 +30,14 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         var target: String?

@@ -2,13 +2,13 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "redo",
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations and apply them again.",
-            usage: "\(Migrations.programName) redo [--steps <number>] [<options>]",
+            usage: "\(Migrations.programName) redo [<database>] [--steps <number>] [<options>]",
             discussion: """
                 For development: rows that the migrations wrote are lost. If one of them can't be \
                 undone, none is. With --all-or-nothing, undoing is one transaction and applying is \
@@ -17,12 +17,17 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Option(help: ArgumentHelp("How many migrations to redo.", valueName: "number"))
     var steps = 1
 
     @OptionGroup var run: RunOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions

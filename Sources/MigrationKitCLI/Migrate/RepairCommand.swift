@@ -25,7 +25,8 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     }
 
     @Argument(
-        help: ArgumentHelp("A migration that 'status' calls changed.", valueName: "identifier")
+        help: ArgumentHelp("A migration that 'status' calls changed.", valueName: "identifier"),
+        completion: .migrations
     )
     var identifiers: [String] = []
 
@@ -61,15 +62,20 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Option(help: .ignoredTable)
     var ignoreTable: [String] = []
 
-    @Flag(help: "Don't ask.")
+    @Flag(name: .shortAndLong, help: "Don't ask.")
     var yes = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { schema && output == "-" }
 
     func validate() throws {
         let changesRecord = !identifiers.isEmpty || !rename.isEmpty || !forget.isEmpty

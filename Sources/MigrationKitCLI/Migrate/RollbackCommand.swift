@@ -2,19 +2,21 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations, newest first, then verify.",
             usage:
-                "\(Migrations.programName) rollback [--steps <number>] [<options>]",
+                "\(Migrations.programName) rollback [<database>] [--steps <number>] [<options>]",
             discussion: """
                 If one of them can't be undone, none is.
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @Option(
         name: [.customLong("steps"), .customLong("step")],
@@ -26,7 +28,8 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
         help: ArgumentHelp(
             "Undo all after this one; the beginning of its name is enough.",
             valueName: "identifier"
-        )
+        ),
+        completion: .migrations
     )
     var to: String?
 
@@ -36,6 +39,9 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup var run: RunOptions
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions

@@ -3,13 +3,13 @@ import Foundation
 import MigrationKit
 import MigrationKitGRDB
 
-struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
             _superCommandName: Migrations.programName,
             abstract: "Show which migrations are applied.",
-            usage: "\(Migrations.programName) status [<options>]",
+            usage: "\(Migrations.programName) status [<database>] [<options>]",
             discussion: """
                 'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending \
                 although a later one is applied. 'changed' was edited after it was applied. \
@@ -23,6 +23,8 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Flag(help: "Exit with 3 if a migration is pending, with 2 if the schema differs.")
     var exitCode = false
 
@@ -35,9 +37,14 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         if showSettings { return try context.showSettings(of: self, json: json) }

@@ -15,14 +15,14 @@ struct CommandContext: Sendable {
     var passwordArgument: Secret?
 
     /// Receives results, one or more lines at a time.
-    let output: @Sendable (String) -> Void
+    var output: @Sendable (String) -> Void
 
     /// Receives bytes of results, which need not end with a line; `nil` in an embedding program.
     /// Returns whether the output can still be written.
     var write: (@Sendable ([UInt8]) -> Bool)?
 
     /// Receives everything else.
-    let errorOutput: @Sendable (String) -> Void
+    var errorOutput: @Sendable (String) -> Void
 
     /// Whether the user may be asked for the key, if there is a terminal.
     let canPrompt: Bool
@@ -46,7 +46,7 @@ struct CommandContext: Sendable {
     let reveal: @Sendable (Secret) -> Void
 
     /// Whether standard error is a terminal that shows progress.
-    let showsProgress: Bool
+    var showsProgress: Bool
 
     /// Whether Ctrl-C ends a run cleanly. The owner of the process decides this.
     let endsOnSignals: Bool
@@ -160,6 +160,17 @@ struct CommandContext: Sendable {
         )
     }
 
+    /// The context of a command with `--quiet`. Errors and questions don't go through it.
+    ///
+    /// - Parameter keepsOutput: Whether the results are what was asked for.
+    func quiet(keepsOutput: Bool) -> CommandContext {
+        var context = self
+        if !keepsOutput { context.output = { _ in } }
+        context.errorOutput = { _ in }
+        context.showsProgress = false
+        return context
+    }
+
     /// Asks a question on the terminal, unless an option already answers it.
     ///
     /// - Parameter nobody: The error if there is nobody to ask.
@@ -212,12 +223,29 @@ final class Note<Value: Sendable>: Sendable {
 
 /// A command that runs in a context instead of using the process's state.
 protocol ContextCommand: ParsableCommand {
+    /// Whether only errors are printed, and what was asked for.
+    var quiet: Bool { get }
+
+    /// Whether the command prints what was asked for. Otherwise it prints what it has done, which
+    /// the exit code says as well.
+    var isReport: Bool { get }
+
     func run(in context: CommandContext) throws
 }
 
 extension ContextCommand {
+    /// A command without `--quiet`.
+    var quiet: Bool { false }
+
+    var isReport: Bool { false }
+
     /// `MigrationCLI.run` provides the context, and calls the other function.
     func run() throws {
         throw CleanExit.helpRequest(self)
     }
+}
+
+extension ArgumentHelp {
+    /// The help of `--quiet`.
+    static var quiet: ArgumentHelp { "Print only errors, and what was asked for." }
 }

@@ -51,10 +51,15 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Difference") var comparison: DifferenceOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { true }
 
     func validate() throws {
         guard !json || format ?? .json == .json else {

@@ -53,9 +53,14 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
+
+    var isReport: Bool { output == "-" && check == nil }
 
     func validate() throws {
         let key =

@@ -139,8 +139,9 @@ struct ManualSections {
         (
             "migrationkit.toml",
             """
-            Settings, in the folder where the tool is run. Options and the environment override \
-            them; 'status --show-settings' shows where each comes from.
+            Settings, in the folder where the tool is run or in one above it, up to the root of \
+            the repository or the home folder. Options and the environment override them; \
+            'status --show-settings' shows where each comes from.
             """
         ),
         ("migrations", "The folder of SQL files, unless another is given."),

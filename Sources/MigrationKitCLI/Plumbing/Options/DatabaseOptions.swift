@@ -271,7 +271,8 @@ struct RangeOptions: ParsableArguments {
         help: ArgumentHelp(
             "The last migration to apply; the beginning of its name is enough.",
             valueName: "identifier"
-        )
+        ),
+        completion: .migrations
     )
     var to: String?
 
@@ -410,6 +411,6 @@ struct FolderMigrations: MigrationsOptions {
     /// The folder that is named by the option, the environment or the settings file.
     func path(in context: CommandContext) throws -> String {
         context.settingsSource.use(config)
-        return try context.value(\.migrations, of: self) ?? Self.defaultFolder
+        return try context.value(\.migrations, of: self) ?? context.defaultMigrations()
     }
 }

@@ -138,7 +138,8 @@ struct NewKey: KeyRole {
         help: ArgumentHelp(
             "The new key's service in the desktop's secret store.",
             valueName: "service"
-        )
+        ),
+        completion: .keychainServices
     )
     var newKeychainService: String?
 
@@ -213,7 +214,8 @@ struct KeychainOptions: ParsableArguments {
         help: ArgumentHelp(
             "The key's service in the desktop's secret store (or MIGRATIONKIT_KEYCHAIN_SERVICE).",
             valueName: "service"
-        )
+        ),
+        completion: .keychainServices
     )
     var keychainService: String?
 
@@ -221,7 +223,8 @@ struct KeychainOptions: ParsableArguments {
         help: ArgumentHelp(
             "The account under that service (or MIGRATIONKIT_KEYCHAIN_ACCOUNT).",
             valueName: "account"
-        )
+        ),
+        completion: .keychainAccounts
     )
     var keychainAccount: String?
 

@@ -44,10 +44,10 @@ struct SettingsFile: Equatable, Sendable {
         let line: Int
     }
 
-    /// The file name that is looked for in the working folder.
+    /// The name of the file that is looked for.
     static let defaultName = "migrationkit.toml"
 
-    /// The path, as it was given.
+    /// The path, as it was given or found.
     let path: String
 
     let entries: [SettingsKey: Entry]
@@ -76,37 +76,8 @@ extension SettingsFile {
         return try read(descriptor, path, home: home, keys: keys)
     }
 
-    /// Reads the file of the working folder, if there is one.
-    ///
-    /// Nobody named it on the command line, so it must belong to the user or to root, and nobody
-    /// else may write it, not even the group. Otherwise, in a shared folder, another user could
-    /// decide which database is changed.
-    ///
-    /// - Throws: ``SettingsFileError``.
-    static func found(home: String?, keys: [SettingsKey]) throws -> SettingsFile? {
-        // Doesn't wait: a pipe with this name isn't a settings file.
-        let descriptor = open(defaultName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw failure(errno, defaultName) }
-            var link = stat()
-            guard lstat(defaultName, &link) != 0 else {
-                throw SettingsFileError.danglingLink(path: defaultName)
-            }
-            return nil
-        }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw failure(errno, defaultName) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw SettingsFileError.notAFile(path: defaultName)
-        }
-        guard status.st_uid == geteuid() || status.st_uid == 0,
-            status.st_mode & (S_IWGRP | S_IWOTH) == 0
-        else { throw SettingsFileError.ofAnother(path: defaultName) }
-        return try read(descriptor, defaultName, home: home, keys: keys)
-    }
-
-    private static func read(
+    /// Reads an open file to its end.
+    static func read(
         _ descriptor: Int32,
         _ path: String,
         home: String?,
@@ -127,7 +98,8 @@ extension SettingsFile {
         return try SettingsFile(bytes: bytes, path: path, home: home, keys: keys)
     }
 
-    private static func failure(_ code: Int32, _ path: String) -> SettingsFileError {
+    /// The error for an errno.
+    static func failure(_ code: Int32, _ path: String) -> SettingsFileError {
         switch code {
         case ENOENT, ENOTDIR: .noSuchFile(path: path)
         case EISDIR: .notAFile(path: path)
@@ -319,7 +291,7 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// The named file doesn't exist.
     case noSuchFile(path: String)
 
-    /// The file in the working folder is a link to a missing file.
+    /// The file that was found is a link to a missing file.
     case danglingLink(path: String)
 
     /// The path leads to a folder or a device.
@@ -334,8 +306,11 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// The file is larger than any settings file.
     case tooLarge(path: String, limit: Int)
 
-    /// The file was found in the working folder, and somebody else could have written it.
+    /// The file was found, not named, and somebody else could have written it.
     case ofAnother(path: String)
+
+    /// The file was found above the working folder, and somebody else could have put it there.
+    case inFolderOfAnother(path: String)
 
     /// The file is not TOML. The place is `path:line:column`.
     case malformed(place: String, reason: String)
@@ -374,6 +349,8 @@ extension SettingsFileError: LocalizedError {
         case .tooLarge(let path, let limit):
             "the settings file \(path) has more than \(limit) bytes"
         case .ofAnother(let path): "the settings file \(path) can be written by others"
+        case .inFolderOfAnother(let path):
+            "the settings file \(path) is in a folder that others can write"
         case .malformed(let place, let reason): "\(place): \(reason)"
         case .unknownKey(let key, let place, _): "\(place): unknown setting '\(key)'"
         case .secret(let key, let place):
@@ -405,6 +382,12 @@ extension SettingsFileError: LocalizedError {
             """
             It belongs to another user, or others may write it (chmod go-w), and it decides which \
             database is changed. If you trust it, give it with --config \(path). For no settings: \
+            --config /dev/null.
+            """
+        case .inFolderOfAnother(let path):
+            """
+            It was found above the working folder, where its paths start, and others could put \
+            migrations there. If you trust it, give it with --config \(path). For no settings: \
             --config /dev/null.
             """
         case .malformed:
@@ -441,7 +424,7 @@ extension SettingsFileError: CodedError {
         case .noSuchFile, .danglingLink, .notAFile: ErrorCode("noSuchSettingsFile", .noInput)
         case .permissionDenied: ErrorCode("settingsPermissionDenied", .noPermission)
         case .unreadable: ErrorCode("settingsUnreadable", .inputOutput)
-        case .ofAnother: ErrorCode("settingsOfAnother", .noPermission)
+        case .ofAnother, .inFolderOfAnother: ErrorCode("settingsOfAnother", .noPermission)
         case .tooLarge, .malformed: ErrorCode("malformedSettings", .usage)
         case .unknownKey: ErrorCode("unknownSetting", .usage)
         case .secret: ErrorCode("secretInSettings", .usage)

@@ -220,7 +220,7 @@ extension CommandContext {
             if let path = config ?? environment.nonEmpty("MIGRATIONKIT_CONFIG") {
                 return try .named(path, home: home, keys: keys)
             }
-            return try .found(home: home, keys: keys)
+            return try SettingsSearch(home: home, keys: keys).file()
         }
     }
 
@@ -274,6 +274,8 @@ enum SettingsOrigin: Equatable {
     case environment(String)
     case file(String, line: Int)
     case workingFolder
+    /// The absolute path of a folder above the working folder.
+    case folderAbove(String)
     case byDefault
     case unset
 }
@@ -288,7 +290,7 @@ extension ArgumentHelp {
     /// The help of `--config`.
     static var settingsFile: ArgumentHelp {
         ArgumentHelp(
-            "The settings file (or MIGRATIONKIT_CONFIG; default: migrationkit.toml, if there is one).",
+            "The settings file (or MIGRATIONKIT_CONFIG; default: the migrationkit.toml of this folder or of one above it).",
             valueName: "path"
         )
     }

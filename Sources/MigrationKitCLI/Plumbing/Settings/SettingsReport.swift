@@ -39,7 +39,7 @@ private struct SettingsReport: Encodable {
             isPlaintext: command.encryption.noEncryption
         )
         keySource = opening.isPlaintext ? nil : opening.keySource?.description
-        var rows = [Self.configRow(settings, in: context)]
+        var rows = [try Self.configRow(settings, in: context)]
         let groups: [Any] = [
             command.database.file, command.database.keychain, command.database.secret,
             command.migrations,
@@ -54,6 +54,8 @@ private struct SettingsReport: Encodable {
                 (row.value, row.origin) = (given, .option(key.option))
             } else if let (value, origin) = try context.setting(key) {
                 (row.value, row.origin) = (value, origin)
+            } else if key == .migrations {
+                (row.value, row.origin) = (.text(try context.defaultMigrations()), .byDefault)
             } else if let value = setting.standard {
                 (row.value, row.origin) = (value, .byDefault)
             }
@@ -64,7 +66,10 @@ private struct SettingsReport: Encodable {
         self.rows = rows
     }
 
-    private static func configRow(_ settings: SettingsFile?, in context: CommandContext) -> Row {
+    private static func configRow(
+        _ settings: SettingsFile?,
+        in context: CommandContext
+    ) throws -> Row {
         let origin: SettingsOrigin =
             if settings == nil {
                 .unset
@@ -72,6 +77,8 @@ private struct SettingsReport: Encodable {
                 .option("--config")
             } else if context.environment.nonEmpty("MIGRATIONKIT_CONFIG") != nil {
                 .environment("MIGRATIONKIT_CONFIG")
+            } else if let folder = try context.folderAboveWithSettings {
+                .folderAbove(realPath(folder) ?? folder)
             } else {
                 .workingFolder
             }
@@ -148,6 +155,7 @@ extension SettingsOrigin: CustomStringConvertible {
         case .environment(let variable): variable
         case .file(let path, let line): "\(path.printable):\(line)"
         case .workingFolder: "the working folder"
+        case .folderAbove(let path): "the folder \(path.printable)"
         case .byDefault: "default"
         case .unset: "not set"
         }
@@ -202,6 +210,9 @@ extension SettingsReport.Row: Encodable {
             try container.encode(path, forKey: .at)
             try container.encode(line, forKey: .line)
         case .workingFolder: try container.encode("workingFolder", forKey: .origin)
+        case .folderAbove(let path):
+            try container.encode("folderAbove", forKey: .origin)
+            try container.encode(path, forKey: .at)
         case .byDefault: try container.encode("default", forKey: .origin)
         case .unset: try container.encode("unset", forKey: .origin)
         }

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+
+/// The database as a plain argument.
+struct DatabaseArgument: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp("The database, in place of --db-path.", valueName: "database"),
+        completion: .file()
+    )
+    var path: String?
+}
+
+/// The options of a command that name its database.
+protocol DatabaseNaming: ParsableArguments {
+    var file: DatabaseFileOptions { get set }
+}
+
+extension KeyedDatabaseOptions: DatabaseNaming {}
+
+/// A command whose only object is a database, which may be a plain argument.
+protocol DatabaseCommand: ContextCommand {
+    associatedtype DatabaseOptions: DatabaseNaming
+
+    var argument: DatabaseArgument { get }
+    var database: DatabaseOptions { get set }
+}
+
+extension DatabaseCommand {
+    /// The same command with the plain argument in the place of `--db-path`.
+    ///
+    /// - Parameter commands: The tool's commands, and those of other tools. Such a word is no
+    ///   database unless there is a file of that name: `migrate up` must not create one.
+    /// - Throws: A `ValidationError`.
+    func withArgument(besides commands: Set<String>) throws -> Self {
+        guard let path = argument.path else { return self }
+        if let option = database.file.dbPath, option != path {
+            throw ValidationError(
+                "The database is given twice: '\(path)' and --db-path '\(option)'. Leave one out."
+            )
+        }
+        guard !commands.contains(path) || FileManager.default.fileExists(atPath: path) else {
+            throw ValidationError(
+                "'\(path)' is no database. For one of that name, give './\(path)'."
+            )
+        }
+        var command = self
+        command.database.file.dbPath = path
+        return command
+    }
+}

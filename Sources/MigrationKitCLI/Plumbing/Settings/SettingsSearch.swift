@@ -1,0 +1,119 @@
+import Foundation
+
+/// The search for a settings file that nobody named.
+///
+/// The file decides which database is changed. So it must belong to the user or to root, and nobody
+/// else may write it, not even the group. Above the working folder, the same is asked of its folder,
+/// except that a group may write it: a project may be shared.
+struct SettingsSearch {
+    /// What `~/` stands for in the file, and where the search ends.
+    let home: String?
+
+    /// The known settings.
+    let keys: [SettingsKey]
+
+    /// Reads the file of the working folder, or of the nearest folder above it that has one.
+    ///
+    /// - Returns: `nil` if there is none.
+    /// - Throws: ``SettingsFileError``. A file that may not be used ends the search.
+    func file() throws -> SettingsFile? {
+        for folder in folders {
+            if let file = try file(in: folder) { return file }
+        }
+        return nil
+    }
+
+    /// The working folder (empty), then those above it (`../`, `../../`), up to the repository's or
+    /// the home folder. Outside of both, there is only the working folder: `/tmp` and the like
+    /// belong to nobody's project.
+    private var folders: [String] {
+        let top = FileIdentity("/")
+        let home = home.flatMap(FileIdentity.init)
+        var folders = [""]
+        while let last = folders.last, let folder = FileIdentity(last + ".") {
+            // A home folder "/" is that of a user who has none.
+            if folder == home, folder != top { return folders }
+            var status = stat()
+            // As for git, another user's repository is none of ours.
+            if lstat(last + ".git", &status) == 0, status.belongsToUser { return folders }
+            if folder == top { break }
+            folders.append(last + "../")
+        }
+        return [""]
+    }
+
+    /// Reads the file of one folder, if there is one.
+    ///
+    /// - Parameter folder: Empty for the working folder, otherwise with a slash at its end.
+    func file(in folder: String) throws -> SettingsFile? {
+        let path = folder + SettingsFile.defaultName
+        var entry = stat()
+        guard lstat(path, &entry) == 0 else {
+            guard errno == ENOENT || errno == EACCES && !folder.isEmpty else {
+                throw SettingsFile.failure(errno, path)
+            }
+            return nil
+        }
+        let isLink = entry.st_mode & S_IFMT == S_IFLNK
+        // Doesn't wait: a pipe with this name isn't a settings file.
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (isLink ? 0 : O_NOFOLLOW)
+        let descriptor = open(path, flags)
+        guard descriptor >= 0 else {
+            throw errno == ENOENT && isLink
+                ? SettingsFileError.danglingLink(path: path) : SettingsFile.failure(errno, path)
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw SettingsFile.failure(errno, path) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw SettingsFileError.notAFile(path: path)
+        }
+        // Paths start where the link is, so it counts who made it.
+        guard status.belongsToUser, status.st_mode & (S_IWGRP | S_IWOTH) == 0,
+            entry.belongsToUser
+        else { throw SettingsFileError.ofAnother(path: path) }
+        if !folder.isEmpty {
+            var place = stat()
+            guard stat(folder, &place) == 0 else { throw SettingsFile.failure(errno, folder) }
+            guard place.belongsToUser, place.st_mode & S_IWOTH == 0 else {
+                throw SettingsFileError.inFolderOfAnother(path: path)
+            }
+        }
+        return try .read(descriptor, path, home: home, keys: keys)
+    }
+}
+
+extension CommandContext {
+    /// The folder in which the settings file was found, if that is above the working folder:
+    /// `../`, `../../` and so on.
+    var folderAboveWithSettings: String? {
+        get throws {
+            guard settingsSource.config == nil, environment.nonEmpty("MIGRATIONKIT_CONFIG") == nil
+            else { return nil }
+            let folder = try settings()?.path.dropLast(SettingsFile.defaultName.count)
+            return folder.flatMap { $0.isEmpty ? nil : String($0) }
+        }
+    }
+
+    /// The folder of migrations that nobody named: beside the settings file that was found.
+    func defaultMigrations() throws -> String {
+        try (folderAboveWithSettings ?? "") + FolderMigrations.defaultFolder
+    }
+}
+
+/// What tells a file from every other one.
+private struct FileIdentity: Equatable {
+    let device: dev_t
+    let number: ino_t
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        (device, number) = (status.st_dev, status.st_ino)
+    }
+}
+
+extension stat {
+    /// Whether it belongs to the user or to root.
+    fileprivate var belongsToUser: Bool { st_uid == geteuid() || st_uid == 0 }
+}
