@@ -242,7 +242,7 @@ public enum MigrationCLI {
         "up": "migrate", "apply": "migrate", "run": "migrate", "latest": "migrate",
         "head": "migrate", "goto": "migrate --to", "down": "rollback", "revert": "rollback",
         "undo": "rollback", "downgrade": "rollback", "reset": "rollback", "new": "create",
-        "add": "create", "make": "create", "generate": "create",
+        "add": "create", "make": "create", "generate": "create", "setup": "init",
         "info": "status", "ls": "status", "list": "status", "current": "status",
         "version": "status", "config": "status --show-settings", "log": "history",
         "validate": "verify", "check": "verify", "force": "baseline", "stamp": "baseline",
@@ -338,7 +338,7 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 \(ErrorCode.ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
-            subcommands: (Migrations.areFiles ? [CreateCommand.self] : []) + [
+            subcommands: (Migrations.areFiles ? [InitCommand.self, CreateCommand.self] : []) + [
                 MigrateCommand<Migrations>.self,
                 PlanCommand<Migrations>.self,
                 LintCommand<Migrations>.self,

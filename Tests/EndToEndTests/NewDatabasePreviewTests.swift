@@ -74,5 +74,6 @@ import Testing
         let refused = try tool.onStore("migrate")
         #expect(refused.status == 66)
         #expect(refused.stderr.contains("'create <name>' creates it"))
+        #expect(refused.stderr.contains("'init' also writes the settings"))
     }
 }

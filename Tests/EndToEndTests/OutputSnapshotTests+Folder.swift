@@ -3,6 +3,14 @@ import TestSupport
 extension OutputSnapshotTests {
     /// Commands that are about the folder and its schema.
     static let folderScenes = [
+        Scene("init") { transcript in
+            try transcript.run("init --db-path data/notes.db --keychain-service org.notes -n")
+            try transcript.run("init --db-path data/notes.db --keychain-service org.notes --json")
+            try transcript.run("init")
+            try transcript.run("init --db-path other.db")
+            try transcript.run("init --db-path other.db --json")
+            try transcript.run("status --show-settings")
+        },
         Scene("version") { transcript in
             try transcript.run("--version --json")
         },

@@ -45,7 +45,7 @@ import Testing
     @Test(arguments: [
         ("up", "migrate"), ("latest", "migrate"), ("down", "rollback"), ("revert", "rollback"),
         ("new", "create"), ("ls", "status"), ("version", "status"), ("log", "history"),
-        ("check", "verify"), ("dump", "schema-dump"), ("load", "schema-load"),
+        ("setup", "init"), ("check", "verify"), ("dump", "schema-dump"), ("load", "schema-load"),
         ("rotate", "key rotate"), ("keygen", "key generate"),
         ("config", "status --show-settings"),
     ])

@@ -5,7 +5,7 @@ public enum ToolCommands {
         "migrate", "plan", "status", "history", "rollback", "redo", "verify", "inspect", "baseline",
         "tables", "query", "shell",
         "repair", "schema-dump", "schema-load", "encrypt", "decrypt", "rekey", "upgrade",
-        "backup", "restore", "salvage", "key", "fleet", "create", "lint", "schema-diff",
+        "backup", "restore", "salvage", "key", "fleet", "init", "create", "lint", "schema-diff",
         "completions",
     ]
 

@@ -60,10 +60,16 @@ extension MigrationRepairError: ToolSuggesting {
 
 extension MigrationFolderError: ToolSuggesting {
     func suggestion(program: String) -> String? {
-        guard case .noSuchFolder = self else { return recoverySuggestion }
-        return """
-            Give the folder of the SQL files with --migrations. 'create <name>' creates it with a \
-            first migration.
+        switch self {
+        case .noSuchFolder:
             """
+            Give the folder of the SQL files with --migrations. 'create <name>' creates it with a \
+            first migration. In a new project, 'init' also writes the settings.
+            """
+        case .empty:
+            (["'create <name>' writes the first one."] + [recoverySuggestion].compactMap { $0 })
+                .joined(separator: "\n")
+        default: recoverySuggestion
+        }
     }
 }

@@ -1,0 +1,226 @@
+import ArgumentParser
+import Foundation
+
+struct InitCommand: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "init",
+            _superCommandName: FolderMigrations.programName,
+            abstract: "Start a project: its settings, and a folder for migrations.",
+            usage: "\(FolderMigrations.programName) init [--db-path <path>] [<options>]",
+            discussion: """
+                Writes \(SettingsFile.defaultName) and the folder of migrations, and adds the \
+                database to .gitignore. What exists is left as it is. Then it says how to make the \
+                key, write a migration and create the database. No key is made here, and no \
+                database.
+
+                Without options, the database and its key are named after this folder.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "The database; default: this folder's name and '.db'.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var dbPath: String?
+
+    @Option(
+        help: ArgumentHelp("The folder of SQL files; default: migrations.", valueName: "folder"),
+        completion: .directory
+    )
+    var migrations: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The key's service in the desktop's secret store; default: this folder's name.",
+            valueName: "service"
+        ),
+        completion: .keychainServices
+    )
+    var keychainService: String?
+
+    @Option(
+        help: ArgumentHelp("The account under that service; default: main.", valueName: "account"),
+        completion: .keychainAccounts
+    )
+    var keychainAccount: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the key, in place of the secret store.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var passwordFile: String?
+
+    @Flag(name: [.customShort("n"), .long], help: "Only say what would be written.")
+    var dryRun = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    var isReport: Bool { dryRun }
+
+    private var given: [(key: SettingsKey, value: String?)] {
+        [
+            (.dbPath, dbPath), (.migrations, migrations), (.keychainService, keychainService),
+            (.keychainAccount, keychainAccount), (.passwordFile, passwordFile),
+        ]
+    }
+
+    func validate() throws {
+        for case (let key, let value?) in given {
+            let hasControl = value.unicodeScalars.contains {
+                $0.properties.generalCategory == .control
+            }
+            guard !value.isEmpty, !hasControl else {
+                throw ValidationError("The value of \(key.option) is empty or no plain text.")
+            }
+        }
+        guard passwordFile == nil || keychainService == nil && keychainAccount == nil else {
+            throw ValidationError(
+                "The key is in the secret store or in a file. Leave out --password-file or the others."
+            )
+        }
+        guard passwordFile != "-" else {
+            throw ValidationError(
+                "Settings can't name standard input. Give --password-file a file."
+            )
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        let search = SettingsSearch(
+            home: context.environment.nonEmpty("HOME"),
+            keys: context.settingsKeys
+        )
+        let found = try search.file(in: "")
+        if let found { try check(found) }
+        let values = found.map(self.values) ?? defaults
+        let files = try ProjectFiles(values, hasSettings: found != nil)
+        let next = commands(values, files, besides: found, in: context)
+        if !dryRun { try files.write() }
+        if json {
+            return try context.printJSON(
+                Document(
+                    dryRun: dryRun,
+                    created: files.created,
+                    changed: files.changed,
+                    existing: files.existing,
+                    nextCommands: next
+                )
+            )
+        }
+        context.output(files.text(isDone: !dryRun))
+        context.output("Next:\n" + next.map { "  \($0)" }.joined(separator: "\n"))
+        if files.isFolderEmpty {
+            context.output("Before 'migrate', write the SQL into the file that 'create' names.")
+        }
+        tellNotes(in: context)
+    }
+
+    // MARK: - Values
+
+    private var defaults: [SettingsKey: String] {
+        let folder = (FileManager.default.currentDirectoryPath as NSString).lastPathComponent
+        let letters = folder.map { $0.isLetter || $0.isNumber || "._-".contains($0) ? $0 : "-" }
+        let word = String(letters.drop { $0 == "." || $0 == "-" })
+        let name = word.isEmpty ? "app" : word
+        var values: [SettingsKey: String] = [
+            .dbPath: dbPath ?? "\(name).db",
+            .migrations: migrations ?? FolderMigrations.defaultFolder,
+        ]
+        if let passwordFile {
+            values[.passwordFile] = passwordFile
+        } else {
+            values[.keychainService] = keychainService ?? name
+            values[.keychainAccount] = keychainAccount ?? "main"
+        }
+        return values
+    }
+
+    /// What the settings that exist say, and the defaults for what they leave to the command line.
+    private func values(_ settings: SettingsFile) -> [SettingsKey: String] {
+        var values = defaults
+        let hasFile = settings.entries[.passwordFile] != nil
+        for key in hasFile ? [SettingsKey.keychainService, .keychainAccount] : [.passwordFile] {
+            values[key] = nil
+        }
+        for (key, _) in given {
+            if let value: String = settings.value(key) { values[key] = value }
+        }
+        return values
+    }
+
+    /// Throws if an option says something else than the settings that exist.
+    private func check(_ settings: SettingsFile) throws {
+        for case (let key, let value?) in given {
+            guard settings.value(key) != value else { continue }
+            throw InitError.settingsExist(option: key.option, path: settings.path)
+        }
+    }
+
+    // MARK: - What Is Said
+
+    private func commands(
+        _ values: [SettingsKey: String],
+        _ files: ProjectFiles,
+        besides settings: SettingsFile?,
+        in context: CommandContext
+    ) -> [String] {
+        /// The options for what neither the settings nor the environment say.
+        func options(_ keys: SettingsKey...) -> String {
+            keys.map { key in
+                let isSaid =
+                    settings == nil || settings?.entries[key] != nil
+                    || key.variable.flatMap(context.environment.nonEmpty) != nil
+                guard !isSaid, let value = values[key] else { return "" }
+                return " \(key.option) \(value.shellWord)"
+            }.joined()
+        }
+        let program = FolderMigrations.programName
+        let key =
+            if let path = values[.passwordFile] {
+                // A passphrase of 256 random bits. An existing file is not replaced.
+                "(umask 077; set -C; openssl rand -base64 32 >\(path.shellWord))"
+            } else {
+                "\(program) key generate" + options(.keychainService, .keychainAccount)
+            }
+        let create = "\(program) create first_table"
+        let migrate =
+            "\(program) migrate"
+            + options(.dbPath, .keychainService, .keychainAccount, .passwordFile)
+        return [key] + (files.isFolderEmpty ? [create] : []) + [migrate]
+    }
+
+    private func tellNotes(in context: CommandContext) {
+        if context.environment.nonEmpty("MIGRATIONKIT_CONFIG") != nil {
+            context.errorOutput(
+                "note: MIGRATIONKIT_CONFIG names another settings file, which is read in its place"
+            )
+        }
+        for (key, _) in given {
+            guard let variable = key.variable, context.environment.nonEmpty(variable) != nil else {
+                continue
+            }
+            context.errorOutput("note: \(variable) is set, and overrides the settings")
+        }
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let dryRun: Bool
+        let created: [String]
+        let changed: [String]
+        let existing: [String]
+        let nextCommands: [String]
+    }
+}
