@@ -91,6 +91,16 @@ import Testing
         }
     }
 
+    @Test func storeThatDoesNotAnswerIsNotWaitedFor() throws {
+        let secrets = try PrivateSecretService()
+        let project = try Project(secrets.environment)
+        secrets.suspend()
+        defer { secrets.resume() }
+        let start = ContinuousClock.now
+        #expect(try offers(["migrate"], for: "--keychain-service", in: project) == [])
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
     @Test func lockedStoreIsNotAskedFor() throws {
         let secrets = try PrivateSecretService()
         let project = try Project(secrets.environment)
