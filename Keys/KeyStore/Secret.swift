@@ -220,9 +220,14 @@ enum SecretReader {
     ///
     /// - Throws: ``KeySourceError``.
     static func read(_ descriptor: Int32, named source: KeySource) throws -> Secret {
+        try checked(readAll(descriptor, named: source), named: source)
+    }
+
+    /// Reads to the end, or to just past the limit.
+    static func readAll(_ descriptor: Int32, named source: KeySource) throws -> Secret {
         // Room for the longest secret, a newline after it, and one more byte that shows that there
         // is more.
-        let whole = try Secret(capacity: limit + 3) { memory in
+        try Secret(capacity: limit + 3) { memory in
             var used = 0
             while used < memory.count {
                 let count = try readSome(
@@ -235,7 +240,6 @@ enum SecretReader {
             }
             return used
         }
-        return try checked(whole, named: source)
     }
 
     /// Drops one trailing newline. Throws if the secret is empty or too large.
