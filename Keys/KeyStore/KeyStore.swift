@@ -98,6 +98,42 @@ package protocol InterruptibleKeyStore: KeyStore {
     func endingLookUps(when isCancelled: @escaping @Sendable () -> Bool) -> any KeyStore
 }
 
+/// A key store that can hand out everything that it has, to find a key whose item isn't known.
+package protocol SearchableKeyStore: KeyStore {
+    /// Every item that can be read now, of any program, with its secret.
+    ///
+    /// - Parameter unlocks: Whether to unlock locked collections first, which may ask the user.
+    /// - Throws: ``KeyStoreError`` if the store can't be asked. A locked collection is no error.
+    func contents(unlocking unlocks: Bool) throws -> KeyStoreContents
+}
+
+/// What a key store has.
+package struct KeyStoreContents: Sendable {
+    /// The items that could be read, with their secrets.
+    package var entries: [KeyEntry]
+    /// The names of the collections that are locked, whose items are unknown.
+    package var lockedCollections: [String]
+
+    package init(entries: [KeyEntry], lockedCollections: [String]) {
+        self.entries = entries
+        self.lockedCollections = lockedCollections
+    }
+}
+
+extension KeyStore {
+    /// Everything that the store has; of a store that can't search, the items of this library.
+    ///
+    /// - Throws: ``KeyStoreError``.
+    package func contents(unlocking unlocks: Bool) throws -> KeyStoreContents {
+        if let searchable = self as? any SearchableKeyStore {
+            return try searchable.contents(unlocking: unlocks)
+        }
+        let entries = try items(service: nil, account: nil)
+            .compactMap { try? entry(service: $0.service, account: $0.account) }
+        return KeyStoreContents(entries: entries, lockedCollections: [])
+    }
+}
+
 // MARK: - Key Item
 
 /// What a key store reports about an item. Nothing in it is secret.

@@ -16,7 +16,7 @@ public struct SecretServiceKeyStore: KeyStore {
     package let collection: String?
     private let timeout: Duration
     private let allowsPrompt: Bool
-    private var isCancelled: @Sendable () -> Bool = { false }
+    private(set) var isCancelled: @Sendable () -> Bool = { false }
 
     /// Describes how to ask. Nothing is contacted yet.
     ///
@@ -129,7 +129,7 @@ public struct SecretServiceKeyStore: KeyStore {
         }
     }
 
-    private func perform<Value: Sendable>(
+    func perform<Value: Sendable>(
         _ service: String?,
         _ account: String?,
         endingWhen isCancelled: @Sendable () -> Bool = { false },

@@ -77,6 +77,31 @@ struct ServiceConnection {
         return objects(list).map(ServiceItem.init)
     }
 
+    /// Every item of a collection, of any program.
+    func items(in collection: ServiceCollection) throws -> [ServiceItem] {
+        var error: UnsafeMutablePointer<GError>?
+        secret_collection_load_items_sync(
+            collection.object.pointer,
+            cancellation.pointer,
+            &error
+        )
+        if let error { throw failure(error) }
+        return objects(secret_collection_get_items(collection.object.pointer)).map(ServiceItem.init)
+    }
+
+    /// Loads the secrets of unlocked items at once. A call for each would take a thousand times as
+    /// long as one for a thousand items.
+    func loadSecrets(of items: [ServiceItem]) throws {
+        var list: UnsafeMutablePointer<GList>?
+        for item in items {
+            list = g_list_prepend(list, UnsafeMutableRawPointer(item.object.pointer))
+        }
+        defer { g_list_free(list) }
+        var error: UnsafeMutablePointer<GError>?
+        secret_item_load_secrets_sync(list, cancellation.pointer, &error)
+        if let error { throw failure(error) }
+    }
+
     /// Requests unlocking of collections or items, which may show a question.
     func unlock(_ objects: [GObjectReference]) throws {
         var list: UnsafeMutablePointer<GList>?
@@ -104,6 +129,11 @@ struct ServiceConnection {
         var error: UnsafeMutablePointer<GError>?
         secret_item_load_secret_sync(item.object.pointer, cancellation.pointer, &error)
         if let error { throw failure(error) }
+        return loadedSecret(of: item)
+    }
+
+    /// The secret of an item that was loaded; `nil` if it wasn't.
+    func loadedSecret(of item: ServiceItem) -> Secret? {
         guard let value = secret_item_get_secret(item.object.pointer) else { return nil }
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
         var length: UInt = 0

@@ -136,6 +136,10 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
         (service, alias, flags, cancellable, error)) \
     each(char *, secret_collection_get_label, (SecretCollection *collection), (collection)) \
     each(int, secret_collection_get_locked, (SecretCollection *collection), (collection)) \
+    each(int, secret_collection_load_items_sync, \
+        (SecretCollection *collection, GCancellable *cancellable, GError **error), \
+        (collection, cancellable, error)) \
+    each(GList *, secret_collection_get_items, (SecretCollection *collection), (collection)) \
     each(SecretItem *, secret_item_create_sync, \
         (SecretCollection *collection, const SecretSchema *schema, GHashTable *attributes, \
             const char *label, SecretValue *value, unsigned flags, GCancellable *cancellable, \
@@ -150,6 +154,8 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
     each(int, secret_item_load_secret_sync, \
         (SecretItem *item, GCancellable *cancellable, GError **error), \
         (item, cancellable, error)) \
+    each(int, secret_item_load_secrets_sync, \
+        (GList *items, GCancellable *cancellable, GError **error), (items, cancellable, error)) \
     each(int, secret_item_set_secret_sync, \
         (SecretItem *item, SecretValue *value, GCancellable *cancellable, GError **error), \
         (item, value, cancellable, error)) \

@@ -5,17 +5,24 @@ import KeyStore
 ///
 /// Apps don't search for its service. Its account also names the file, so that files that share one
 /// item each have their own pending key.
-struct PendingKey: Equatable {
+package struct PendingKey: Equatable {
     /// The account of the item that will get the key.
-    let account: String
+    package let account: String
 
     /// The database's path when the rotation began, absolute and without links.
     let path: String
 
     /// The service of the pending items of a service.
-    static func service(of service: String) -> String {
-        "migrationkit-pending: \(service)"
+    package static func service(of service: String) -> String {
+        serviceMark + service
     }
+
+    /// The service whose pending items have this one; `nil` if it is none of theirs.
+    package static func originalService(of service: String) -> String? {
+        service.hasPrefix(serviceMark) ? String(service.dropFirst(serviceMark.count)) : nil
+    }
+
+    private static let serviceMark = "migrationkit-pending: "
 
     /// The account of the pending item: account and path. The escaped path contains no space.
     var name: String { "\(account) \(Self.escaped(path))" }
@@ -26,7 +33,7 @@ struct PendingKey: Equatable {
     }
 
     /// Returns `nil` if the item's name isn't that of a pending key.
-    init?(_ item: KeyItem) {
+    package init?(_ item: KeyItem) {
         guard let name = item.account, let space = name.lastIndex(of: " "),
             let path = Self.unescaped(name[name.index(after: space)...])
         else { return nil }
@@ -162,6 +169,15 @@ extension StoredKey {
             if try stored.opens(secret) { return key }
         }
         return nil
+    }
+
+    /// The secret of a former key's item.
+    ///
+    /// - Throws: `KeyStoreError`; what reading the key throws.
+    package func key(of former: FormerKey) throws -> DatabaseKey {
+        try read(
+            keyStore.entry(service: FormerKey.service(of: former.service), account: former.name)
+        )
     }
 
     /// Whether the key's item exists and doesn't open the database.
