@@ -36,6 +36,7 @@ extension CopyCommand {
     /// - Parameters:
     ///   - phases: The phases, in order.
     ///   - confirm: Asks, or throws, before anything is done.
+    ///   - prepare: Receives the options that name the database and its key.
     ///   - copy: Receives the named database, the form and the new key of the source, and the
     ///     options.
     /// - Returns: The named database with its options, and what was done.
@@ -43,6 +44,7 @@ extension CopyCommand {
         in context: CommandContext,
         phases: [ConversionEvent.Phase] = [.copying, .comparing, .verifying],
         confirm: (_ path: String) throws -> Void = { _ in },
+        prepare: (MigrationDatabaseOpenOptions) throws -> Void = { _ in },
         _ copy: (String, DatabaseForm, DatabaseKey?, DatabaseBackup.Options) throws -> Report
     ) throws -> (path: String, options: MigrationDatabaseOpenOptions, report: Report) {
         let isPlaintext = encryption.noEncryption
@@ -62,6 +64,7 @@ extension CopyCommand {
             collations: context.host.store?.options.collations ?? []
         )
         try confirm(path)
+        try prepare(database)
         let display = ProgressDisplay(ConversionProgress(phases: phases), in: context)
         let report = try display.watch(options) { options in
             try database.explainingFormerKey(

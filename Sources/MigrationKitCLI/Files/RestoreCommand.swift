@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import KeyStore
 import MigrationKitSQLCipher
 
 struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
@@ -10,7 +11,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             abstract: "Replace a database with a backup.",
             usage: """
                 \(Migrations.programName) restore --db-path <path> --from <path>
-                  [--keep-original <path>] [--yes] [<options>]
+                  [--keep-original <path>] [--yes] [--former-key <action>] [<options>]
                 """,
             discussion: """
                 Give the backup's key. The database keeps it, unless an option of 'New key' gives \
@@ -19,6 +20,11 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
                 or damaged, or its key may be lost.
 
                 Asks before it replaces a database, unless --keep-original is given.
+
+                If 'key rotate' has given the item another key since the backup was made, \
+                --former-key says how to go on with the key that it kept: 'rekey' gives the restored \
+                database the item's current key; 'reinstate' makes the former key the item's again, \
+                and keeps the current one. Without it, the command asks on a terminal.
                 """
         )
     }
@@ -41,6 +47,14 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     @Flag(name: .shortAndLong, help: "Replace the database without asking.")
     var yes = false
 
+    @Option(
+        help: ArgumentHelp(
+            "If only the item's former key opens the backup: rekey or reinstate.",
+            valueName: "action"
+        )
+    )
+    var formerKey: FormerKeyAction?
+
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -59,18 +73,55 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     var keyedFile: (path: String?, is: EncryptedDatabase.Expectation) { (from, .encrypted) }
 
     func run(in context: CommandContext) throws {
+        if formerKey != nil, newKey.isNamed {
+            throw ValidationError(
+                "--former-key and a new key contradict each other. Give only one."
+            )
+        }
+        do {
+            try restore(in: context)
+        } catch let error as FormerKeyError where !newKey.isNamed {
+            let action = try formerKey ?? ask(about: error, in: context)
+            try restore(with: error.key, action, in: context)
+        }
+    }
+
+    /// - Parameters:
+    ///   - former: The former key that opens the backup; `nil` to use the named key.
+    ///   - action: What happens to the item or the database then.
+    private func restore(
+        with former: FormerKey? = nil,
+        _ action: FormerKeyAction = .rekey,
+        in context: CommandContext
+    ) throws {
+        var stored: StoredKey?
         let (path, options, report) = try makeCopy(
             in: context,
-            confirm: { try confirm($0, in: context) }
+            confirm: { if former == nil { try confirm($0, in: context) } },
+            prepare: { stored = $0.storedKey() }
         ) { path, form, newKey, options in
-            try DatabaseRestore(
-                path,
-                from: from,
-                form: form,
-                newKey: newKey,
-                keptOriginalPath: keepOriginal,
-                options: options
-            ).run()
+            func restore(_ form: DatabaseForm, newKey: DatabaseKey?) -> DatabaseRestore {
+                DatabaseRestore(
+                    path,
+                    from: from,
+                    form: form,
+                    newKey: newKey,
+                    keptOriginalPath: keepOriginal,
+                    options: options
+                )
+            }
+            guard let former, let stored else { return try restore(form, newKey: newKey).run() }
+            let key = try stored.key(of: former)
+            let backup = DatabaseForm.encrypted(key, cipher: form.cipher)
+            switch action {
+            case .rekey: return try restore(backup, newKey: form.key).run()
+            case .reinstate:
+                return try KeyReinstatement(
+                    stored,
+                    former: key,
+                    by: restore(backup, newKey: nil)
+                ).run()
+            }
         }
         let notes: [ConversionNote] = [
             .narrowedMode(from: report.formerMode, path: path),
@@ -79,7 +130,13 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         ].compactMap { $0 }
         if json {
             return try context.printJSON(
-                RestoreDocument(database: path, from: from, report, notes: notes)
+                RestoreDocument(
+                    database: path,
+                    from: from,
+                    report,
+                    formerKey: former.map { _ in action },
+                    notes: notes
+                )
             )
         }
         context.output(
@@ -89,6 +146,14 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             The new file was verified before it took its place.
             """
         )
+        switch former.map({ _ in action }) {
+        case .rekey: context.output("It has the item's current key.")
+        case .reinstate:
+            context.output(
+                "The item has its former key again. The other key is kept as a previous one."
+            )
+        case nil: break
+        }
         if let original = report.originalPath {
             context.output("The old file is kept in \(original.printable).")
         }
@@ -99,9 +164,30 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     func remedy(for path: String, with key: FormerKey) -> FormerKeyError.Remedy {
         FormerKeyError.Remedy(
             effect: "This restores the backup and gives the database its current key:",
-            words: ["restore", "--db-path", path, "--from", from] + key.itemOptions
-                + key.newItemOptions
+            words: [
+                "restore", "--db-path", path, "--from", from, "--keychain-service", key.service,
+            ]
+                + ["--keychain-account", key.account, "--former-key", "rekey"]
         )
+    }
+
+    /// Asks whether to go on with the former key.
+    ///
+    /// - Throws: The error if there is nobody to ask; ``KeyCommandError/declined``.
+    private func ask(
+        about error: FormerKeyError,
+        in context: CommandContext
+    ) throws -> FormerKeyAction {
+        try context.confirm(
+            """
+            The item's key doesn't open the backup, but its former key does. Restore the backup, and \
+            give the database the item's current key?
+            """,
+            isAnswered: false,
+            noPrompt: database.keychain.noPrompt,
+            else: error
+        )
+        return .rekey
     }
 
     /// A note that the usual item doesn't open the database.
@@ -133,6 +219,16 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     }
 }
 
+/// What `restore` does if only a former key opens the backup.
+enum FormerKeyAction: String, CaseIterable, ExpressibleByArgument, Encodable {
+    /// The restored database gets the item's current key.
+    case rekey
+    /// The item gets its former key again.
+    case reinstate
+
+    static var allValueStrings: [String] { allCases.map { $0.rawValue } }
+}
+
 /// What `restore` prints as JSON.
 struct RestoreDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
@@ -143,6 +239,8 @@ struct RestoreDocument: Encodable {
     let bytes: Int
     let findings: [String]
     let seconds: Double
+    /// What was done because only a former key opened the backup.
+    let formerKey: FormerKeyAction?
     let notes: [String]
     let verified = true
 
@@ -150,6 +248,7 @@ struct RestoreDocument: Encodable {
         database: String,
         from backup: String,
         _ report: RestoreReport,
+        formerKey: FormerKeyAction?,
         notes: [ConversionNote]
     ) {
         self.database = database
@@ -159,6 +258,7 @@ struct RestoreDocument: Encodable {
         bytes = report.byteCount
         findings = report.findings
         seconds = report.seconds
+        self.formerKey = formerKey
         self.notes = notes.map(\.line)
     }
 }

@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `kill -9` in the middle of a restore that gives the item its former key, before one system call
+/// after the other.
+@Suite struct FormerKeyRestoreKillTests {
+    /// MIGRATIONKIT_KILL_POINTS asks for more.
+    private static let pointCount =
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16
+
+    @Test(arguments: ["rekey", "reinstate"])
+    func aKeyOpensTheFileAfterEveryKill(_ action: String) throws {
+        let database = try RotatedDatabase()
+        let backup = database.tool.folder.path("backup.db")
+        #expect(try database.run("backup", more: ["--output", backup]).status == 0)
+        #expect(try database.run("key", "rotate").status == 0)
+        let restore =
+            ["restore", "--from", backup, "--yes", "--former-key", action] + database.opening
+        let undisturbed = try KillPoint.all(of: restore, in: database)
+        let current = database.tool.folder.path("current.db")
+        var (old, new, pending) = (0, 0, 0)
+        for index in 0..<Self.pointCount {
+            // The database of the rotated key again, and its item.
+            if index > 0 {
+                try FileManager.default.removeItem(atPath: current)
+            }
+            if try database.key() == database.tool.password {
+                #expect(try database.run("key", "rotate").status == 0)
+            }
+            let key = try #require(try database.key())
+            try FileManager.default.copyItem(atPath: database.tool.database, toPath: current)
+            let point = undisturbed.points[
+                index.isMultiple(of: 2)
+                    ? index * undisturbed.points.count / Self.pointCount
+                    : min(max(0, undisturbed.rename - 1 + index), undisturbed.points.count - 1)
+            ]
+            let result = try point.run(restore, in: database)
+            #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
+            try database.expectNoTrace()
+            if try !database.items(of: RotatedDatabase.pendingService).isEmpty { pending += 1 }
+            let checked = try database.run("key", "check")
+            #expect(checked.status == 0, "\(point): \(checked)")
+            let opened = try index % 4 < 2 ? database.status() : database.launch()
+            #expect(opened.status == 0, "\(point): \(opened)")
+            try database.expectSettled()
+            let keys = try database.items(of: RotatedDatabase.previousService).map {
+                try database.key(service: RotatedDatabase.previousService, username: $0)
+            }
+            #expect((keys + [try database.key()]).contains(key), "\(point)")
+            #expect((keys + [try database.key()]).contains(database.tool.password), "\(point)")
+            let isOld =
+                try database.tool.folder.data("store.db").prefix(16)
+                == database.tool.folder.data("current.db").prefix(16)
+            if isOld { old += 1 } else { new += 1 }
+        }
+        report(
+            """
+            restore --former-key \(action): \(Self.pointCount) kills among \
+            \(undisturbed.points.count) calls; \(pending) left a pending key; \(old) kept the old \
+            file, \(new) have the new one
+            """
+        )
+        #expect(old > 0 && new > 0)
+        #expect(pending > 0 || action == "rekey")
+    }
+}
+
+/// A call before which a run is killed: so many of its kind were made before on its thread.
+private struct KillPoint {
+    let call: String
+    let ordinal: Int
+
+    private static let calls = [
+        "openat", "pwrite64", "fsync", "ftruncate", "fchmod", "rename", "unlink", "sendmsg",
+    ]
+
+    func run(_ command: [String], in database: RotatedDatabase) throws -> ProcessResult {
+        let inject = "inject=\(call):signal=SIGKILL:when=\(ordinal)"
+        return try Self.trace(command, ["-e", "trace=\(call)", "-e", inject], in: database)
+    }
+
+    private static func trace(
+        _ command: [String],
+        _ options: [String],
+        in database: RotatedDatabase
+    ) throws -> ProcessResult {
+        try TestSupport.run(
+            "strace",
+            ["-f", "-qq", "-o", database.secrets.folder.path("trace")] + options
+                + [builtExecutable("migrationkit-cli")] + command,
+            environment: database.tool.environment,
+            newSession: true
+        )
+    }
+
+    /// The calls of a run that is not disturbed, from the first lock on, and which of them replaces.
+    static func all(
+        of command: [String],
+        in database: RotatedDatabase
+    ) throws -> (points: [KillPoint], rename: Int) {
+        let names = "trace=\(calls.joined(separator: ","))"
+        let result = try trace(command, ["-e", names], in: database)
+        try #require(result.status == 0, "\(result)")
+        let lines = try database.trace()
+        let lock = try #require(lines.firstIndex { $0.contains("-migration.lock") })
+        func thread(_ line: Substring) -> Substring { line.prefix { $0 != " " } }
+        func call(_ line: Substring) -> String {
+            String(line.drop { $0 != " " }.drop { $0 == " " }.prefix { $0 != "(" })
+        }
+        let main = thread(lines[lock])
+        let bus = Dictionary(grouping: lines.filter { call($0) == "sendmsg" }, by: thread)
+            .max { $0.value.count < $1.value.count }?.key
+        var counts: [String: Int] = [:]
+        var points: [KillPoint] = []
+        var rename: Int?
+        for (index, line) in lines.enumerated() {
+            let name = call(line)
+            guard thread(line) == (name == "sendmsg" ? bus : main), calls.contains(name) else {
+                continue
+            }
+            counts[name, default: 0] += 1
+            guard index >= lock else { continue }
+            if name == "rename" { rename = points.count }
+            points.append(KillPoint(call: name, ordinal: counts[name] ?? 0))
+        }
+        return (points, try #require(rename))
+    }
+}
