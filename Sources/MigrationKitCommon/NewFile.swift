@@ -126,14 +126,28 @@ extension NewFile {
         mode: mode_t? = nil,
         replaces: Bool
     ) throws {
+        try write(to: path, mode: mode, replaces: replaces) { descriptor, path in
+            if let code = writeAll(Array(bytes), to: descriptor) {
+                throw NewFileError(path, code)
+            }
+        }
+    }
+
+    /// The same for content that `body` writes to a descriptor, such as a secret.
+    ///
+    /// - Parameter body: Receives the descriptor, and the path for errors.
+    package static func write(
+        to path: String,
+        mode: mode_t? = nil,
+        replaces: Bool,
+        _ body: (_ descriptor: Int32, _ path: String) throws -> Void
+    ) throws {
         let files = NewFiles(.writing, for: path)
         files.removeLeftovers()
         // Until it has its mode, nobody else may read what is written.
         let file = try files.make(mode: mode == nil ? nil : 0o600)
         defer { file.remove() }
-        try file.write { descriptor in
-            if let code = writeAll(Array(bytes), to: descriptor) { throw NewFileError(path, code) }
-        }
+        try file.write { try body($0, path) }
         try file.finish(mode: mode)
         try replaces ? file.replace(path) : file.place(at: path)
     }

@@ -77,6 +77,68 @@ extension OutputSnapshotTests {
             )
             try transcript.run("status --keychain-service org.notes --json")
         },
+        Scene("key-find") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("key find")
+            try transcript.run("key find --db-path notes.db")
+            try transcript.run("key generate \(item)")
+            try transcript.run("migrate --to 0001 \(item)")
+            try transcript.run("backup --output old.db \(item)")
+            try transcript.run("key rotate \(item)")
+            try transcript.run("key find")
+            try transcript.run("key find --json")
+            try transcript.run("key find --db-path old.db")
+            try transcript.run("key find --db-path old.db --json")
+            try transcript.run("key find --keychain-service org.other")
+            try transcript.run("key find --keychain-service org.other --json")
+            try transcript.run("restore --from old.db --yes \(item)")
+            try transcript.run("restore --from old.db --yes --former-key reinstate \(item)")
+            try transcript.run("key rotate \(item)")
+            try transcript.run("restore --from old.db --yes --former-key rekey --json \(item)")
+        },
+        Scene("key-export") { transcript in
+            let passphrase = "--recovery-password-file -"
+            try transcript.run("key export --output notes.p12")
+            try transcript.run("key export \(item)")
+            try transcript.run(
+                "key set \(item) --password-file - --raw-key",
+                input: transcript.tool.password
+            )
+            try transcript.run("key export --output notes.p12 \(item)")
+            try transcript.run(
+                "key export --output notes.p12 \(passphrase) \(item)",
+                input: "words"
+            )
+            try transcript.run(
+                "key export --output notes.p12 \(passphrase) \(item)",
+                input: "words"
+            )
+            try transcript.writeNotes()
+            try transcript.run("migrate --to 0001 \(item)")
+            try transcript.run(
+                "key export --output two.p12 --json \(passphrase) \(item)",
+                input: "words"
+            )
+            try transcript.run("key export --paper \(item)")
+            try transcript.run("key import notes.p12 \(passphrase) \(item)", input: "others")
+            try transcript.run("key import notes.p12 \(passphrase) \(item)", input: "words")
+            try transcript.run(
+                "key import notes.p12 --json \(passphrase) --keychain-service org.notes "
+                    + "--keychain-account second",
+                input: "words"
+            )
+            try transcript.run("key import notes.p12 --output key \(passphrase)", input: "words")
+            try transcript.run(
+                "key import notes.p12 --output other --json \(passphrase)",
+                input: "words"
+            )
+            try transcript.run("key find --key-file key --json")
+            try transcript.run("key import - \(item)", input: "1/4 AAAA BBBB CCCC DDDD  EEEE")
+            try transcript.run(
+                "key import - \(item) --json",
+                input: "1/4 AAAA BBBB CCCC DDDD  EEEE"
+            )
+        },
         Scene("key-rotate") { transcript in
             try transcript.writeNotes()
             try transcript.run("key rotate")

@@ -15,9 +15,11 @@ extension EncryptedDatabaseError: ToolSuggesting {
             The key is right. Add --cipher-compatibility \(version), or convert the file with \
             '\(program) upgrade'.
             """
-        case .wrongKey:
+        case .wrongKey(let path):
             """
             \(recoverySuggestion ?? "")
+            To search the secret store for its key:
+              \(program) key find --db-path \(path.shellWord)
             If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
             them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
             --hmac-algorithm.

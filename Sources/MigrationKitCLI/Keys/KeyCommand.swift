@@ -5,12 +5,12 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "key",
-            abstract: "Create, store, list, check and rotate the keys of databases.",
+            abstract: "Create, store, find, check, rotate and export the keys of databases.",
             usage: "\(Migrations.programName) key <subcommand> [<options>]",
             discussion: """
                 Keys live in the desktop's secret store, each under a service and an account. If \
-                you lose a key, you lose the database. Keep a copy in a safe place ('key show \
-                --reveal' prints it).
+                you lose a key, you lose the database. Keep a recovery copy in a safe place ('key \
+                export').
                 """,
             subcommands: [
                 KeyGenerateCommand<Migrations>.self,
@@ -19,7 +19,10 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 KeyDeleteCommand<Migrations>.self,
                 KeyListCommand<Migrations>.self,
                 KeyCheckCommand<Migrations>.self,
+                KeyFindCommand<Migrations>.self,
                 KeyRotateCommand<Migrations>.self,
+                KeyExportCommand<Migrations>.self,
+                KeyImportCommand<Migrations>.self,
                 KeyDeriveCommand<Migrations>.self,
             ]
         )

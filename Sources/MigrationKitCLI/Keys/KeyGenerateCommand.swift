@@ -46,6 +46,6 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
             return try context.printJSON(StoredKeyDocument(item: item, replaced: false))
         }
         context.output("Made a key and stored it: \(item.summaryLine)")
-        context.output("Keep a copy in a safe place: 'key show --reveal' prints it.")
+        context.output("Keep a recovery copy in a safe place: 'key export' makes one.")
     }
 }

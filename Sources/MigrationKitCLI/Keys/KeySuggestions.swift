@@ -36,7 +36,8 @@ extension KeyStoreError: ToolSuggesting {
             """
             Check the service and the username for typing errors. To see what there is:
               \(program) key list --all
-            If the database exists already, store its key:
+            If the database exists already, search for its key, or store it:
+              \(program) key find --db-path PATH
               \(program) key set \(Self.options(service, account))
             For a new database, make one:
               \(program) key generate \(Self.options(service, account))

@@ -24,6 +24,15 @@ public enum KeyCommandError: Error, Equatable, Sendable {
     /// The two inputs of a new passphrase differ.
     case passphrasesDiffer
 
+    /// No key to export was named.
+    case noKeyToExport
+
+    /// No recovery copy was named, and there is no terminal to type it on.
+    case noRecoveryCopy
+
+    /// No source of a recovery copy's passphrase was named, and there is no terminal to ask on.
+    case noRecoveryPassphrase
+
     /// The key store returns something else than was stored.
     case notStored(service: String, account: String)
 }
@@ -47,6 +56,12 @@ extension KeyCommandError: LocalizedError {
             "standard output is not a terminal, so the key could be kept there"
         case .passphrasesDiffer:
             "the two passphrases are not the same"
+        case .noKeyToExport:
+            "no key was given to export"
+        case .noRecoveryCopy:
+            "no recovery copy was given"
+        case .noRecoveryPassphrase:
+            "no passphrase was given for the recovery copy"
         case .notStored(let service, let account):
             "the key of service \"\(service)\", username \"\(account)\", could not be read back"
         }
@@ -76,6 +91,15 @@ extension KeyCommandError: LocalizedError {
             "To print it anyway, add --force."
         case .passphrasesDiffer:
             "Nothing was stored or changed. Try again."
+        case .noKeyToExport:
+            """
+            Give its source: --keychain-service for the desktop's secret store, --password-file \
+            for a file or (as '-') standard input.
+            """
+        case .noRecoveryCopy:
+            "Give the file that 'key export' wrote, or '-' for standard input."
+        case .noRecoveryPassphrase:
+            "Give it with --recovery-password-file; '-' is standard input."
         case .notStored:
             "Look at it in the desktop's password program before you use it for a database."
         }
@@ -93,6 +117,9 @@ extension KeyCommandError: CodedError {
         case .declined: ErrorCode("declined", .noPermission)
         case .outputIsNoTerminal: ErrorCode("outputIsNoTerminal", .usage)
         case .passphrasesDiffer: ErrorCode("passphrasesDiffer", .usage)
+        case .noKeyToExport: ErrorCode("noKey", .usage)
+        case .noRecoveryCopy: ErrorCode("noRecoveryCopyGiven", .usage)
+        case .noRecoveryPassphrase: ErrorCode("noRecoveryPassphrase", .usage)
         case .notStored: ErrorCode("notStored", .unavailable)
         }
     }

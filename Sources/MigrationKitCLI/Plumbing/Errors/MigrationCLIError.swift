@@ -126,6 +126,7 @@ extension MigrationCLIError: LocalizedError {
             Give its source: --keychain-service for the desktop's secret store, --password-file \
             for a file or (as '-') standard input, --password-command for a program that prints \
             it. For a plaintext database, use --no-encryption.
+            'key find' searches the secret store for the key.
             """
         case .noKeyToConvert:
             """

@@ -1,0 +1,131 @@
+import ArgumentParser
+import Foundation
+import KeyStore
+import MigrationKitCommon
+import MigrationKitSQLCipher
+
+struct KeyExportCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "export",
+            _superCommandName: Migrations.programName,
+            abstract: "Write a recovery copy of a key.",
+            usage: """
+                \(Migrations.programName) key export --keychain-service <service>
+                  [--keychain-account <account>] (--output <file> | --paper) [<options>]
+                """,
+            discussion: """
+                --output writes a PKCS#12 container that a passphrase protects. 'key import' takes it \
+                back, and so does OpenSSL alone:
+                  openssl pkcs12 -in FILE | tail -n 1 | tr -d ' '
+                --paper prints the key as a few lines to write down, each with a checksum, and only \
+                to a terminal. Nothing protects them but the place where they are kept.
+
+                If the database exists, the key must open it. The passphrase of the copy is asked \
+                for twice, unless --recovery-password-file is given. Keep it elsewhere than the copy.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp("The new file, with mode 600. It must not exist.", valueName: "file"),
+        completion: .file()
+    )
+    var output: String?
+
+    @Flag(help: "Print lines to write down instead.")
+    var paper = false
+
+    @Flag(help: "Print them even if standard output is not a terminal.")
+    var force = false
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup var recovery: RecoveryPassphraseOptions
+    @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        try checkNotEmpty(output, "--output")
+        guard (output != nil) != paper else {
+            throw ValidationError("Give either --output or --paper.")
+        }
+        if paper, json {
+            throw ValidationError("--paper prints lines for people. Leave out --json.")
+        }
+        if paper, recovery.recoveryPasswordFile != nil {
+            throw ValidationError("--paper has no passphrase. Leave out --recovery-password-file.")
+        }
+        if database.secret.passwordFile == "-", recovery.recoveryPasswordFile == "-" {
+            throw ValidationError("Standard input can give the key or the passphrase only.")
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        context.warn(about: database.secret)
+        let options = try database.resolved(in: context)
+        guard options.keySource != nil else { throw KeyCommandError.noKeyToExport }
+        context.keySource.note(options.keySource)
+        defer { context.release(options.keySource) }
+        guard !paper || force || context.outputIsTerminal else {
+            throw KeyCommandError.outputIsNoTerminal
+        }
+        // Nobody should type a passphrase in vain.
+        if let output { try checkFree(output) }
+        let source =
+            try paper ? nil : recovery.source(in: context, noPrompt: database.keychain.noPrompt)
+        guard let key = try options.key() else { throw KeyCommandError.noKeyToExport }
+        let checked = try options.explainingFormerKey {
+            try database.file.check(opensWith: key, in: context)
+        }
+        let name = Self.name(of: options.keySource)
+        guard let output, let source else {
+            context.output("Recovery copy, \(key.form.rawValue): \(name.printable)")
+            return context.reveal(try PaperCopy.text(of: key))
+        }
+        let container = try RecoveryContainer.seal(
+            key,
+            named: name,
+            with: RecoveryPassphraseOptions.read(source, isNew: true)
+        )
+        do {
+            try NewFile.write(container, to: output, mode: 0o600, replaces: false)
+        } catch let error as NewFileError {
+            throw error.explained
+        }
+        if json {
+            return try context.printJSON(
+                Document(
+                    output: output,
+                    form: key.form.rawValue,
+                    keySource: "\(options.keySource.map { "\($0)" } ?? "")",
+                    database: checked
+                )
+            )
+        }
+        context.output("Wrote a recovery copy of the key: \(output.printable)")
+        if let checked { context.output("The key opens \(checked.printable).") }
+        context.output("Keep it on another machine or medium, and its passphrase elsewhere.")
+    }
+
+    private func checkFree(_ path: String) throws {
+        var status = stat()
+        guard lstat(path, &status) != 0 else { throw DatabaseConversionError.exists(path: path) }
+    }
+
+    /// What the copy says that it is of.
+    private static func name(of source: KeySource?) -> String {
+        guard case .keyStore(let service, let account) = source else { return "a key" }
+        return account.map { "\(service) (\($0))" } ?? service
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let output: String
+        let form: String
+        let keySource: String
+        let database: String?
+    }
+}

@@ -1,0 +1,233 @@
+import ArgumentParser
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+
+struct KeyFindCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "find",
+            _superCommandName: Migrations.programName,
+            abstract: "Find the key that opens a database.",
+            usage:
+                "\(Migrations.programName) key find --db-path <path> [--key-file <path>]... [<options>]",
+            discussion: """
+                Tries every item of the secret store, whichever program stored it, and the files of \
+                --key-file. Reports the item or file, and the options that name it for the other \
+                commands; never the key. Each passphrase is tried with the settings given by \
+                options, then those of SQLCipher 4, 3, 2 and 1. Locked collections are unlocked \
+                only if no other key opens it. --keychain-service limits the search to a service, with its \
+                previous and pending keys.
+
+                Changes nothing. Exit code 69: no key opens it. 77: no key does, but a collection \
+                is locked.
+                """
+        )
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "A file with a key, or a folder of such files. May be repeated.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var keyFile: [String] = []
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup(title: "Database") var file: DatabaseFileOptions
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
+
+    func validate() throws {
+        guard keychain.keychainAccount == nil else {
+            throw ValidationError("Leave out --keychain-account: every account is searched.")
+        }
+        for path in keyFile { try checkNotEmpty(path, "--key-file") }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        guard let path = try file.path(in: context) else { throw MigrationCLIError.noDatabasePath }
+        let search = try KeySearch(path, cipher: file.cipher())
+        let files = try KeyCandidate.files(keyFile)
+        for note in files.notes { context.errorOutput("note: \(note)".printable) }
+        let display = ProgressDisplay(KeySearchProgress(), in: context)
+        let (candidates, match) = try display.watch(KeySearch.Options()) { options in
+            try find(by: search, in: files.candidates, path, context, options)
+        }
+        let matches = candidates.filter { $0.keys.contains(match.key) }.map {
+            FoundKey($0, match, path: path, among: candidates)
+        }
+        if json {
+            return try context.printJSON(
+                FoundKeyDocument(database: path, match: match, candidates, found: matches)
+            )
+        }
+        context.output(
+            matches.count == 1
+                ? "A key opens \(path.printable):"
+                : "A key opens \(path.printable). It is stored \(matches.count) times:"
+        )
+        for found in matches { context.output(found.text(program: Migrations.programName)) }
+    }
+
+    /// Tries files and readable items first. Only if none opens the file, collections are unlocked.
+    private func find(
+        by search: KeySearch,
+        in files: [KeyCandidate],
+        _ path: String,
+        _ context: CommandContext,
+        _ options: KeySearch.Options
+    ) throws -> (candidates: [KeyCandidate], match: KeySearch.Match) {
+        let store = try keychain.keyStore(in: context, ofService: false)
+        var (tried, items, locked): ([KeyCandidate], [KeyCandidate], [String]) = ([], [], [])
+        for unlocks in keychain.noPrompt ? [false] : [false, true] {
+            do {
+                let contents = try store.contents(unlocking: unlocks)
+                items = contents.entries.filter(isAsked).compactMap(KeyCandidate.init)
+                locked = contents.lockedCollections
+            } catch let error as KeyStoreError {
+                // Without a Secret Service, the files are all there is.
+                guard !files.isEmpty else { throw error }
+                let reason = error.errorDescription ?? "\(error)"
+                if context.writesNotes {
+                    context.errorOutput("note: only files were tried: \(reason)".printable)
+                }
+            }
+            let all = files + items
+            let new = all.filter { candidate in !tried.contains { $0.place == candidate.place } }
+            if let match = try search.first(of: new.map(\.keys), options: options) {
+                return (all, match)
+            }
+            tried += new
+            if locked.isEmpty { break }
+        }
+        throw KeyFindError(path: path, triedCount: tried.count, locked: locked)
+    }
+
+    /// Whether an item is of the named service, its previous and pending keys included.
+    private func isAsked(_ entry: KeyEntry) -> Bool {
+        guard let service = keychain.keychainService else { return true }
+        return [service, FormerKey.service(of: service), PendingKey.service(of: service)]
+            .contains(entry.item.service)
+    }
+}
+
+// MARK: - Candidates
+
+/// A secret that may be the key.
+struct KeyCandidate {
+    enum Place: Equatable {
+        case item(KeyItem)
+        case file(String)
+    }
+
+    let place: Place
+    /// What the secret can mean: a raw key, a passphrase, or either.
+    let keys: [DatabaseKey]
+
+    /// - Returns: `nil` if the item's secret can't be a key.
+    init?(_ entry: KeyEntry) {
+        self.init(.item(entry.item), entry.text, form: entry.item.form)
+    }
+
+    private init?(_ place: Place, _ text: Secret, form: DatabaseKey.Form?) {
+        // A passphrase of 64 KiB is the longest that other commands accept.
+        guard text.count <= 65536 else { return nil }
+        let forms = form.map { [$0] } ?? [.rawKey, .passphrase]
+        keys = forms.compactMap { try? DatabaseKey(text, form: $0) }
+        self.place = place
+        if keys.isEmpty { return nil }
+    }
+
+    /// The keys in files, and in the files of folders.
+    ///
+    /// - Returns: With notes about files of folders that can't be read.
+    /// - Throws: `KeySourceError` for a named file that can't be read.
+    static func files(_ paths: [String]) throws -> (candidates: [KeyCandidate], notes: [String]) {
+        var candidates: [KeyCandidate] = []
+        var notes: [String] = []
+        let resolver = KeyResolver { preconditionFailure("a file needs no key store") }
+        for path in paths {
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            guard isFolder.boolValue else {
+                let secret = try resolver.secret(from: .file(path: path))
+                KeyCandidate(.file(path), secret, form: nil).map { candidates.append($0) }
+                continue
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted() {
+                let file = "\(path)/\(name)"
+                _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+                guard !isFolder.boolValue else { continue }
+                do {
+                    let secret = try resolver.secret(from: .file(path: file))
+                    KeyCandidate(.file(file), secret, form: nil).map { candidates.append($0) }
+                } catch let error as KeySourceError {
+                    notes.append("not tried: \(error.errorDescription ?? "\(error)")")
+                }
+            }
+        }
+        return (candidates, notes)
+    }
+}
+
+// MARK: - Error
+
+/// No key that could be read opens the file.
+struct KeyFindError: Error {
+    let path: String
+    let triedCount: Int
+    /// The collections that could not be searched.
+    let locked: [String]
+}
+
+extension KeyFindError: ToolSuggesting {
+    var code: ErrorCode {
+        locked.isEmpty
+            ? ErrorCode("noKeyOpens", .unavailable) : ErrorCode("collectionLocked", .noPermission)
+    }
+
+    var errorDescription: String? {
+        let tried =
+            triedCount == 0
+            ? "there is no key that can be tried on \(path)"
+            : "none of \(counted(triedCount, "key")) opens \(path)"
+        guard !locked.isEmpty else { return tried }
+        let names = locked.map { "\"\($0)\"" }.joined(separator: ", ")
+        return "\(tried), and locked: \(names)"
+    }
+
+    func suggestion(program: String) -> String? {
+        guard locked.isEmpty else {
+            return """
+                Unlock the collection in the desktop's password program, or leave out --no-prompt to \
+                be asked for its password. Then search again.
+                """
+        }
+        return """
+            Give files that may have the key with --key-file. If you have a recovery copy: \
+            '\(program) key import'.
+            If the file has settings of its own, give them: --cipher-compatibility, \
+            --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
+            '\(program) inspect' reports what the file is.
+            """
+    }
+}
+
+// MARK: - Progress
+
+/// How many keys were tried.
+struct KeySearchProgress: OperationProgress {
+    static let endedState = "Nothing was changed."
+    static let endedAtOnceState = "Nothing is lost by it."
+
+    private(set) var line: String?
+
+    mutating func note(_ event: KeySearch.Progress) {
+        line = "searching: \(event.tried) of \(event.total) tries"
+    }
+}

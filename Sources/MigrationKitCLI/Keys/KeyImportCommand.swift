@@ -1,0 +1,225 @@
+import ArgumentParser
+import Foundation
+import KeyStore
+import MigrationKitCommon
+import MigrationKitSQLCipher
+
+struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "import",
+            _superCommandName: Migrations.programName,
+            abstract: "Store a key from its recovery copy.",
+            usage: """
+                \(Migrations.programName) key import [<file>] --keychain-service <service>
+                  --keychain-account <account> [--db-path <path>] [<options>]
+                """,
+            discussion: """
+                The file is what 'key export' wrote: a container, or the lines of a paper copy; '-' \
+                is standard input. Without a file, the lines are asked for on the terminal, and each \
+                is checked as it is typed.
+
+                If a database is named and exists, the key must open it. An existing key is replaced \
+                only with --replace, and stays as a previous one ('key list --all' shows it).
+                """
+        )
+    }
+
+    @Argument(
+        help: "The recovery copy; '-' is standard input; default: ask for the lines.",
+        completion: .file()
+    )
+    var file: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the key to this new file, with mode 600, instead of the secret store.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var output: String?
+
+    @Flag(help: "Replace another key, which is kept as a previous one.")
+    var replace = false
+
+    @Flag(help: "Replace without asking.")
+    var yes = false
+
+    @Option(
+        help: ArgumentHelp("The name that password programs show; default: service and account.")
+    )
+    var label: String?
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @OptionGroup var recovery: RecoveryPassphraseOptions
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Database") var database: DatabaseFileOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    func validate() throws {
+        try checkNotEmpty(file, "the recovery copy")
+        try checkNotEmpty(output, "--output")
+        if file == "-", recovery.recoveryPasswordFile == "-" {
+            throw ValidationError("Standard input can give the copy or its passphrase only.")
+        }
+        if output != nil, replace || label != nil || keychain.keychainService != nil {
+            throw ValidationError(
+                "With --output nothing is stored. Leave out --keychain-service, --label and --replace."
+            )
+        }
+    }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        let item = try output == nil ? keychain.requiredItem(in: context) : nil
+        let key = try read(in: context)
+        let checked = try database.check(opensWith: key, in: context)
+        let stored: KeyItem?
+        let replaced: Bool
+        if let output {
+            (stored, replaced) = (nil, false)
+            do {
+                try NewFile.write(to: output, mode: 0o600, replaces: false) { descriptor, path in
+                    if let code = key.stored().write(to: descriptor) {
+                        throw NewFileError(path, code)
+                    }
+                }
+            } catch let error as NewFileError {
+                throw error.explained
+            }
+        } else if let (service, account) = item {
+            (stored, replaced) = try store(key, service, account, in: context)
+        } else {
+            (stored, replaced) = (nil, false)
+        }
+        if json {
+            return try context.printJSON(
+                Document(
+                    item: stored.map(KeyDescription.init),
+                    output: output,
+                    form: key.form.rawValue,
+                    replaced: replaced,
+                    database: checked
+                )
+            )
+        }
+        if let stored {
+            context.output("Stored the key: \(stored.summaryLine)")
+        }
+        if let output {
+            context.output(
+                """
+                Wrote the key, which nothing protects there: \(output.printable)
+                To use it: \((["--password-file", output]
+                    + (key.form == .rawKey ? ["--raw-key"] : [])).shellCommand)
+                """
+            )
+        }
+        if replaced { context.output("The other key is kept as a previous one.") }
+        if let checked { context.output("The key opens \(checked.printable).") }
+    }
+
+    // MARK: - Reading
+
+    private func read(in context: CommandContext) throws -> DatabaseKey {
+        guard let file else { return try readLines(in: context) }
+        let copy = try RecoveryContainer.read(file)
+        let name = file == "-" ? "standard input" : "\"\(file)\""
+        guard RecoveryContainer.isOne(copy) else { return try PaperCopy.key(in: copy, named: name) }
+        let source = try recovery.source(in: context, noPrompt: keychain.noPrompt)
+        return try RecoveryContainer.open(
+            copy,
+            with: RecoveryPassphraseOptions.read(source, isNew: false),
+            named: name
+        )
+    }
+
+    /// Asks for the lines of a paper copy, each again until it is right.
+    private func readLines(in context: CommandContext) throws -> DatabaseKey {
+        guard context.canPrompt, !keychain.noPrompt, Terminal.canAsk else {
+            throw KeyCommandError.noRecoveryCopy
+        }
+        let resolver = KeyResolver { preconditionFailure("a line needs no key store") }
+        var copy = PaperCopy()
+        while !copy.isComplete {
+            let next = copy.next
+            let line = try resolver.secret(from: .prompt("Line \(next) of the paper copy: "))
+            do {
+                try line.withUnsafeBytes { try copy.read($0) }
+                if copy.next == next {
+                    context.errorOutput("A line begins with its number, such as \(next)/4.")
+                }
+            } catch let error as RecoveryCopyError {
+                context.errorOutput("\(error.errorDescription ?? "").")
+            }
+        }
+        return try copy.key()
+    }
+
+    // MARK: - Storing
+
+    /// - Returns: The item, and whether another key was there.
+    private func store(
+        _ key: DatabaseKey,
+        _ service: String,
+        _ account: String,
+        in context: CommandContext
+    ) throws -> (KeyItem, Bool) {
+        let store = try keychain.keyStore(in: context)
+        guard try !store.items(service: service, account: account).isEmpty else {
+            let item = try store.storeChecked(
+                key,
+                service: service,
+                account: account,
+                label: label,
+                replacing: false
+            )
+            return (item, false)
+        }
+        let present = try store.entry(service: service, account: account)
+        let form = present.item.form ?? key.form
+        if let former = try? present.key(assuming: form), former == key {
+            return (present.item, false)
+        }
+        guard replace else { throw KeyStoreError.itemExists(service: service, account: account) }
+        try context.confirm(
+            """
+            Replace the key of service "\(service)", username "\(account)"? The old one is kept as \
+            a previous key.
+            """,
+            action: "replaced",
+            isAnswered: yes,
+            noPrompt: keychain.noPrompt
+        )
+        let stored = StoredKey(
+            path: "",
+            keyStore: store,
+            service: service,
+            account: account,
+            cipher: .current,
+            timeout: 0,
+            read: { try $0.key() }
+        )
+        try stored.keep(present.key(), account: account, label: present.item.label)
+        let item = try store.storeChecked(
+            key,
+            service: service,
+            account: account,
+            label: label ?? present.item.label,
+            replacing: true
+        )
+        return (item, true)
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let item: KeyDescription?
+        let output: String?
+        let form: String
+        let replaced: Bool
+        let database: String?
+    }
+}
