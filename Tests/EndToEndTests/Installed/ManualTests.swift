@@ -94,6 +94,11 @@ import Testing
         }
     }
 
+    @Test func valuesOfAnOptionAreListed() throws {
+        let text = try shown("migrationkit-cli-migrate")
+        #expect(text.contains(/Values:\s+off,\s+sha1,\s+sha256,\s+sha512\./))
+    }
+
     @Test func thereIsNoOtherPage() throws {
         let expected = ToolCommands.words.map { (["migrationkit-cli"] + $0).joined(separator: "-") }
         #expect(names.sorted() == expected.sorted())

@@ -18,6 +18,7 @@ struct CommandInfo: Decodable {
         let preferredName: Name?
         let valueName: String?
         let defaultValue: String?
+        let allValues: [String]?
         let abstract: String?
         let discussion: String?
     }

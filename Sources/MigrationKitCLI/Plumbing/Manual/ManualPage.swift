@@ -160,7 +160,8 @@ struct ManualPage {
         let abstract = argument.abstract ?? ""
         // A flag that is off by default, or standard output, needs no mention.
         let value = argument.defaultValue.flatMap { $0 == "-" ? nil : "Default: \($0)." }
-        let texts = [abstract, argument.discussion, value].compactMap(\.self)
+        let values = argument.allValues.map { "Values: \($0.joined(separator: ", "))." }
+        let texts = [abstract, argument.discussion, values, value].compactMap(\.self)
         return [".It \(heading(of: argument, withAllNames: true))"]
             + texts.flatMap(Mdoc.paragraph)
     }
