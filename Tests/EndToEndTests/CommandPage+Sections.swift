@@ -6,18 +6,14 @@ import Testing
 
 extension CommandPageTests {
     static let migrationSections = [
-        Section("key generate") { page in
-            page.say("The settings name the database, and where its key is.")
-            try page.folder.write(
-                "migrationkit.toml",
-                """
-                db-path = "notes.db"
-                keychain-service = "com.example.Notes"
-                keychain-account = "main"
-
-                """.utf8
+        Section("init") { page in
+            try page.run(
+                "migrationkit-cli init --keychain-service com.example.Notes --db-path notes.db",
+                "cat migrationkit.toml"
             )
-            try page.run("cat migrationkit.toml", "migrationkit-cli key generate")
+        },
+        Section("key generate") { page in
+            try page.run("migrationkit-cli key generate")
         },
         Section("create") { page in
             try page.write(
@@ -92,6 +88,22 @@ extension CommandPageTests {
         Section("verify") { page in
             try page.run("migrationkit-cli verify --require-index notes.notes_title")
             try page.run("migrationkit-cli verify --full")
+        },
+    ]
+
+    static let querySections = [
+        Section("tables") { page in
+            try page.run("migrationkit-cli tables")
+        },
+        Section("query") { page in
+            try page.run(
+                "migrationkit-cli query 'SELECT * FROM folders WHERE name = :name' --bind name=Inbox",
+                "migrationkit-cli query \"DELETE FROM folders\"",
+                "migrationkit-cli query --write --dry-run \"DELETE FROM folders WHERE id = 2\""
+            )
+        },
+        Section("shell") { page in
+            try page.run("echo 'SELECT count(*) FROM folders;' | migrationkit-cli shell -- -batch")
         },
     ]
 
@@ -176,6 +188,23 @@ extension CommandPageTests {
         },
         Section("key rotate") { page in
             try page.run("migrationkit-cli key rotate")
+        },
+        Section("key find") { page in
+            try page.run("migrationkit-cli key find")
+        },
+        Section("key export") { page in
+            page.say("Without `--recovery-password-file`, the passphrase of the copy is asked for.")
+            try page.run(
+                "(umask 077; echo 'a passphrase for the copy' >copy-passphrase)",
+                "migrationkit-cli key export --output key.p12 --recovery-password-file copy-passphrase"
+            )
+        },
+        Section("key import") { page in
+            page.say("The item of the key is lost:")
+            try page.run(
+                "migrationkit-cli key delete --yes --force",
+                "migrationkit-cli key import key.p12 --recovery-password-file copy-passphrase"
+            )
         },
         Section("key set") { page in
             try page.run(

@@ -23,7 +23,6 @@ struct CommandPage {
             same as a document for programs ([Exit codes](ExitCodes.md#json)).
 
             """
-        try folder.makeFolder("migrations")
         try secrets.folder.makeFolder("bin")
         try FileManager.default.createSymbolicLink(
             atPath: secrets.folder.path("bin/migrationkit-cli"),

@@ -17,7 +17,8 @@ import Testing
     }
 
     static let sections =
-        migrationSections + schemaSections + fileSections + keySections + fleetSections
+        migrationSections + querySections + schemaSections + fileSections + keySections
+        + fleetSections
 
     @Test func pageIsWhatTheToolPrints() throws {
         var page = try CommandPage()

@@ -28,6 +28,7 @@ struct KeyExportCommand<Migrations: MigrationsOptions>: ContextCommand {
     }
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp("The new file, with mode 600. It must not exist.", valueName: "file"),
         completion: .file()
     )
@@ -42,9 +43,14 @@ struct KeyExportCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup var recovery: RecoveryPassphraseOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var isReport: Bool { paper }
 
     func validate() throws {
         try checkNotEmpty(output, "--output")

@@ -3,14 +3,14 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyFindCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "find",
             _superCommandName: Migrations.programName,
             abstract: "Find the key that opens a database.",
             usage:
-                "\(Migrations.programName) key find --db-path <path> [--key-file <path>]... [<options>]",
+                "\(Migrations.programName) key find [<database>] [--key-file <path>]... [<options>]",
             discussion: """
                 Tries every item of the secret store, whichever program stored it, and the files of \
                 --key-file. Reports the item or file, and the options that name it for the other \
@@ -25,6 +25,8 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Option(
         help: ArgumentHelp(
             "A file with a key, or a folder of such files. May be repeated.",
@@ -37,9 +39,14 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Print one JSON document.")
     var json = false
 
-    @OptionGroup(title: "Database") var file: DatabaseFileOptions
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    @OptionGroup(title: "Database") var database: DatabaseFileOptions
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Key") var settings: SettingsOptions
+
+    var isReport: Bool { true }
 
     func validate() throws {
         guard keychain.keychainAccount == nil else {
@@ -50,8 +57,8 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        guard let path = try file.path(in: context) else { throw MigrationCLIError.noDatabasePath }
-        let search = try KeySearch(path, cipher: file.cipher())
+        guard let path = try database.path(in: context) else { throw MigrationCLIError.noDatabasePath }
+        let search = try KeySearch(path, cipher: database.cipher())
         let files = try KeyCandidate.files(keyFile)
         for note in files.notes { context.errorOutput("note: \(note)".printable) }
         let display = ProgressDisplay(KeySearchProgress(), in: context)

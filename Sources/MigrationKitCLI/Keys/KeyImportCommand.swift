@@ -32,6 +32,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
     var file: String?
 
     @Option(
+        name: .shortAndLong,
         help: ArgumentHelp(
             "Write the key to this new file, with mode 600, instead of the secret store.",
             valueName: "file"
@@ -43,7 +44,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Replace another key, which is kept as a previous one.")
     var replace = false
 
-    @Flag(help: "Replace without asking.")
+    @Flag(name: .shortAndLong, help: "Replace without asking.")
     var yes = false
 
     @Option(
@@ -53,6 +54,9 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     @Flag(help: "Print one JSON document.")
     var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup var recovery: RecoveryPassphraseOptions
     @OptionGroup(title: "Key") var keychain: KeychainOptions

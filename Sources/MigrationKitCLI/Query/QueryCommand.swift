@@ -66,13 +66,21 @@ struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
     @Flag(help: "Allow the SQL to add, change and remove rows, in one transaction.")
     var write = false
 
-    @Flag(help: "With --write: print how many rows would change, and undo it.")
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "With --write: print how many rows would change, and undo it."
+    )
     var dryRun = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
 
     @OptionGroup var waiting: LockTimeoutOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var isReport: Bool { true }
 
     func validate() throws {
         if sql != nil, file != nil {
@@ -124,7 +132,7 @@ struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
             ]
         }
         run.finish()
-        guard write, format != .json else { return }
+        guard write, format != .json, !quiet || dryRun else { return }
         output.flush()
         (format.isForPrograms ? context.errorOutput : context.output)(summary(of: run))
     }

@@ -4,13 +4,13 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct ShellCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct ShellCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "shell",
             _superCommandName: Migrations.programName,
             abstract: "Open the database in the sqlcipher shell.",
-            usage: "\(Migrations.programName) shell [<options>] [-- <argument> ...]",
+            usage: "\(Migrations.programName) shell [<database>] [<options>] [-- <argument> ...]",
             discussion: """
                 The shell gets the key through a pipe, and the settings of the file's encryption. \
                 It keeps temporary data in memory, and no history. It may change everything: \
@@ -18,6 +18,8 @@ struct ShellCommand<Migrations: MigrationsOptions>: ContextCommand {
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @Option(
         help: ArgumentHelp("The shell; default: sqlcipher.", valueName: "program"),
@@ -31,9 +33,14 @@ struct ShellCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var arguments: [String] = []
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var isReport: Bool { true }
 
     func validate() throws {
         if database.readsStandardInput {

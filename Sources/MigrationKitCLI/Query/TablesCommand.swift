@@ -5,13 +5,13 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-struct TablesCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct TablesCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "tables",
             _superCommandName: Migrations.programName,
             abstract: "List the tables and views, with their rows.",
-            usage: "\(Migrations.programName) tables [--quick] [<options>]",
+            usage: "\(Migrations.programName) tables [<database>] [--quick] [<options>]",
             discussion: """
                 Changes nothing. A view is counted by running it, which may take long: --quick \
                 counts no rows.
@@ -19,15 +19,22 @@ struct TablesCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
+    @OptionGroup var argument: DatabaseArgument
+
     @Flag(help: "Count no rows.")
     var quick = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
 
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)

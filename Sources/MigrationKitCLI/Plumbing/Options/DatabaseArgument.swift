@@ -17,6 +17,13 @@ protocol DatabaseNaming: ParsableArguments {
 
 extension KeyedDatabaseOptions: DatabaseNaming {}
 
+extension DatabaseFileOptions: DatabaseNaming {
+    var file: DatabaseFileOptions {
+        get { self }
+        set { self = newValue }
+    }
+}
+
 /// A command whose only object is a database, which may be a plain argument.
 protocol DatabaseCommand: ContextCommand {
     associatedtype DatabaseOptions: DatabaseNaming
