@@ -51,10 +51,10 @@ import Testing
         Case("PRAGMA user_version = 7", says: "PRAGMA user_version is not allowed"),
         Case("PRAGMA wal_checkpoint", says: "PRAGMA wal_checkpoint is not allowed"),
         Case("PRAGMA optimize", says: "PRAGMA optimize is not allowed"),
-        Case("SELECT * FROM pragma_optimize", says: "the SQL can't be used: no such table"),
+        Case("SELECT * FROM pragma_optimize", says: "PRAGMA optimize is not allowed"),
         Case("SELECT load_extension('libm.so.6')", says: "load_extension() is not allowed"),
         Case("SELECT sqlcipher_export('main')", says: "sqlcipher_export() is not allowed"),
-        Case("SELECT fts3_tokenizer('simple')", says: "the SQL can't be used"),
+        Case("SELECT fts3_tokenizer('simple')", says: "fts3_tokenizer() is not allowed"),
         Case("SELECT writefile('out', 'x')", says: "no such function: writefile"),
         Case("SELECT readfile('password')", says: "no such function: readfile"),
         Case("SELECT 1; SELECT 2", says: "the SQL has several statements"),
@@ -72,7 +72,7 @@ import Testing
         Case("SELECT :a", "--bind", "a", says: "'a' is invalid for '--bind"),
         Case("SELECT :a", "--bind", "a=x'0'", says: "is invalid for '--bind"),
         Case("SELECT :a", "--bind", "a=1", "--bind", ":a=2", says: "--bind gives 'a' twice"),
-        Case("SELECT 1", "--file", "other", says: "The SQL is given twice"),
+        Case("SELECT 1", "--file", "other", says: "the SQL is given twice"),
         Case("--file", "/nowhere", status: 66, says: "/nowhere can't be read"),
         Case("SELECT 1", "--dry-run", says: "--dry-run needs --write"),
         Case("SELECT 1", "--json", "--format", "csv", says: "contradict each other"),
@@ -106,7 +106,7 @@ import Testing
     static let writing = [
         Case("DELETE FROM grdb_migrations", says: "would change the record of migrations"),
         Case("UPDATE GRDB_Migrations SET identifier = 1", says: "the record of migrations"),
-        Case("UPDATE note SET id = 9; COMMIT", says: transaction),
+        Case("UPDATE note SET title = 'x'; COMMIT", says: transaction),
         Case("DELETE FROM note; ROLLBACK; SELECT 1", says: transaction),
         Case("DELETE FROM note; nonsense", says: "syntax error"),
         Case("DELETE FROM note; DROP TABLE note", says: schema),
@@ -136,7 +136,11 @@ import Testing
     /// Runs all on one store: it is the same after each.
     private func check(_ cases: [Case], _ options: [String]) throws {
         let store = try QueriedStore()
-        let before = try store.tool.folder.snapshot()
+        // The lock of a run comes and goes, so the folder's own time may differ.
+        func files() throws -> [String: Data?] {
+            try store.tool.folder.snapshot().entries.mapValues(\.content)
+        }
+        let before = try files()
         for one in cases {
             let words = [
                 "-C", store.tool.folder.path, try builtExecutable("migrationkit-cli"), "query",
@@ -153,7 +157,7 @@ import Testing
             #expect((result.stdout + result.stderr).contains(one.says), "\(name): \(result)")
             #expect(!result.controlsTerminal, "\(name): \(result)")
             #expect(!(result.stdout + result.stderr).contains(store.tool.password), "\(name)")
-            #expect(try store.tool.folder.snapshot() == before, "\(name)")
+            #expect(try files() == before, "\(name)")
         }
     }
 
@@ -182,7 +186,8 @@ import Testing
 
     @Test(arguments: ["table", "csv", "json", "jsonl", "list", "markdown"])
     func noFormatControlsTheTerminalItIsShownOn(_ format: String) throws {
-        let process = try QueriedStore().onTerminal(["SELECT * FROM note", "--format", format])
+        let store = try QueriedStore()
+        let process = try store.onTerminal(["SELECT * FROM note", "--format", format])
         let result = process.finish()
         #expect(result.status == 0)
         let text = result.outputBytes.filter { $0 != 0x0A && $0 != 0x0D }

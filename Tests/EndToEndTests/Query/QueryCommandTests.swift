@@ -232,7 +232,7 @@ import Testing
         let lines = try lines(sql)
         #expect(lines.count == 302)
         #expect(lines[2] == "1    x     end")
-        #expect(lines.last?.count == 5 + 200_000 + 2 + 3)
+        #expect(lines.last?.count == 200_008)
     }
 
     // MARK: - Writing
