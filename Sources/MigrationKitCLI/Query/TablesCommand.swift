@@ -58,7 +58,7 @@ struct TablesCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         )
         for table in tables {
             guard let problem = table.problem else { continue }
-            context.errorOutput("note: \(table.name) can't be counted: \(problem)".printable)
+            context.errorOutput("note: \(table.name) can't be used: \(problem)".printable)
         }
     }
 
@@ -74,14 +74,14 @@ private struct ListedTable: Encodable {
     let name: String
     /// `table`, `view`, `virtual`, or `shadow`: where a virtual table keeps its content.
     let kind: String
-    let columns: Int
+    private(set) var columns: Int
     let indexes: Int
     let strict: Bool
     let withoutRowid: Bool
     /// `nil` if they weren't or can't be counted.
-    var rows: Int?
-    /// Why they can't be counted.
-    var problem: String?
+    private(set) var rows: Int?
+    /// Why a view can't be used.
+    private(set) var problem: String?
 
     /// All of the database, by name, except SQLite's own.
     static func all(in db: Database, countsRows: Bool) throws -> [ListedTable] {
@@ -105,13 +105,23 @@ private struct ListedTable: Encodable {
                 strict: row[3],
                 withoutRowid: row[4]
             )
-            if countsRows { try table.count(in: db) }
+            try table.count(in: db, countsRows: countsRows)
             return table
         }
     }
 
-    private mutating func count(in db: Database) throws {
+    private mutating func count(in db: Database, countsRows: Bool) throws {
         do {
+            // The list knows the columns of a view only after SQLite has compiled it.
+            if kind == "view" {
+                columns =
+                    try Int.fetchOne(
+                        db,
+                        sql: "SELECT count(*) FROM pragma_table_info(?, 'main')",
+                        arguments: [name]
+                    ) ?? 0
+            }
+            guard countsRows else { return }
             rows = try Int.fetchOne(
                 db,
                 sql: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)"
