@@ -202,7 +202,7 @@ extension CommandPageTests {
         Section("key import") { page in
             page.say("The item of the key is lost:")
             try page.run(
-                "migrationkit-cli key delete --yes --force",
+                "migrationkit-cli key delete --yes",
                 "migrationkit-cli key import key.p12 --recovery-password-file copy-passphrase"
             )
         },
