@@ -98,8 +98,8 @@ extension CommandPageTests {
         Section("query") { page in
             try page.run(
                 "migrationkit-cli query 'SELECT * FROM folders WHERE name = :name' --bind name=Inbox",
-                "migrationkit-cli query \"DELETE FROM folders\"",
-                "migrationkit-cli query --write --dry-run \"DELETE FROM folders WHERE id = 2\""
+                "migrationkit-cli query 'DELETE FROM folders'",
+                "migrationkit-cli query --write --dry-run 'DELETE FROM folders WHERE id = 2'"
             )
         },
         Section("shell") { page in

@@ -123,7 +123,7 @@ import Testing
         Case("DELETE FROM note RETURNING id; SELECT 1", says: "several statements return rows"),
         Case("DELETE FROM note WHERE id = :id", says: "no value for the parameter id"),
         Case("DELETE FROM note", "--bind", "id=1", says: "the SQL has no parameter 'id'"),
-        Case("-- nothing", input: [], says: "Unknown option"),
+        Case("-- nothing", input: [], says: "unknown option"),
         Case("DELETE FROM note", "--dry-run", status: 0, says: "Would change 6 rows. Nothing was"),
         Case(
             "INSERT INTO child VALUES (99)",
