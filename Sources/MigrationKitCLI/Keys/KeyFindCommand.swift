@@ -57,7 +57,9 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        guard let path = try database.path(in: context) else { throw MigrationCLIError.noDatabasePath }
+        guard let path = try database.path(in: context) else {
+            throw MigrationCLIError.noDatabasePath
+        }
         let search = try KeySearch(path, cipher: database.cipher())
         let files = try KeyCandidate.files(keyFile)
         for note in files.notes { context.errorOutput("note: \(note)".printable) }
