@@ -28,9 +28,8 @@ test:
 	$(SWIFT) build --build-tests
 	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
-## Builds the tool for use: optimised, with the Swift runtime inside. Another folder gives the same
-## bytes: left out are the paths in C++'s assertions, and Swift's hashes of modules for incremental
-## builds, which depend on the path.
+## Builds the tool for use: optimised, with the Swift runtime inside. Paths in C++'s assertions and
+## Swift's hashes of modules for incremental builds are left out, since they depend on the folder.
 build:
 	Scripts/bootstrap
 	$(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath -Xlinker --strip-all \
