@@ -5,7 +5,7 @@ import MigrationKitSQLCipher
 
 /// The SQL of `query`, from an argument, a file or standard input.
 struct QuerySource {
-    /// In bytes. Whoever pipes more has mistaken a file.
+    /// In bytes. More than this is the wrong file, not SQL.
     private static let limit = 16 << 20
 
     let sql: String?

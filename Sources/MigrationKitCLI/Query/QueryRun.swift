@@ -55,7 +55,7 @@ final class QueryRun {
                 while try statement.step() {}
             } else {
                 guard !hasBegun else { throw QueryInputError.severalResults }
-                // Whoever closes the output still gets the change.
+                // The change is made even if nobody reads the rows any more.
                 try print(statement) { true }
             }
             if !statement.isReadOnly { changes += session.changes }
