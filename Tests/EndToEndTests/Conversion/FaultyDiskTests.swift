@@ -103,7 +103,7 @@ import Testing
     @Test func rotationGoesOnWhenTheDiskIsWellAgain() throws {
         let database = try RotatedDatabase()
         let inject = ["-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=3"]
-        let result = try database.rotate(under: inject)
+        let result = try database.run(database.rotation, under: inject)
         #expect(result.status == 69, "\(result)")
         #expect(result.stderr.contains("has its new key, but the key's item could not be changed"))
         #expect(result.stderr.contains("can't be synchronized: input/output error"))

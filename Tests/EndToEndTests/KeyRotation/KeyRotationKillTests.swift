@@ -9,20 +9,10 @@ import Testing
     private static let pointCount =
         ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16
 
-    private static let fileCalls = [
-        "openat", "pwrite64", "fsync", "ftruncate", "fchmod", "rename", "unlink",
-    ]
-
-    /// A call before which a run is killed: so many of its kind were made before on its thread.
-    private struct Point {
-        let call: String
-        let ordinal: Int
-    }
-
     @Test(arguments: ["DELETE", "WAL"])
     func storeOpensAfterEveryKill(_ journalMode: String) throws {
         let database = try RotatedDatabase(journalMode)
-        let (calls, rename) = try self.calls(of: database)
+        let (calls, rename) = try KillPoint.all(of: database.rotation, in: database)
         // Evenly, and a third of them around the replacement.
         let count = Self.pointCount / 2
         let close = count / 3
@@ -33,7 +23,7 @@ import Testing
         for (index, point) in points.enumerated() {
             let key = try database.key()
             let point = calls[point]
-            let result = try database.rotateUntilKilled(before: point.call, point.ordinal)
+            let result = try point.run(database.rotation, in: database)
             #expect(result.signal == SIGKILL || result.status == 0, "\(result)")
             unharmed += result.signal == SIGKILL ? 0 : 1
             try database.expectNoTrace()
@@ -66,37 +56,5 @@ import Testing
             """
         )
         #expect(undone > 0 && finished > 0)
-    }
-
-    /// The calls of a run that is not disturbed, from the lock on, and which of them replaces.
-    private func calls(of database: RotatedDatabase) throws -> (calls: [Point], rename: Int) {
-        let names = Self.fileCalls + ["sendmsg"]
-        let result = try database.rotate(under: ["-e", "trace=\(names.joined(separator: ","))"])
-        try #require(result.status == 0, "\(result)")
-        // 6286  openat(AT_FDCWD, "/tmp/mk-x/store.db-migration.lock", ...
-        let lines = try database.trace()
-        let lock = try #require(lines.firstIndex { $0.contains("-migration.lock") })
-        func thread(_ line: Substring) -> Substring { line.prefix { $0 != " " } }
-        func call(_ line: Substring) -> String {
-            String(line.drop { $0 != " " }.drop { $0 == " " }.prefix { $0 != "(" })
-        }
-        let main = thread(lines[lock])
-        // One thread speaks to the bus, by far the most of the time.
-        let bus = Dictionary(grouping: lines.filter { call($0) == "sendmsg" }, by: thread)
-            .max { $0.value.count < $1.value.count }?.key
-        var counts: [String: Int] = [:]
-        var calls: [Point] = []
-        var rename: Int?
-        for (index, line) in lines.enumerated() {
-            let name = call(line)
-            guard thread(line) == (name == "sendmsg" ? bus : main), names.contains(name) else {
-                continue
-            }
-            counts[name, default: 0] += 1
-            guard index >= lock else { continue }
-            if name == "rename" { rename = calls.count }
-            calls.append(Point(call: name, ordinal: counts[name] ?? 0))
-        }
-        return (calls, try #require(rename))
     }
 }

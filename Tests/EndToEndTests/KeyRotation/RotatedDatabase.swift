@@ -49,7 +49,7 @@ struct RotatedDatabase {
     func startRotation(_ more: String...) throws -> ChildProcess {
         try ChildProcess(
             builtExecutable("migrationkit-cli"),
-            ["key", "rotate"] + opening + more,
+            rotation + more,
             environment: tool.environment,
             newSession: true
         )
@@ -64,17 +64,20 @@ struct RotatedDatabase {
         )
     }
 
+    /// The command of a rotation.
+    var rotation: [String] { ["key", "rotate"] + opening }
+
     /// Runs a rotation that is killed before a system call of its own.
     func rotateUntilKilled(before call: String, _ ordinal: Int) throws -> ProcessResult {
-        let inject = ["-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(ordinal)"]
-        return try rotate(under: inject)
+        try KillPoint(call: call, ordinal: ordinal).run(rotation, in: self)
     }
 
-    func rotate(under options: [String]) throws -> ProcessResult {
+    /// Runs a command of the tool under strace with these options.
+    func run(_ command: [String], under options: [String]) throws -> ProcessResult {
         try TestSupport.run(
             "strace",
             ["-f", "-qq", "-o", secrets.folder.path("trace")] + options
-                + [builtExecutable("migrationkit-cli"), "key", "rotate"] + opening,
+                + [builtExecutable("migrationkit-cli")] + command,
             environment: tool.environment,
             newSession: true
         )
