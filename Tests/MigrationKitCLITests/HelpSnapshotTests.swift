@@ -8,6 +8,11 @@ import Testing
     func helpIsAsItWas(_ command: [String]) throws {
         let help = ToolInProcess().run(command + ["--help"])
         #expect(help.status == 0)
+        #expect(help.stderr.isEmpty)
+        #expect(help.stdout.hasPrefix("OVERVIEW: "))
+        for line in help.stdout.split(separator: "\n") {
+            #expect(line.count <= 80, "\(line)")
+        }
         try expectSnapshot(help.stdout, at: ToolCommands.helpSnapshot(command))
     }
 

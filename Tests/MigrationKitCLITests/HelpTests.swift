@@ -2,17 +2,6 @@ import TestSupport
 import Testing
 
 @Suite struct HelpTests {
-    @Test(arguments: ToolCommands.words)
-    func helpFitsEightyColumns(_ command: [String]) {
-        let help = ToolInProcess().run(command + ["--help"])
-        #expect(help.status == 0)
-        #expect(help.stderr.isEmpty)
-        #expect(help.stdout.hasPrefix("OVERVIEW: "))
-        for line in help.stdout.split(separator: "\n") {
-            #expect(line.count <= 80, "\(line)")
-        }
-    }
-
     @Test(arguments: [[], ["migrate"], ["key"], ["key", "list"], ["schema-dump"]], [40, 50])
     func narrowHelpFitsAndBreaksNoWord(_ command: [String], _ width: Int) {
         let wide = ToolInProcess().run(command + ["--help"]).stdout
