@@ -8,7 +8,7 @@ import Testing
     private static let rowCount = 3200
     /// Of each of the eight kinds of a run; MIGRATIONKIT_KILL_POINTS asks for more of all together.
     private static let pointCount =
-        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
+        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 96)
         / 8
 
     private let tool: Tool

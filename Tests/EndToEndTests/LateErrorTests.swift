@@ -29,9 +29,12 @@ import Testing
             let result = try TestSupport.run(
                 "strace",
                 [
-                    "-f", "-qq", "-o", "/dev/null", "-P", tool.database, "-P", tool.folder.path,
-                    "-P", tool.database + "-journal", "-e",
-                    "inject=\(call):when=\(ordinal)", builtExecutable("migrationkit-cli"),
+                    "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-P", tool.database, "-P",
+                    tool.folder.path,
+                    "-P", tool.database + "-journal",
+                    "-e", "trace=\(call.prefix { $0 != ":" })", "-e",
+                    "inject=\(call):when=\(ordinal)",
+                    builtExecutable("migrationkit-cli"),
                 ] + command + tool.opening + ["--migrations", tool.migrations],
                 environment: tool.environment,
                 newSession: true

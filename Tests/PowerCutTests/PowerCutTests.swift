@@ -23,7 +23,7 @@ import Testing
         let (folder, place) = try Self.recorded(scenario)
         defer { withExtendedLifetime(folder) {} }
         var campaign = try Campaign(scenario, in: place)
-        campaign.run(randomCount: 2, seed: 16, most: 250)
+        campaign.run(randomCount: 2, seed: 16, most: 150)
         try campaign.repeat(1, seed: 16)
         let report = campaign.report
         #expect(report.judgedCount > 0)

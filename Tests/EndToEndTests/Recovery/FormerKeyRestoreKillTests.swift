@@ -7,7 +7,7 @@ import Testing
 @Suite struct FormerKeyRestoreKillTests {
     /// MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 10
 
     @Test(arguments: ["rekey", "reinstate"])
     func aKeyOpensTheFileAfterEveryKill(_ action: String) throws {
