@@ -3,6 +3,8 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 TOOL = .build/release/migrationkit-cli
+# More options of the builds that aren't optimised, such as those of `.ci/run`.
+BUILD_OPTIONS ?=
 
 .PHONY: demo check test build bench format format-check docs install \
 	deb tarball release clean
@@ -10,7 +12,7 @@ TOOL = .build/release/migrationkit-cli
 ## Sets up, builds, and migrates a real encrypted database with a key from the secret store.
 demo:
 	Scripts/bootstrap
-	$(SWIFT) build --product migrationkit-cli
+	$(SWIFT) build $(BUILD_OPTIONS) --product migrationkit-cli
 	Scripts/demo
 
 # The targets whose tests start daemons, kill processes, or compare with the `sqlcipher` shell.
@@ -19,13 +21,13 @@ LONG_TESTS = EndToEndTests|MigrationKitSQLCipherTests|PowerCutTests|SecretServic
 ## Sets up and runs the quick tests, which need nothing that only `make test` installs.
 check:
 	Scripts/bootstrap
-	$(SWIFT) build --build-tests
+	$(SWIFT) build $(BUILD_OPTIONS) --build-tests
 	SKIP_OTHER_PROGRAMS=1 SWIFT="$(SWIFT)" Scripts/run-tests --skip '^($(LONG_TESTS))\.'
 
 ## Sets up and runs all tests, or those that the regular expression ONLY matches.
 test:
 	Scripts/bootstrap --tests
-	$(SWIFT) build --build-tests
+	$(SWIFT) build $(BUILD_OPTIONS) --build-tests
 	SWIFT="$(SWIFT)" Scripts/run-tests $(if $(ONLY),--filter '$(ONLY)')
 
 ## Builds the tool for use: optimised, with the Swift runtime inside. Paths in C++'s assertions and

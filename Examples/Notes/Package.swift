@@ -5,8 +5,9 @@ import PackageDescription
 let package = Package(
     name: "Notes",
     dependencies: [
-        // In an app of your own: .package(url: "…", from: "…", traits: ["Tool"]).
-        .package(name: "MigrationKit", path: "../..", traits: ["Tool"]),
+        // In an app of your own: .package(url: "…", from: "…", traits: ["Tool"]). Here all traits are
+        // enabled, so that CI compiles the package once for its tests and for this example.
+        .package(name: "MigrationKit", path: "../.."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
