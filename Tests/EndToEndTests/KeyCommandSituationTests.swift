@@ -144,11 +144,9 @@ import Testing
             environment: secrets.environment,
             newSession: true
         )
-        let deadline = Date().addingTimeInterval(30)
-        while access(asked, F_OK) != 0, Date() < deadline { usleep(2000) }
-        try #require(access(asked, F_OK) == 0)
+        try wait(for: "the question") { access(asked, F_OK) == 0 }
         process.send(SIGINT)
-        let result = try process.finish(within: 10)
+        let result = try process.finish()
         #expect(result.signal == SIGINT, "\(result)")
     }
 }

@@ -168,10 +168,8 @@ import Testing
     }
 
     private func waitForLock(toBeThere isThere: Bool) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while (access(tool.database + "-migration.lock", F_OK) == 0) != isThere {
-            try #require(ContinuousClock.now < deadline, "no lock came or went within a minute")
-            usleep(200)
+        try wait(for: "a lock that comes or goes", interval: 200) {
+            (access(tool.database + "-migration.lock", F_OK) == 0) == isThere
         }
     }
 

@@ -206,7 +206,7 @@ import Testing
                 environment: tool.environment
             )
             // The file exists only once the arguments have been read.
-            while !FileManager.default.fileExists(atPath: tool.database) { usleep(1000) }
+            try wait(for: "the database") { FileManager.default.fileExists(atPath: tool.database) }
             let arguments = try Data(
                 contentsOf: URL(fileURLWithPath: "/proc/\(child.processIdentifier)/cmdline")
             )

@@ -60,17 +60,13 @@ struct RunningMigration {
             environment: tool.environment,
             newSession: true
         )
-        let deadline = Date().addingTimeInterval(60)
-        while Date() < deadline {
-            if access(tool.database + "-journal", F_OK) == 0 { break }
+        try wait(for: "a journal") {
             try #require(kill(process.processIdentifier, 0) == 0)
-            usleep(2000)
+            return access(tool.database + "-journal", F_OK) == 0
         }
         process.send(SIGSTOP)
         // A signal takes its effect when it does: the state says so.
-        while Date() < deadline, try !isStopped { usleep(1000) }
-        let isInside = try isStopped
-        try #require(isInside, "the migration has ended")
+        try wait(for: "the stop inside the migration") { try isStopped }
     }
 
     /// What `/proc` shows of the process, whole.

@@ -211,7 +211,7 @@ import Testing
     @Test func unreadableFileIsRefused() throws {
         try here.write("db-path = 'notes.db'", mode: 0)
         #expect(chmod(here.folder.path, 0o755) == 0)
-        let tool = try builtExecutable("migrationkit-cli")
+        let tool = try here.folder.copyOfTool()
         let result =
             if geteuid() == 0 {
                 // Root may read everything: somebody else tries.

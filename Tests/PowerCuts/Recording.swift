@@ -64,8 +64,7 @@ package struct Recording: Sendable {
                 "-e", "trace=\((onlySyncs ? syncCalls : calls).joined(separator: ","))",
             ] + (onlySyncs ? ["-k"] : []) + words,
             environment: environment,
-            newSession: true,
-            within: 300
+            newSession: true
         )
         guard result.status == 0 else { throw RecordingError.failed(result) }
     }

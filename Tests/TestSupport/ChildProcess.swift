@@ -110,7 +110,7 @@ public final class ChildProcess: @unchecked Sendable {
     ///   - seconds: How long the child may take before it is killed.
     public func finish(
         sending bytes: some Collection<UInt8> = EmptyCollection<UInt8>(),
-        within seconds: Int = 120
+        within seconds: Int = patience
     ) throws -> ProcessResult {
         lock.lock()
         defer { lock.unlock() }
@@ -221,7 +221,7 @@ public func run(
     environment: [String: String]? = nil,
     input: some Collection<UInt8> = EmptyCollection<UInt8>(),
     newSession: Bool = false,
-    within seconds: Int = 120
+    within seconds: Int = patience
 ) throws -> ProcessResult {
     try ChildProcess(executable, arguments, environment: environment, newSession: newSession)
         .finish(sending: input, within: seconds)
@@ -240,4 +240,17 @@ public func builtExecutable(_ name: String, besideTests: Bool = false) throws ->
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     return URL(fileURLWithPath: tests).deletingLastPathComponent()
         .appendingPathComponent(name).path
+}
+
+extension TemporaryFolder {
+    /// Copies `migrationkit-cli` to here, for another user: what is built may be in a folder that only
+    /// its owner can enter, as root's own.
+    public func copyOfTool() throws -> String {
+        let copy = path("tool")
+        try FileManager.default.copyItem(
+            atPath: builtExecutable("migrationkit-cli"),
+            toPath: copy
+        )
+        return copy
+    }
 }

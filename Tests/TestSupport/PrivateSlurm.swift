@@ -13,6 +13,8 @@ public final class PrivateSlurm: Sendable {
     /// Why there can be none here.
     public static var obstacle: String? {
         guard geteuid() == 0 else { return "only root can run Slurm's daemons" }
+        let groups = try? FileManager.default.contentsOfDirectory(atPath: "/sys/fs/cgroup")
+        guard groups?.isEmpty == false else { return "slurmd needs control groups" }
         let programs = ["slurmctld", "slurmd", "munged"]
         let missing = programs.first {
             !FileManager.default.isExecutableFile(atPath: "/usr/sbin/\($0)")
@@ -87,9 +89,9 @@ public final class PrivateSlurm: Sendable {
             "--seed-file=\(folder.path("munge.seed"))"
         )
         let socket = folder.path("munge.socket")
-        try Self.wait("munged") { FileManager.default.fileExists(atPath: socket) }
+        try wait(for: "munged") { FileManager.default.fileExists(atPath: socket) }
         daemons = try [start("slurmd", "-D"), start("slurmctld", "-D", "-i"), munge]
-        try Self.wait("slurmctld") {
+        try wait(for: "slurmctld", interval: 20_000) {
             let nodes = try TestSupport.run(
                 "sinfo",
                 ["--noheader", "--format=%t"],
@@ -105,18 +107,6 @@ public final class PrivateSlurm: Sendable {
         let result = try TestSupport.run(program, arguments, environment: environment)
         return try ProcessFailure.check(program, result).stdout
             .trimmingCharacters(in: .whitespacesAndNewlines)
-    }
-
-    /// Waits until something is so.
-    public static func wait(
-        _ what: String,
-        until isSo: () throws -> Bool
-    ) throws {
-        let deadline = Date().addingTimeInterval(120)
-        while try !isSo() {
-            try #require(Date() < deadline, "\(what) takes too long")
-            usleep(20_000)
-        }
     }
 
     private static func freePort() throws -> UInt16 {

@@ -52,7 +52,7 @@ import Testing
                 )
                 let finished = Int.random(in: 0..<Self.storeCount, using: &generator)
                 // The plan has a line for each store, too.
-                wait(forLine: Self.storeCount + finished, of: reports[reports.count - 1])
+                try waitForLine(Self.storeCount + finished, of: reports[reports.count - 1])
                 usleep(.random(in: 0..<20_000, using: &generator))
                 child.send(SIGKILL)
                 let wasKilled = try child.finish().signal == SIGKILL
@@ -101,9 +101,8 @@ import Testing
     }
 
     /// Waits until the report has so many lines.
-    private func wait(forLine end: Int, of report: String) {
-        let deadline = Date().addingTimeInterval(60)
-        while lines(report) < end, Date() < deadline { usleep(500) }
+    private func waitForLine(_ end: Int, of report: String) throws {
+        try wait(for: "line \(end)", interval: 500) { lines(report) >= end }
     }
 
     private func lines(_ path: String) -> Int {
@@ -117,7 +116,7 @@ import Testing
             fleet.arguments("migrate", fleet.all + ["--report", folder.path("report")]),
             environment: tool.environment
         )
-        wait(forLine: Self.storeCount, of: folder.path("report"))
+        try waitForLine(Self.storeCount, of: folder.path("report"))
         child.send(SIGKILL)
         _ = try child.finish()
         let merged = try tool.run("fleet", "report", folder.path("report"), "--json")
@@ -144,8 +143,8 @@ import Testing
             environment: tool.environment
         )
         let locks = ["s00", "s01"].map { fleet.path($0) + "-migration.lock" }
-        while locks.contains(where: { !FileManager.default.fileExists(atPath: $0) }) {
-            usleep(1000)
+        try wait(for: "both locks") {
+            locks.allSatisfy(FileManager.default.fileExists(atPath:))
         }
         child.send(signal)
         let result = try child.finish()

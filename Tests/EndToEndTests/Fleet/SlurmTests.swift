@@ -50,14 +50,14 @@ import Testing
             "--output=\(folder.path("reports"))/%a.log",
             folder.path("task.sh")
         )
-        try PrivateSlurm.wait("the other tasks") {
+        try wait(for: "the other tasks", interval: 20_000) {
             try slurm.run("squeue", "--noheader", "--array").split(separator: "\n").count == 1
         }
         let waiting = try slurm.run("squeue", "--noheader", "--array", "--format=%K")
         #expect(try merged(fleet).status == 1)
         let text = String(decoding: try folder.data("reports/pid-\(waiting)"), as: UTF8.self)
         kill(try #require(pid_t(text.dropLast())), SIGKILL)
-        try PrivateSlurm.wait("the killed task") {
+        try wait(for: "the killed task", interval: 20_000) {
             try slurm.run("squeue", "--noheader", "--array").isEmpty
         }
         #expect(try merged(fleet).json()["done"] as? Int ?? 0 < Self.storeCount)
@@ -67,7 +67,7 @@ import Testing
         // that was killed.
         try slurm.run("scontrol", "requeue", "\(job)_\(waiting)")
         try slurm.run("scontrol", "update", "JobId=\(job)_\(waiting)", "StartTime=now+2")
-        try PrivateSlurm.wait("the requeued task") {
+        try wait(for: "the requeued task", interval: 20_000) {
             try slurm.run("squeue", "--noheader", "--array").isEmpty
         }
 

@@ -19,8 +19,7 @@ enum WrittenFiles {
                 + words,
             environment: environment,
             input: input.utf8,
-            newSession: true,
-            within: 300
+            newSession: true
         )
         try #require(result.status == 0, "\(result)")
         return String(decoding: try trace.data("calls"), as: UTF8.self).split(separator: "\n")

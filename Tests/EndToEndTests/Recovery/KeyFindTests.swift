@@ -232,10 +232,9 @@ import Testing
         )
         // Its threads are there once the search has begun.
         let tasks = "/proc/\(search.processIdentifier)/task"
-        let deadline = Date().addingTimeInterval(60)
-        while try FileManager.default.contentsOfDirectory(atPath: tasks).count < 3,
-            Date() < deadline
-        {}
+        try wait(for: "threads", interval: 0) {
+            try FileManager.default.contentsOfDirectory(atPath: tasks).count >= 3
+        }
         search.send(SIGINT)
         let result = try search.finish()
         #expect(result.status == 130, "\(result)")

@@ -174,11 +174,7 @@ import Testing
             ["create", "next", "--to", path, "--prove-on-copy"] + migrations + tool.opening,
             environment: tool.environment
         )
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try !names().contains(where: { $0.hasPrefix(".store.db-writing-") }) {
-            try #require(ContinuousClock.now < deadline)
-            usleep(1000)
-        }
+        try wait(for: "a copy") { try names().contains { $0.hasPrefix(".store.db-writing-") } }
         process.send(SIGINT)
         let result = try process.finish()
         #expect(result.status == 130, "\(result)")

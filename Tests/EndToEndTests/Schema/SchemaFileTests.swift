@@ -184,10 +184,8 @@ import Testing
             environment: tool.environment,
             newSession: true
         )
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try !tool.folder.names.contains(where: { $0.hasSuffix("-journal") }) {
-            try #require(ContinuousClock.now < deadline)
-            usleep(1000)
+        try wait(for: "a journal") {
+            try tool.folder.names.contains { $0.hasSuffix("-journal") }
         }
         let drafts = try tool.folder.names.filter { $0.hasPrefix(".store.db-writing-") }
         #expect(!drafts.isEmpty)

@@ -165,12 +165,10 @@ import Testing
             environment: tool.environment
         )
         // The lock is there as long as the dump runs.
-        let deadline = Date().addingTimeInterval(60)
-        while Date() < deadline {
+        try wait(for: "the lock") {
             let names = try tool.folder.names
             #expect(!names.contains("store.db"))
-            if names.contains(where: { $0.hasSuffix("-migration.lock") }) { break }
-            usleep(2000)
+            return names.contains { $0.hasSuffix("-migration.lock") }
         }
         process.send(SIGINT)
         let result = try process.finish()

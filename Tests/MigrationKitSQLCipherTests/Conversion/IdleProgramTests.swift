@@ -40,12 +40,12 @@ import Testing
         let isWaiting = Recorded(false)
         let work = Background {
             try rewrite(
-                .init(timeout: 60) { event in
+                .init(timeout: .init(patience)) { event in
                     if case .waiting = event { isWaiting.change { $0 = true } }
                 }
             )
         }
-        while !isWaiting.value { usleep(10_000) }
+        try wait(for: "the wait", interval: 10_000) { isWaiting.value }
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
@@ -77,7 +77,7 @@ import Testing
         let (isOpen, isWaiting) = (Recorded(false), Recorded(false))
         let work = Background {
             try rewrite(
-                .init(timeout: 60) { event in
+                .init(timeout: .init(patience)) { event in
                     switch event {
                     case .progress(.verifying, _, _) where !isOpen.value:
                         app.write("\n".utf8)
@@ -91,9 +91,7 @@ import Testing
                 }
             )
         }
-        let deadline = ContinuousClock.now + .seconds(50)
-        while !isWaiting.value, ContinuousClock.now < deadline { usleep(10_000) }
-        try #require(isWaiting.value)
+        try wait(for: "the wait", interval: 10_000) { isWaiting.value }
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
@@ -146,7 +144,7 @@ import Testing
                 from: backup,
                 form: .encrypted(key.key),
                 keptOriginalPath: original,
-                options: .init(timeout: 60, observer: options.observer)
+                options: .init(timeout: .init(patience), observer: options.observer)
             ).run()
         }
         #expect(try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;") == "zettel")
