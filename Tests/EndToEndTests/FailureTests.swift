@@ -172,11 +172,7 @@ import Testing
         #expect(try tool.onStore("migrate").status == 0)
         // Root reads everything, so another user runs the tool, from a place it can reach.
         let isRoot = geteuid() == 0
-        let executable = tool.folder.path("tool")
-        try FileManager.default.copyItem(
-            atPath: builtExecutable("migrationkit-cli"),
-            toPath: executable
-        )
+        let executable = try tool.folder.copyOfTool()
         if isRoot {
             for path in [tool.folder.path, tool.migrations] { #expect(chmod(path, 0o755) == 0) }
             for name in try FileManager.default.contentsOfDirectory(atPath: tool.migrations) {

@@ -152,11 +152,7 @@ import Testing
         let isRoot = geteuid() == 0
         let user =
             isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"]
-        let executable = tool.folder.path("tool")
-        try FileManager.default.copyItem(
-            atPath: builtExecutable("migrationkit-cli"),
-            toPath: executable
-        )
+        let executable = try tool.folder.copyOfTool()
         let migration = try RunningMigration(
             of: tool,
             command: user + [executable],
