@@ -206,8 +206,14 @@ import Testing
         let store = try QueriedStore()
         let before = try store.tool.shell("SELECT count(*) FROM log;")
         let process = try store.onTerminal(arguments)
-        // Until it runs: the first byte, or a moment.
-        usleep(700_000)
+        if arguments == ["SELECT i FROM endless"] {
+            #expect(process.wait(for: "1"))
+        } else {
+            // It shows nothing. To start takes a fraction of this time.
+            try wait(for: "the statement to run") {
+                try processorTime(process.processIdentifier) > 0.5
+            }
+        }
         let start = ContinuousClock.now
         process.type([3])
         let result = process.finish()
@@ -281,4 +287,14 @@ import Testing
         )
         #expect(result.status == 74 && result.stderr.contains("no space left"), "\(result)")
     }
+}
+
+/// For how long a process has run, in seconds.
+private func processorTime(_ process: pid_t) throws -> Double {
+    let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    // "PID (name) S ...", with the times as the 14th and 15th.
+    // <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
+    let fields = line.split(separator: ")").last?.split(separator: " ") ?? []
+    let ticks = fields.dropFirst(11).prefix(2).compactMap { Double($0) }.reduce(0, +)
+    return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
 }
