@@ -119,7 +119,7 @@ import Testing
 
         var outcome = Outcome()
         for (isOurs, process) in processes {
-            let result = try process.finish()
+            let result = try process.finish(within: 100)
             if isOurs {
                 #expect(result.status == 0, "round \(round): \(result)")
                 #expect(result.stderr.isEmpty, "round \(round): \(result.stderr)")
@@ -208,9 +208,7 @@ private func waitUntilAsleep(_ processes: [pid_t]) {
     let deadline = ContinuousClock.now + .seconds(5)
     for process in processes {
         while ContinuousClock.now < deadline {
-            // "PID (name) S ..." <https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html>
-            let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-            let state = line?.split(separator: ")").last?.split(separator: " ").first
+            let state = try? processFields(process).first
             if state == "S" || state == "Z" || state == nil { break }
             usleep(500)
         }

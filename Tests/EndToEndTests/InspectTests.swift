@@ -208,6 +208,7 @@ import Testing
             executable, "inspect", "--json", tool.database,
         ]
         let mayRead = try TestSupport.run("setpriv", words)
+        try #require(!mayRead.stderr.contains("failed to execute"))
         #expect(mayRead.status == 0, "\(mayRead)")
         #expect(try mayRead.json()["owner"] as? String == "root")
         #expect(try mayRead.json()["journalMode"] as? String == "wal")

@@ -146,7 +146,7 @@ import Testing
         )
         try wait(for: "the question") { access(asked, F_OK) == 0 }
         process.send(SIGINT)
-        let result = try process.finish()
+        let result = try process.finish(within: 10)
         #expect(result.signal == SIGINT, "\(result)")
     }
 }

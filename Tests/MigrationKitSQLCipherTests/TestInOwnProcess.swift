@@ -29,7 +29,8 @@ enum TestInOwnProcess {
                 "-c", shell + #"; exec "$0" --testing-library swift-testing --filter "$1""#,
                 program, test,
             ],
-            environment: ProcessInfo.processInfo.environment.merging(own) { $1 }
+            environment: ProcessInfo.processInfo.environment.merging(own) { $1 },
+            within: 600
         )
     }
 }

@@ -130,7 +130,9 @@ package struct FailingCampaign {
             builtExecutable(scenario.program),
             scenario.arguments(place),
             environment: environment,
-            newSession: true
+            newSession: true,
+            // A lock is waited for several times, 30 seconds each.
+            within: 200
         )
         let text = FileManager.default.contents(atPath: log) ?? Data()
         return (result, NotedCall.all(in: String(decoding: text, as: UTF8.self)))

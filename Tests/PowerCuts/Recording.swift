@@ -64,7 +64,8 @@ package struct Recording: Sendable {
                 "-e", "trace=\((onlySyncs ? syncCalls : calls).joined(separator: ","))",
             ] + (onlySyncs ? ["-k"] : []) + words,
             environment: environment,
-            newSession: true
+            newSession: true,
+            within: 300
         )
         guard result.status == 0 else { throw RecordingError.failed(result) }
     }

@@ -146,11 +146,11 @@ import Testing
             "entry",
             "s",
             "u",
-            settings: ["PROBE_TIMEOUT": "\(patience * 1000)", "PROBE_CANCEL_AFTER": "400"]
+            settings: ["PROBE_TIMEOUT": "60000", "PROBE_CANCEL_AFTER": "400"]
         )
         #expect(result.stdout == "CancellationError()\n")
         #expect(result.stderr == "")
-        #expect(.now - start < .seconds(patience / 2))
+        #expect(.now - start < .seconds(30))
     }
 
     @Test func daemonThatComesBackIsFoundByARunningProcess() throws {

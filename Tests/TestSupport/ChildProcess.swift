@@ -110,7 +110,7 @@ public final class ChildProcess: @unchecked Sendable {
     ///   - seconds: How long the child may take before it is killed.
     public func finish(
         sending bytes: some Collection<UInt8> = EmptyCollection<UInt8>(),
-        within seconds: Int = patience
+        within seconds: Int = 120
     ) throws -> ProcessResult {
         lock.lock()
         defer { lock.unlock() }
@@ -221,7 +221,7 @@ public func run(
     environment: [String: String]? = nil,
     input: some Collection<UInt8> = EmptyCollection<UInt8>(),
     newSession: Bool = false,
-    within seconds: Int = patience
+    within seconds: Int = 120
 ) throws -> ProcessResult {
     try ChildProcess(executable, arguments, environment: environment, newSession: newSession)
         .finish(sending: input, within: seconds)

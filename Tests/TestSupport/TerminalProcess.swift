@@ -64,11 +64,11 @@ public final class TerminalProcess: @unchecked Sendable {
 
     /// Waits until a text appears after what was waited for before.
     ///
-    /// - Returns: Whether it did before the program ended, or was silent or went on without it for too
-    ///   long.
+    /// - Returns: Whether it did before the program ended, fell silent for a minute, or went on for two
+    ///   without it.
     public func wait(for text: String) -> Bool {
         let wanted = Array(text.utf8)
-        let deadline = ContinuousClock.now + .seconds(patience)
+        let deadline = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < deadline {
             for start in searched..<max(searched, shown.count - wanted.count + 1)
             where shown[start..<(start + wanted.count)].elementsEqual(wanted) {
@@ -109,7 +109,7 @@ public final class TerminalProcess: @unchecked Sendable {
     /// Reads what there is; false once the program, and with it the terminal's other end, is gone.
     private func readMore() -> Bool {
         var waiting = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-        guard poll(&waiting, 1, Int32(patience) * 1000) > 0 else {
+        guard poll(&waiting, 1, 60_000) > 0 else {
             kill(processIdentifier, SIGKILL)
             return false
         }

@@ -118,11 +118,7 @@ struct KilledRuns {
         )
         // A stopped process tells nobody but its parent and its tracer, which are not asked here.
         for _ in 0..<60_000 {
-            let line = try String(
-                contentsOfFile: "/proc/\(process.processIdentifier)/stat",
-                encoding: .utf8
-            )
-            let state = line.split(separator: " ").dropFirst(2).first
+            let state = try processFields(process.processIdentifier).first
             if state == "T" { return process }
             // Under a tracer that listens for the end of the stop.
             if state == "t", try hasStopped() { return process }

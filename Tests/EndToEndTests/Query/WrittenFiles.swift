@@ -19,7 +19,8 @@ enum WrittenFiles {
                 + words,
             environment: environment,
             input: input.utf8,
-            newSession: true
+            newSession: true,
+            within: 300
         )
         try #require(result.status == 0, "\(result)")
         return String(decoding: try trace.data("calls"), as: UTF8.self).split(separator: "\n")

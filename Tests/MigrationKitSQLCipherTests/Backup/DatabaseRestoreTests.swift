@@ -367,7 +367,7 @@ import Testing
         _ = try restore(
             keeping: kept,
             options: .init(
-                timeout: .init(patience),
+                timeout: 60,
                 observer: { event in
                     guard case .waiting(let processes) = event,
                         processes.map(\.identifier) == [process.processIdentifier],
@@ -398,7 +398,7 @@ import Testing
         let (path, refused) = (folder.database, Recorded<Set<ConversionEvent.Phase>>([]))
         _ = try restore(
             options: .init(
-                timeout: .init(patience),
+                timeout: 60,
                 observer: { event in
                     guard case .progress(let phase, bytesDone: 0, _) = event else { return }
                     let result = try? Python.run(

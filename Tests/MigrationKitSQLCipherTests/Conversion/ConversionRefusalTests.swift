@@ -179,7 +179,7 @@ import Testing
         let waited = Atomic(false)
         try rekey(
             .init(
-                timeout: .init(patience),
+                timeout: 60,
                 observer: { event in
                     guard case .waiting(let processes) = event,
                         processes.map(\.identifier) == [other.processIdentifier],
@@ -207,7 +207,7 @@ import Testing
         let (path, spelling) = (folder.database, key.spelling)
         try rekey(
             .init(
-                timeout: .init(patience),
+                timeout: 60,
                 observer: { event in
                     guard case .progress(_, bytesDone: 0, bytesTotal: _) = event else { return }
                     let result = try? Python.run(
@@ -305,7 +305,7 @@ import Testing
             try ChildProcess("flock", [path + "-migration.lock", "-c", "echo held; read line"])
         )
         #expect(holder.withLock { $0?.readLine() } == "held")
-        let options = DatabaseConversion.Options(timeout: .init(patience)) { event in
+        let options = DatabaseConversion.Options(timeout: 60) { event in
             guard case .waiting = event else { return }
             rename(copy, path)
             holder.withLock { $0?.closeInput() }

@@ -40,12 +40,12 @@ import Testing
         let isWaiting = Recorded(false)
         let work = Background {
             try rewrite(
-                .init(timeout: .init(patience)) { event in
+                .init(timeout: 60) { event in
                     if case .waiting = event { isWaiting.change { $0 = true } }
                 }
             )
         }
-        try wait(for: "the wait", interval: 10_000) { isWaiting.value }
+        while !isWaiting.value { usleep(10_000) }
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
@@ -77,7 +77,7 @@ import Testing
         let (isOpen, isWaiting) = (Recorded(false), Recorded(false))
         let work = Background {
             try rewrite(
-                .init(timeout: .init(patience)) { event in
+                .init(timeout: 60) { event in
                     switch event {
                     case .progress(.verifying, _, _) where !isOpen.value:
                         app.write("\n".utf8)
@@ -91,7 +91,9 @@ import Testing
                 }
             )
         }
-        try wait(for: "the wait", interval: 10_000) { isWaiting.value }
+        let deadline = ContinuousClock.now + .seconds(50)
+        while !isWaiting.value, ContinuousClock.now < deadline { usleep(10_000) }
+        try #require(isWaiting.value)
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
@@ -144,7 +146,7 @@ import Testing
                 from: backup,
                 form: .encrypted(key.key),
                 keptOriginalPath: original,
-                options: .init(timeout: .init(patience), observer: options.observer)
+                options: .init(timeout: 60, observer: options.observer)
             ).run()
         }
         #expect(try SQLCipherShell.run(path, key: key.spelling, "SELECT a FROM t;") == "zettel")

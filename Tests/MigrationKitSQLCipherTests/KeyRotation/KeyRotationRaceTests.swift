@@ -107,8 +107,8 @@ import Testing
 
     @Test func twoRotationsAtOnceComeOneAfterTheOther() async throws {
         let store = try RotatedStore()
-        async let first = store.rotation(options: .init(timeout: .init(patience))).asyncRun()
-        async let second = store.rotation(options: .init(timeout: .init(patience))).asyncRun()
+        async let first = store.rotation(options: .init(timeout: 60)).asyncRun()
+        async let second = store.rotation(options: .init(timeout: 60)).asyncRun()
         _ = try await (first, second)
         #expect(try store.content() == "zettel")
         #expect(try store.previous.count == 2)
@@ -145,7 +145,7 @@ private final class PausedRotation: Sendable {
                 goesOn.wait()
             }
             do {
-                try store.rotation(keys, options: .init(timeout: .init(patience))).run()
+                try store.rotation(keys, options: .init(timeout: 60)).run()
             } catch {
                 state.withLock { $0.failure = error }
             }
