@@ -38,7 +38,7 @@ extension KeySource {
     ///
     /// - Throws: ``KeySourceError``.
     func secretOfFile(_ trust: SecretFile.Trust = .ownerOnly) throws -> Secret {
-        guard case .file(let path) = self else { preconditionFailure("the source is no file") }
+        guard case .file(let path) = self else { preconditionFailure("the source isn't a file") }
         return try SecretFile.read(path, trust: trust, named: self)
     }
 }

@@ -56,7 +56,9 @@ enum KeyHelperAnswer {
             }
         }
 
-        private static let noObject = Problem(reason: "it is no JSON object of strings on one line")
+        private static let noObject = Problem(
+            reason: "it isn't a JSON object of strings on one line"
+        )
 
         /// The next byte that is no space; `nil` at the end.
         private mutating func next() -> UInt8? {

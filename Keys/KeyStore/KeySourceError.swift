@@ -80,9 +80,9 @@ extension KeySourceError: LocalizedError {
         case .noTerminal:
             "there is no terminal to ask for the key"
         case .promptCancelled:
-            "the question for the key was cancelled"
+            "the prompt for the key was cancelled"
         case .promptBusy:
-            "another question is already open on the terminal"
+            "another prompt is already open on the terminal"
         case .unusableKey(let source, let reason):
             "the key from \(source) can't be used: \(reason.errorDescription ?? "")"
         }

@@ -96,11 +96,11 @@ extension KeyStoreError: LocalizedError {
         case .noCollection:
             "Check the name in the desktop's password program."
         case .locked:
-            "Unlock it in the desktop's password program, or allow the question for its password."
+            "Unlock it in the desktop's password program, or allow the prompt for its password."
         case .promptDismissed:
             """
-            Try again and answer the question, or unlock the collection in the desktop's password \
-            program. If no question can be shown, unlock it with the daemon:
+            Try again and answer the prompt, or unlock the collection in the desktop's password \
+            program. If no prompt can be shown, unlock it with the daemon:
             gnome-keyring-daemon --replace --unlock --components=secrets
             """
         case .itemNotFound(let service, let account):

@@ -29,7 +29,7 @@ extension RecoveryCopyError: LocalizedError {
         case .damaged(let source): "the recovery copy in \(source) is damaged, or another program's"
         case .wrongPassphrase(let source):
             "the passphrase does not open the recovery copy in \(source)"
-        case .unusablePassphrase: "other programs can't be given this recovery passphrase"
+        case .unusablePassphrase: "other programs would not accept this recovery passphrase"
         case .wrongLine(let number): "line \(number) of the paper copy is wrong"
         case .missingLine(let number, let count):
             "line \(number) of the \(count) lines of the paper copy is missing"

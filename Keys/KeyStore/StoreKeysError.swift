@@ -24,7 +24,7 @@ extension StoreKeysError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .unusableName(let name):
-            "the store's name \"\(name)\" can't be that of a key"
+            "no key can be looked up by the store name \"\(name)\""
         case .unusableMasterKey(let count):
             "a master key is 64 hexadecimal digits"
                 + (count == 64
@@ -50,14 +50,16 @@ extension StoreKeysError: LocalizedError {
         case .unusableMasterKey:
             "Make one with: openssl rand -hex 32"
         case .noDerivation:
-            "Is OpenSSL restricted to certified algorithms?"
+            "Check whether OpenSSL is restricted, for example to FIPS algorithms, and allow HKDF "
+                + "with SHA-256."
         case .helperEnded, .unusableAnswer:
             """
             Its messages are above. It reads a line {"store":"NAME"} and answers with one line: \
             {"key":"...","form":"raw"}, {"key":"...","form":"passphrase"} or {"error":"..."}.
             """
         case .helperTimedOut:
-            "It was ended, and is started anew for the next store."
+            "It was stopped, and is restarted for the next store. Find out why it hangs, or "
+                + "allow more time."
         case .refused:
             nil
         }

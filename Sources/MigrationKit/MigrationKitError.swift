@@ -93,7 +93,7 @@ extension MigrationKitError: LocalizedError {
     public var errorDescription: String? {
         switch self {
         case .duplicateIdentifiers(let identifiers):
-            "several migrations have the same identifier:  \(identifiers.joined(separator: ", "))"
+            "several migrations have the same identifier: \(identifiers.joined(separator: ", "))"
         case .identifiersOutOfOrder(let expected, let actual):
             Self.describeDisorder(expected: expected, actual: actual)
         case .unknownMigrationTarget(let target):

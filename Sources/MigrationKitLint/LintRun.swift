@@ -249,7 +249,7 @@ final class LintRun {
         }
     }
 
-    /// The table if it isn't one that was dropped or renamed, and no misspelled one.
+    /// The table, unless it was dropped, renamed or misspelled.
     private func unknownTable(_ name: String) -> String? {
         let name = name.foldedName
         let isSlip = known.contains { $0 == name || name.count > 3 && $0.isSimilar(to: name) }
@@ -304,7 +304,7 @@ final class LintRun {
         )
     }
 
-    // MARK: - The Way Down
+    // MARK: - The Rollback
 
     private func down(
         of step: MigrationStep<Database>,
@@ -332,7 +332,7 @@ final class LintRun {
 }
 
 extension String {
-    /// Whether one letter more, less, or another one makes it the other name.
+    /// Whether the names differ by one inserted, deleted or replaced byte.
     fileprivate func isSimilar(to other: String) -> Bool {
         let (one, other) = (Array(utf8), Array(other.utf8))
         guard abs(one.count - other.count) <= 1 else { return false }

@@ -125,7 +125,8 @@ public struct MigrationLint: Sendable {
         selection?.contains(step.identifier) ?? true
     }
 
-    /// Whether a rule that finds nothing now finds nothing anywhere.
+    /// Whether the rule finds the same everywhere, so that a comment that silences nothing can be
+    /// reported.
     private func isDecided(_ rule: LintRule) -> Bool {
         let isOff = levels[rule].map { $0 == nil } ?? false
         let dependsOnOthers = [LintRule.migrationChanged, .migrationRemoved, .migrationInserted]

@@ -68,11 +68,11 @@ enum Publication {
         guard steps.contains(where: { $0.rollback != nil }) else { return [] }
         return steps.filter { $0.rollback == nil && selected($0) }.map {
             LintFinding(
-                rule: .noWayDown,
+                rule: .noRollback,
                 migration: $0.identifier,
                 file: $0.sourceFile,
-                message: "the migration has no way down, although others of the project have one",
-                fix: "Write the way down."
+                message: "the migration has no rollback, although others of the project have one",
+                fix: "Write the rollback."
             )
         }
     }

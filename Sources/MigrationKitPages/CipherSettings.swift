@@ -24,8 +24,8 @@ import MigrationKitCommon
 /// Files with an unencrypted header (`cipher_plaintext_header_size`) and ciphers other than AES-256
 /// are not supported.
 public struct CipherSettings: Hashable, Sendable {
-    /// The hash function of PBKDF2, which derives the key from a passphrase, and from the key
-    /// another one that authenticates pages.
+    /// The hash function of PBKDF2, which derives the encryption key from a passphrase, and the
+    /// HMAC key from the encryption key.
     public enum KDFAlgorithm: String, CaseIterable, Sendable {
         case sha1, sha256, sha512
     }

@@ -107,7 +107,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .wrongKey(let path):
             "the key does not open \(path)"
         case .rawKeyAsPassphrase(let path):
-            "the key does not open \(path) as a passphrase, but as a raw key"
+            "the key does not open \(path) as a passphrase, but opens it as a raw key"
         case .olderFormat(let path, let version):
             "\(path) is in the format of SQLCipher \(version)"
         case .damaged(let path, let pages):
@@ -169,12 +169,15 @@ extension EncryptedDatabaseError: LocalizedError {
                 ? "The key is right. Open it with these settings."
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
         case .damaged:
-            "The key is not the reason. Keep a copy of the file, and restore a backup."
+            "The file is damaged; the key is not the problem. Keep a copy of the file, and restore a backup."
         case .damagedLog:
             """
             SQLite ignores commits from that frame on, and opening the database for writing discards them. So it was not opened, and nothing was changed.
-            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those commits are lost then: open the database once with that program.
-            Otherwise the log is damaged. Copy the database and its -wal file. Salvaging recovers what is in both.
+            If the last program wrote with PRAGMA synchronous = NORMAL, a power cut can cause \
+            this. To give up those commits, open the database once with that program, which \
+            discards them.
+            To try to recover them, copy the database and its -wal file first. Salvaging recovers \
+            what is in both.
             """
         case .permissionDenied:
             "Check the owner and the mode of the file and of the folders above it. A database should have mode 600."

@@ -65,7 +65,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
                     ?? "can say that it runs outside of a transaction. This format can't: use "
                     + "another for the folder")
         case .encryptionPragma:
-            "Remove it. A key in a file is no longer secret. If it was a real key, change it."
+            "Remove it. If it contains a real key, change that key: it is no longer secret."
         case .temporaryStoragePragma:
             "Remove it."
         case .durabilityPragma:

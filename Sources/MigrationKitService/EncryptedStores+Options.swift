@@ -126,7 +126,8 @@ extension EncryptedStoresError: CodedError {
             control character.
             """
         case .shutDown:
-            "Put the stores' service before the services that use it: they are shut down first."
+            "Put the stores' service before the services that use it. A group shuts down the "
+                + "last one first."
         }
     }
 

@@ -22,11 +22,10 @@ import ServiceLifecycle
 ///   longest is closed. A store in use is never closed; if all are, callers wait in order.
 /// - A store that can't be opened or migrated is an error for those who wait for it. The next caller
 ///   tries again.
-/// - Opening, migrating and closing have threads of their own, and never block Swift's tasks.
-///
-/// As a service, it closes every store at the shutdown. In a `ServiceGroup` it comes before the
-/// services that use it. A graceful shutdown of the caller, such as a server, ends its wait for an
-/// opening: nobody waits for a long migration then. Uses of open stores go on to their end.
+/// - Opening, migrating and closing have threads of their own, and never block Swift's tasks.  As a
+///   service, it closes every store at the shutdown. In a `ServiceGroup` it comes before the
+///   services that use it. A graceful shutdown of the caller, such as a server, ends its wait for
+///   an opening, so a shutdown doesn't wait for a long migration. Work on open stores finishes.
 public actor EncryptedStores: Service {
     private enum Slot {
         case opening(Opening)
@@ -299,8 +298,8 @@ public actor EncryptedStores: Service {
         await shutDown()
     }
 
-    /// Closes every store. Openings are cancelled, stores in use are waited for, and who asks for a
-    /// store gets ``EncryptedStoresError/shutDown``.
+    /// Closes every store. Openings are cancelled. The call waits for stores in use. Later callers
+    /// get ``EncryptedStoresError/shutDown``.
     public func shutDown() async {
         isShutDown = true
         let waiting = queue

@@ -39,7 +39,7 @@ public final class MigrationService: Service {
         /// The database is migrated. The report says what was done at this start.
         case ready(MigrationReport)
 
-        /// Opening or migrating failed. Nothing was left in between.
+        /// Opening or migrating failed. No step is half applied.
         case failed(any Error)
 
         /// The service was shut down, and has closed the database.
@@ -223,8 +223,9 @@ extension Service {
     /// The same service, which starts when a database is migrated.
     ///
     /// - Parameter database: The database's service. It comes before this one in the group's list.
-    /// - Returns: A service that waits. If it is shut down before, it has never started. If the
-    ///   database's service fails, it never starts either, and ends with the group.
+    /// - Returns: A service that waits for the database. If it is shut down while it waits, this
+    ///   service is never started. If the database's service fails, it never starts either, and
+    ///   ends with the group.
     public func starting(after database: MigrationService) -> some Service {
         ServiceAfterMigration(service: self, database: database)
     }
@@ -271,7 +272,8 @@ extension MigrationServiceError: CodedError {
         switch self {
         case .alreadyStarted: "Make a new service for each group, and add it once."
         case .stopped:
-            "Put the database's service before the services that use it: they are shut down first."
+            "Put the database's service before the services that use it. A group shuts down the "
+                + "last one first."
         }
     }
 

@@ -238,7 +238,7 @@ import Testing
         #expect(try files() == ["0001_notes.sql", "0002_next.sql"])
         let text = String(decoding: try folder.data("migrations/0002_next.sql"), as: UTF8.self)
         #expect(text.contains("allow drop-column --allow-hazard drops-column"), "\(text)")
-        #expect(text.contains("-- The way down can't bring back:\n--   "), "\(text)")
+        #expect(text.contains("-- The rollback can't bring back:\n--   "), "\(text)")
         let lint = tool.run(["lint", "--level", "error"] + migrations)
         #expect(lint.status == 0, "\(lint)")
         // Now there is nothing left to do.
@@ -255,9 +255,9 @@ import Testing
         )
         #expect(result.status == 0, "\(result)")
         let reason = "rows with NULL in notes.title are refused"
-        #expect(result.stdout.contains("The way down may fail: \(reason).\n"), "\(result)")
+        #expect(result.stdout.contains("The rollback may fail: \(reason).\n"), "\(result)")
         let text = String(decoding: try folder.data("migrations/0002_next.sql"), as: UTF8.self)
-        let title = "The way down fails, and changes nothing, if there are such rows by then:"
+        let title = "The rollback fails, and changes nothing, if there are such rows by then:"
         #expect(text.contains("-- \(title)\n--   \(reason)\n"), "\(text)")
     }
 

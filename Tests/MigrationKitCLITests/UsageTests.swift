@@ -258,7 +258,7 @@ import Testing
         try expectRefusal(
             ["migrate", word] + key + migrations,
             "usage",
-            saying: "'\(word)' is no database",
+            saying: "'\(word)' isn't a database",
             "'./\(word)'"
         )
     }

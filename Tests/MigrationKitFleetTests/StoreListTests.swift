@@ -38,8 +38,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{", "it is no JSON object of strings"),
-        (#"{"path":1}"#, "it is no JSON object of strings"),
+        ("{", "it isn't a JSON object of strings"),
+        (#"{"path":1}"#, "it isn't a JSON object of strings"),
         (#"{"account":"a"}"#, #"it has no "path""#), (#"{"path":""}"#, #"it has no "path""#),
         (#"{"path":"a","account":""}"#, #"its "account" is empty"#),
         (#"{"path":"a","name":"b"}"#, #"there is no field "name""#),

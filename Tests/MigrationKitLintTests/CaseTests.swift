@@ -14,7 +14,7 @@ import Testing
 /// ```sql
 /// -- migration: 0001_notes                  begins a migration; may end in transaction:false
 /// CREATE TABLE notes (id INTEGER PRIMARY KEY);
-/// -- down:                                  begins its way down
+/// -- down:                                  begins its rollback
 /// DROP TABLE notes;  -- expect: RULE        a finding at this statement, with the rule's own level
 /// -- expect: RULE error                     a finding at the next statement, with another level
 /// -- expect in migration: RULE              a finding anywhere in the migration

@@ -252,7 +252,7 @@ import Testing
         ).run()
     }
 
-    /// After the way down, the dropped column is empty, and so the expression has no value.
+    /// After the rollback, the dropped column is empty, and so the expression has no value.
     @Test func expressionOverADroppedColumnIsProved() throws {
         let from = "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)"
         let to = "CREATE TABLE notes (id INTEGER PRIMARY KEY, n INTEGER NOT NULL)"
@@ -328,9 +328,9 @@ import Testing
         #expect(
             sql.down == [
                 """
-                -- The way down can't bring back:
+                -- The rollback can't bring back:
                 --   the values of notes.stars
-                -- If rows that are there by then need it, it fails and changes nothing.
+                -- It fails, and changes nothing, if later rows depend on what is lost.
                 \(Self.addsStars)
                 """
             ]
@@ -395,7 +395,7 @@ import Testing
         let counts = try proof.run(on: copy)
         #expect(counts.map(\.after) == [1])
         let down = try proof.sql(as: .dbmate).down
-        #expect(down.first?.contains("it fails and changes nothing") == true, "\(down)")
+        #expect(down.first?.contains("It fails, and changes nothing,") == true, "\(down)")
     }
 
     @Test func referenceToADroppedTableIsAFaultOfTheWantedSchema() throws {

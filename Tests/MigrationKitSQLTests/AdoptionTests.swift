@@ -377,7 +377,7 @@ import Testing
         #expect(adoption.identifiers == ["V1__a"])
         #expect(
             adoption.notes == [
-                "These scripts have no version, so nothing here runs them again, and what they "
+                "These scripts have no version. They are not run again, and what they "
                     + "made stays: s2.sql."
             ]
         )

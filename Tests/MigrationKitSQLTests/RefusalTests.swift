@@ -160,8 +160,8 @@ import Testing
         #expect(
             try message(of: ["V1__a.sql": "SELECT 1", "U2__b.sql": "SELECT 1"]) == """
                 U2__b.sql: there is no migration that it could undo
-                A U file undoes the V file of the same version. In refinery a U file applies \
-                something: rename it to V.
+                A U file undoes the V file of the same version. If this file comes from refinery, \
+                where U files are applied, too, rename it to V.
                 """
         )
     }
@@ -230,7 +230,7 @@ import Testing
                 the program that opens a database decides how it is encrypted
                 2 |   PRAGMA rekey …
                   |   ^
-                Remove it. A key in a file is no longer secret. If it was a real key, change it.
+                Remove it. If it contains a real key, change that key: it is no longer secret.
                 """
             ),
             (

@@ -30,18 +30,18 @@ extension EncryptedDatabaseError: ToolSuggesting {
             "The hexadecimal digits are the key itself: add --raw-key."
         case .damaged:
             """
-            The key is not the reason. Keep a copy of the file. Then restore a backup ('\(program) \
-            restore'), or recover what can be read ('\(program) salvage').
+            The file is damaged; the key is not the problem. Keep a copy of the file. Then restore \
+            a backup ('\(program) restore'), or recover what can be read ('\(program) salvage').
             """
         case .damagedLog:
             """
             SQLite ignores commits from that frame on, and opening the database for writing \
             discards them. So it was not opened, and nothing was changed.
-            A power cut leaves this if a program writes with PRAGMA synchronous = NORMAL. Those \
-            commits are lost then: open the database once with that program, or run \
-            'migrate --accept-lost-commits'.
-            Otherwise the log is damaged. Copy the database and its -wal file. '\(program) salvage' \
-            recovers what is in both.
+            If the last program wrote with PRAGMA synchronous = NORMAL, a power cut can cause \
+            this. To give up those commits, run 'migrate --accept-lost-commits', or open the \
+            database once with that program; both discard them.
+            To try to recover them, copy the database and its -wal file first. '\(program) \
+            salvage' recovers what is in both.
             """
         default:
             recoverySuggestion

@@ -14,12 +14,13 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
                   [--keep-original <path>] [--yes] [--former-key <action>] [<options>]
                 """,
             discussion: """
-                Give the backup's key. The database keeps it, unless an option of 'New key' gives \
-                another. The backup is copied beside the database, verified, and renamed into its \
-                place. Other programs must close the database first. The database may be missing \
-                or damaged, or its key may be lost.
+                The key options give the backup's key. The restored database has that key, too, \
+                unless an option of 'New key' gives another. The backup is copied beside the \
+                database, verified, and renamed into its place. Other programs must close the \
+                database first. The database may be missing or damaged, or its key may be lost.
 
-                Asks before it replaces a database, unless --keep-original is given.
+                The database that is there is lost, unless --keep-original is given. Without it, \
+                the command asks first.
 
                 If 'key rotate' has given the item another key since the backup was made, \
                 --former-key says how to go on with the key that it kept: 'rekey' gives the restored \

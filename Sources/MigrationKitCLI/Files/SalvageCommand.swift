@@ -17,7 +17,7 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComma
                 are recovered even if the pages that lead to them are damaged. Indexes are \
                 rebuilt. Rows whose table is unknown go into a table 'lost_and_found'. The report \
                 lists what was lost or may be lost. If the salt is damaged, one wrong bit is \
-                searched for, which takes some seconds.
+                searched for, which takes up to half a minute with a passphrase.
 
                 Close every program that uses the database, or salvage a copy of its file and of \
                 the files beside it.

@@ -16,13 +16,13 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
                 and compares the schema with the one that the applied migrations give in an empty \
-                database in memory. Changes nothing.
+                database in memory. Without --full, changes nothing.
 
                 With --full also: who can read the files; commits that a damaged write-ahead log \
                 hides; the HMAC of every page; indexes against their tables; rows that break NOT \
                 NULL, CHECK or STRICT; full-text indexes; the ledger against the migrations, if \
-                there are any. Findings name the table, row or page. The only change is that the \
-                write-ahead log is moved into the database.
+                there are any. Findings name the table, row or page. With --full, the write-ahead \
+                log is moved into the database; nothing else changes.
                 """
         )
     }

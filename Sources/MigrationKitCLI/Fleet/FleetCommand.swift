@@ -9,8 +9,8 @@ struct FleetCommand<Migrations: MigrationsOptions>: ParsableCommand {
             usage: "\(Migrations.programName) fleet <subcommand> [<options>]",
             discussion: """
                 Works on several databases at the same time. Each has the same guarantees as with \
-                the command of that name for one database. One that is busy, damaged or has no key \
-                is a line of the report, and the others go on.
+                the command of that name for one database. A database that is busy, damaged or has \
+                no key is reported, and the others continue.
                 """,
             subcommands: [
                 FleetMigrateCommand<Migrations>.self,

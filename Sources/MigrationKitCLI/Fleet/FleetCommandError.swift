@@ -28,12 +28,14 @@ extension FleetCommandError: CodedError {
         switch self {
         case .noKeys: "no source of the databases' keys was given"
         case .noCanaries(let group): "no store is in the group '\(group)' of --canary-group"
-        case .noTask: "--shards needs a task's number, and this is no task of an array"
+        case .noTask:
+            "--shards needs a task number from the scheduler, but this process is "
+                + "not an array task"
         case .unknownShardCount:
-            "this is a task of an indexed job, but the number of parts is unknown"
-        case .unusableTask(let name): "the part of the databases can't be told from \(name)"
+            "this is a task of an indexed job, but the number of shards is unknown"
+        case .unusableTask(let name): "can't work out this task's shard from the variable \(name)"
         case .taskBeyond(let name, let index, let count):
-            "\(name) is \(index), but there are only the parts 0 to \(count - 1)"
+            "\(name) is \(index), but there are only the shards 0 to \(count - 1)"
         }
     }
 
@@ -49,13 +51,13 @@ extension FleetCommandError: CodedError {
             Groups come from --stores-file, with lines such as \
             {"path":"a.db","group":"canary"}.
             """
-        case .noTask: "Give the part with --shard I/N."
+        case .noTask: "Give the shard with --shard I/N."
         case .unknownShardCount:
-            "Give the job's number of completions with --shards N. With --shard 1/1, it works on all."
+            "Give the job's number of completions with --shards N. For all databases in one "
+                + "task: --shard 1/1."
         case .unusableTask:
             """
-            With numbers from 0 on and --shards N, every array works. Or give the part with \
-            --shard I/N.
+            Number the array's tasks from 0 and give --shards N, or give the shard with --shard I/N.
             """
         case .taskBeyond: "Give as many --shards as there are tasks, with numbers from 0 on."
         }
@@ -85,7 +87,8 @@ extension FleetFailure: CodedError {
         let failed = "\(summary.failed) of \(count) failed"
         switch end {
         case .canary: return "a canary failed, so the other stores were not started"
-        case .failures: return "\(failed), more than may; the others were not started"
+        case .failures:
+            return "\(failed), which exceeds --max-failures; the others were not started"
         case .complete, .interrupted:
             return summary.failed > 0 ? failed : "\(summary.unfinished) of \(count) never finished"
         }
@@ -93,8 +96,8 @@ extension FleetFailure: CodedError {
 
     var recoverySuggestion: String? {
         """
-        A next run does what is left: a store that is done costs a look. --report keeps a line for \
-        each store.
+        Fix the cause, and run the command again: finished stores are only checked. --report \
+        records the result of each store.
         """
     }
 

@@ -9,7 +9,7 @@ import SecretService
 struct FleetKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Each key is in a file beside its database: the database's path and this.",
+            "Each key is in a file beside its database: <database><suffix>.",
             valueName: "suffix"
         )
     )
@@ -17,7 +17,7 @@ struct FleetKeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Each key is in a file of this folder: the store's name, or that and '.key'.",
+            "Each key is in a file of this folder, named NAME or NAME.key after the store.",
             valueName: "folder"
         ),
         completion: .directory
@@ -26,7 +26,8 @@ struct FleetKeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Each key is derived from that in this file and the store's name ('key derive').",
+            "Each key is derived from the master key in this file and the store's name ('key "
+                + "derive').",
             valueName: "path"
         ),
         completion: .file()

@@ -18,11 +18,12 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                 """,
             discussion: """
                 Each database is migrated as by 'migrate': under its lock, each migration in a \
-                transaction, verified before the last commit. None is created. A database that \
-                fails doesn't stop the others, unless it is a canary or --max-failures says so.
+                transaction, verified before the last commit. Missing databases are not created. A \
+                database that fails doesn't stop the others, unless it is a canary or \
+                --max-failures is exceeded.
 
-                Ctrl-C undoes uncommitted changes. A run that was killed is simply run again: a \
-                database that is done costs a look.
+                Ctrl-C undoes uncommitted changes. After a kill, run the same command again: \
+                finished databases are only checked.
                 """
         )
     }

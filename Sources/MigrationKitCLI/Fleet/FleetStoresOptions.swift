@@ -38,7 +38,7 @@ struct FleetStoresOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many parts there are, if an array's task or an indexed job gives the number.",
+            "How many shards there are; the scheduler's task number selects this task's.",
             valueName: "n"
         )
     )

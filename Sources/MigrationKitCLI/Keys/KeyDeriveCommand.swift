@@ -6,7 +6,7 @@ struct KeyDeriveCommand<Migrations: MigrationsOptions>: ContextCommand {
         CommandConfiguration(
             commandName: "derive",
             _superCommandName: Migrations.programName,
-            abstract: "Print the key that a store has by a master key.",
+            abstract: "Print the key derived for a store from a master key.",
             usage: """
                 \(Migrations.programName) key derive --master-key-file <path> <name> [<options>]
                 """,

@@ -15,8 +15,8 @@ struct KeyExportCommand<Migrations: MigrationsOptions>: ContextCommand {
                   [--keychain-account <account>] (--output <file> | --paper) [<options>]
                 """,
             discussion: """
-                --output writes a PKCS#12 container that a passphrase protects. 'key import' takes it \
-                back, and so does OpenSSL alone:
+                --output writes a PKCS#12 container that a passphrase protects. 'key import' \
+                stores it again. Without this tool, OpenSSL prints a raw key:
                   openssl pkcs12 -in FILE | tail -n 1 | tr -d ' '
                 --paper prints the key as a few lines to write down, each with a checksum, and only \
                 to a terminal. Nothing protects them but the place where they are kept.

@@ -107,9 +107,9 @@ extension NotAdopted: CodedError {
 
     var recoverySuggestion: String? {
         """
-        MigrationKit has no record of it, so its migrations would run a second time. \(ways) \
-        records those that it has applied, and continues from there. With --dry-run, it shows \
-        which. 'baseline' records those that you give.
+        MigrationKit has no record of those migrations, and would run them again. \(ways) records \
+        the migrations that the tool applied, then continues. Add --dry-run to list them. To \
+        choose them yourself, use 'baseline'.
         """
     }
 

@@ -23,7 +23,8 @@ struct CreateCommand: DifferenceCommand {
 
                 With --rebuild, the files have the statements that give a table a new definition \
                 and keep its rows, indexes, triggers, views and foreign keys, up and down, from \
-                the schema that the folder's migrations produce. Unchanged, they change nothing.
+                the schema that the folder's migrations produce. If you don't edit them, the table \
+                stays as it is.
 
                 With --to, the files have the statements that lead from the schema of the folder's \
                 migrations to another one, and back: that of a dump ('-': standard input), of \
@@ -204,10 +205,10 @@ struct CreateCommand: DifferenceCommand {
             context.output("Allowed: \(hazard.title)")
         }
         for part in migration.notBroughtBack {
-            context.output("The way down can't bring back \(part.printable).")
+            context.output("The rollback can't bring back \(part.printable).")
         }
         for part in migration.refusedOnWayBack {
-            context.output("The way down may fail: \(part.printable).")
+            context.output("The rollback may fail: \(part.printable).")
         }
     }
 

@@ -148,7 +148,7 @@ struct LintOutput {
         let hidden = findings.count - shown.count
         if hidden > 0 { text += " --level note shows the \(hidden == 1 ? "note" : "notes")." }
         if checked == 0, !findings.isEmpty {
-            text += "\nThe migrations are checked once they can be read."
+            text += "\nNo migration was checked: mend this, and run 'lint' again."
         }
         return text
     }

@@ -10,7 +10,8 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             abstract: "Undo the latest migrations and apply them again.",
             usage: "\(Migrations.programName) redo [<database>] [--steps <number>] [<options>]",
             discussion: """
-                For development: rows that the migrations wrote are lost. If one of them can't be \
+                For development: undoing a migration loses every row and value in the tables and \
+                columns that it created, whoever wrote them. If one of the migrations can't be \
                 undone, none is. With --all-or-nothing, undoing is one transaction and applying is \
                 another.
                 """

@@ -11,7 +11,8 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
             usage:
                 "\(Migrations.programName) rollback [<database>] [--steps <number>] [<options>]",
             discussion: """
-                If one of them can't be undone, none is.
+                Undoing a migration that created a table or column deletes what is in it: make a \
+                backup first. If one of the migrations can't be undone, none is.
                 """
         )
     }

@@ -41,7 +41,7 @@ struct SchemaRepair {
             "Gives \(path ?? "the database") the schema of its applied migrations again.",
             "Nothing was changed yet. Make a backup, read this, and run it in SQLCipher's shell.",
             "An error ends the shell before anything is committed.",
-            "It is no migration: other databases don't need it.",
+            "This is not a migration: run it on this database only.",
             "", "What differs:",
         ]
         comments += changes.map { "- \($0.driftText)" }
@@ -53,7 +53,8 @@ struct SchemaRepair {
         if changes.contains(where: { $0.action == .added && $0.kind == .column }) {
             comments += [
                 "",
-                "A column that is missing has lost its values. A required one gets empty values.",
+                "Missing columns are added again without their old values. NOT NULL columns get "
+                    + "empty ones.",
             ]
         }
         // https://www.sqlite.org/lang_altertable.html#otheralter

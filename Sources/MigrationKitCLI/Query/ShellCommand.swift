@@ -13,8 +13,8 @@ struct ShellCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             usage: "\(Migrations.programName) shell [<database>] [<options>] [-- <argument> ...]",
             discussion: """
                 The shell gets the key through a pipe, and the settings of the file's encryption. \
-                It keeps temporary data in memory, and no history. It may change everything: \
-                'query' can't. Its exit code is the command's.
+                It keeps temporary data in memory, and no history. Unlike 'query', it can change \
+                anything in the database. The command ends with the shell's exit code.
                 """
         )
     }

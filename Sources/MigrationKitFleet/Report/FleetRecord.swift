@@ -4,8 +4,8 @@
 public struct FleetRecord: Codable, Equatable, Sendable {
     /// What became of the store.
     public enum Outcome: String, Codable, Sendable {
-        /// It is to be worked on. A run begins with such a line for each store, so that a report of a
-        /// run that was killed names those that it didn't come to.
+        /// It is to be worked on. A run begins with such a line for each store, so that the report
+        /// of a run that was killed names those that it didn't reach.
         case planned
         /// The work is done.
         case done

@@ -6,7 +6,7 @@ public struct FleetReport: Sendable {
     /// What became of each store, in the order of their names.
     public let records: [FleetRecord]
 
-    /// How many lines are none of a report, because a run was killed or a disk was full.
+    /// How many lines are incomplete, because a run was killed or a disk was full.
     public let tornCount: Int
 
     /// Reads reports.

@@ -95,7 +95,8 @@ extension FleetReportError: CodedError {
     public var recoverySuggestion: String? {
         switch self {
         case .cannotWrite:
-            "No more stores were started. A next run begins with a look at those that are done."
+            "No more stores were started. Fix the disk or the path, and run again: finished "
+                + "stores are only checked."
         case .cannotRead: nil
         case .noRecords: "Give the files that --report has written."
         }

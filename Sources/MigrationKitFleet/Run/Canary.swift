@@ -1,6 +1,6 @@
 /// The stores that come first. The others follow only if all of these went well.
 public enum Canary: Equatable, Sendable {
-    /// The first so many of the list.
+    /// The first stores of the list, this many.
     case count(Int)
 
     /// Those of a group.
@@ -19,10 +19,10 @@ public enum Canary: Equatable, Sendable {
 
 /// How many stores may fail before no more are started.
 public enum FailureLimit: Equatable, Sendable {
-    /// So many stores.
+    /// A number of stores.
     case count(Int)
 
-    /// So many of a hundred stores of the run.
+    /// A percentage of the run's stores.
     case percent(Double)
 
     /// - Parameter text: A number, or a number and `%`.

@@ -3,7 +3,7 @@ import MigrationKit
 import MigrationKitCommon
 import MigrationKitPages
 
-/// Works on many stores at the same time. What happens to one doesn't concern the others.
+/// Works on many stores at the same time. A failure of one doesn't affect the others.
 public struct FleetRun: Sendable {
     /// How a run works.
     public struct Options: OperationOptions {
@@ -16,7 +16,7 @@ public struct FleetRun: Sendable {
         /// How many may fail; `nil` for all.
         public var failureLimit: FailureLimit?
 
-        /// Ends the run: no more stores are started. The work on a store gets it, too.
+        /// Ends the run: no more stores are started. It is also passed to the work on each store.
         public var cancellation: Cancellation?
 
         /// Gets an event after each store.
@@ -42,11 +42,11 @@ public struct FleetRun: Sendable {
 
     /// Why a run is over.
     public enum End: String, Sendable {
-        /// It came to every store.
+        /// Every store was processed.
         case complete
         /// A canary failed.
         case canary
-        /// More stores failed than may.
+        /// More stores failed than the limit allows.
         case failures
         /// It was cancelled.
         case interrupted
@@ -160,11 +160,11 @@ public struct FleetRun: Sendable {
 public enum FleetOutcome<Value: Sendable>: Sendable {
     /// The work is done.
     case done(Value)
-    /// The work failed. The store is as the error says.
+    /// The work failed. The error says in what state the store is.
     case failed(any Error)
     /// The run was cancelled during the work. What was not committed is undone.
     case interrupted
-    /// The run was over before.
+    /// The run ended before this store was started.
     case notStarted
 }
 

@@ -9,7 +9,7 @@ public enum FleetListError: Error, Equatable, Sendable {
     /// A folder or a list can't be read.
     case unreadable(path: String, reason: String)
 
-    /// A line of a list is no store.
+    /// A line of a list isn't a store.
     case badLine(source: String, number: Int, reason: String)
 
     /// Two stores have the same name.
@@ -23,7 +23,7 @@ extension FleetListError: CodedError {
         case .noStores(let source): "\(source) names no store"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .badLine(let source, let number, let reason):
-            "line \(number) of \(source) is no store: \(reason)"
+            "line \(number) of \(source) isn't a store: \(reason)"
         case .sameName(let name, let paths):
             "two stores have the name '\(name)': \(paths.joined(separator: " and "))"
         }
@@ -44,8 +44,8 @@ extension FleetListError: CodedError {
             """
         case .sameName:
             """
-            Keys, shards and reports go by the name. Give each its own with "account" in a list of \
-            JSON lines.
+            Keys, shards and reports use the stores' names, so they must be unique. Set a \
+            different "account" for each store in a list of JSON lines.
             """
         }
     }

@@ -63,7 +63,7 @@ public struct StoreList {
                 continue
             }
             guard let entry = try? decoder.decode([String: String].self, from: Data(line)) else {
-                throw refuse("it is no JSON object of strings")
+                throw refuse("it isn't a JSON object of strings")
             }
             if let other = entry.keys.sorted().first(where: { !Self.fields.contains($0) }) {
                 throw refuse("there is no field \"\(other)\"")

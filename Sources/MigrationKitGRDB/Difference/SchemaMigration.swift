@@ -24,7 +24,7 @@ public struct SchemaMigration: Sendable {
     /// are refused`. Only the wanted schema allows them.
     public let refusedOnWayBack: [String]
 
-    /// What may lose or refuse rows on the way up.
+    /// What may lose or refuse rows when it is applied.
     public let hazards: [SchemaHazard]
 
     /// Plans the way on a database in memory.
@@ -211,7 +211,7 @@ extension SchemaMatch {
         return result
     }
 
-    /// What is gone after the way up and back.
+    /// What is gone after the migration and its rollback.
     fileprivate func losses(_ backfills: ColumnExpressions) -> [String] {
         old.tables.values.sorted { $0.name < $1.name }.flatMap { table -> [String] in
             guard let successor = newTable(of: table) else { return ["the rows of \(table.name)"] }

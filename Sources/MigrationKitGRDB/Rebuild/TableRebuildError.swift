@@ -111,11 +111,12 @@ extension TableRebuildError: LocalizedError {
         case .missingValue:
             "Give the column a default, or an expression in 'columns'."
         case .brokenReference:
-            "List it in 'dropping', and create it again after the rebuild. A virtual table is "
-                + "dropped before it."
+            "List it in 'dropping', and create it again after the rebuild. Drop a virtual table "
+                + "before the rebuild."
         case .foreignKeysAreOn:
-            "SQLite would delete its children. Rebuild it in a step of the runner that doesn't ask "
-                + "for immediate checks, or outside of a transaction."
+            "Dropping the old table would delete or change the rows that refer to it. Rebuild it "
+                + "in a step of the runner with deferred foreign-key checks, or outside of a "
+                + "transaction."
         case .temporaryObject:
             "Drop the temporary object first."
         case .rowRefused:

@@ -5,8 +5,8 @@ import MigrationKitSQL
 extension SchemaMigrationProof {
     /// The text to write into a folder, for which the linter finds no error.
     ///
-    /// Above a statement with a finding that the wanted schema or an allowed hazard explains is a
-    /// comment that allows it, with that reason. The way down says what it can't bring back.
+    /// If the target schema or an allowed hazard explains a finding, an allow comment with that
+    /// reason is written above the statement. The down migration says what it can't bring back.
     ///
     /// - Parameter format: The folder's format.
     /// - Throws: ``SchemaMigrationProofError``.
@@ -38,20 +38,20 @@ extension SchemaMigrationProof {
                 + texts.map { "--   \($0.split(separator: "\n").joined(separator: " "))" }
         }
         guard let first = migration.down.first else { return [] }
-        var comment = list("The way down can't bring back:", migration.notBroughtBack)
+        var comment = list("The rollback can't bring back:", migration.notBroughtBack)
         if !comment.isEmpty {
             comment.append(
-                "-- If rows that are there by then need it, it fails and changes nothing."
+                "-- It fails, and changes nothing, if later rows depend on what is lost."
             )
         }
         comment += list(
-            "The way down fails, and changes nothing, if there are such rows by then:",
+            "The rollback fails, and changes nothing, if there are such rows by then:",
             migration.refusedOnWayBack
         )
         return [(comment + [first]).joined(separator: "\n")] + migration.down.dropFirst()
     }
 
-    /// The comments that statements of the way up need, by the statements' numbers.
+    /// The comments that statements of the migration need, by the statements' numbers.
     private func comments(
         for findings: [LintFinding],
         in statements: [ScriptStatement]
@@ -98,7 +98,7 @@ extension SchemaMigrationProof {
     private var expected: [LintRule: String] {
         var reasons: [LintRule: String] = [:]
         for change in difference.changes where change.action != .added {
-            for rule in change.kind.rules { reasons[rule] = "the wanted schema is so" }
+            for rule in change.kind.rules { reasons[rule] = "required by the target schema" }
         }
         for hazard in migration.hazards {
             for rule in hazard.kind.rules {

@@ -47,11 +47,9 @@ public struct SchemaMigrationProof: Sendable {
         ignoredTables = tables
     }
 
-    /// Runs the migration on a database in memory with generated rows.
-    ///
-    /// If a hazard says that rows may be refused, the rows of its table that may be refused are left
-    /// out when the migration refuses them.
-    ///
+    /// Runs the migration on a database in memory with generated rows.  If a hazard says that rows
+    /// may be refused and the migration refuses generated rows, it runs again without the rows that
+    /// may be refused.
     /// - Throws: ``SchemaMigrationProofError``.
     public func run() throws {
         let rows = try ProofRows(of: difference.from, migration.hazards, configuration)
@@ -74,14 +72,12 @@ public struct SchemaMigrationProof: Sendable {
         }
     }
 
-    /// Runs the migration on a copy of a database. Its rows decide whether they are refused.
-    ///
-    /// If the way down can't bring everything back, it may be refused.
-    ///
+    /// Runs the migration on a copy of a database, to find out whether rows of it are refused.  If
+    /// the rollback can't bring everything back, it may be refused.
     /// - Parameters:
     ///   - copy: The copy, which is changed. Its schema must be the present one.
     ///   - options: The cancellation.
-    /// - Returns: How many rows each table has before and after the way up.
+    /// - Returns: How many rows each table has before and after the migration.
     /// - Throws: ``SchemaMigrationProofError``; a `DatabaseError` if the copy can't be
     ///   read; a `CancellationError`.
     @discardableResult
@@ -136,7 +132,7 @@ public struct SchemaMigrationProof: Sendable {
         return tables.counts(before, after)
     }
 
-    /// How many rows a table has before and after the way up.
+    /// How many rows a table has before and after the migration.
     public struct RowCount: Hashable, Sendable {
         /// The table, by its new name.
         public let table: String

@@ -35,7 +35,7 @@ public struct SchemaMigrationProofError: Error, Equatable, Sendable {
     /// The statements that create the wanted schema.
     public let to: [String]
 
-    /// The statements of the way up.
+    /// The statements of the migration.
     public let up: [String]
 
     /// The statements of the way back.
@@ -49,9 +49,9 @@ extension SchemaMigrationProofError: CodedError {
         case .start:
             "the database doesn't have the schema that the migration begins with: \(reason)"
         case .up where isRefusal: "the migration refuses rows of the database: \(reason)"
-        case .up: "the migration is wrong: on the way up, \(reason)"
-        case .down: "the migration is wrong: on the way down, \(reason)"
-        case .upAgain: "the migration is wrong: on the second way up, \(reason)"
+        case .up: "the migration is wrong: when it is applied, \(reason)"
+        case .down: "the migration is wrong: in the rollback, \(reason)"
+        case .upAgain: "the migration is wrong: on applying it again, \(reason)"
         case .lint: "the migration is wrong: \(reason)"
         case .wanted: "the wanted schema is wrong: \(reason)"
         }
@@ -69,8 +69,8 @@ extension SchemaMigrationProofError: CodedError {
             return "Nothing was written. Correct those rows first, by a migration of its own."
         }
         let parts = [
-            ("The present schema:", from), ("The wanted schema:", to), ("The way up:", up),
-            ("The way down:", down),
+            ("The present schema:", from), ("The wanted schema:", to), ("The migration:", up),
+            ("The rollback:", down),
         ]
         let text = parts.map { title, statements in
             let lines = statements.flatMap { ($0 + ";").split(separator: "\n") }

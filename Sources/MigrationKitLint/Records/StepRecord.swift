@@ -145,7 +145,7 @@ struct StatementPlace: Equatable {
     let lastLine: Int
 }
 
-/// What a way down did.
+/// What a rollback did.
 struct DownRecord {
     /// Its statements.
     let statements: [StatementRecord]

@@ -39,8 +39,8 @@ public struct LintAdvice: Equatable, Sendable {
                 .mayViolateForeignKey,
                 """
                 A row refers to a parent that doesn't exist. First insert the parent, set the \
-                reference to NULL, or delete the row; then migrate again. A table is rebuilt with \
-                foreign keys off, as they are in a migration: create the new table, copy all rows, \
+                reference to NULL, or delete the row; then migrate again. To rebuild a table, \
+                which a migration does with foreign keys off: create the new table, copy all rows, \
                 drop the old one, rename the new one.
                 """
             )

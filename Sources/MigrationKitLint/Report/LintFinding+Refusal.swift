@@ -21,7 +21,9 @@ extension LintFinding {
             line: refusal.place.line,
             column: refusal.place.column,
             message: "a migration can't contain \(refusal.statement.name): "
-                + refusal.statement.reason,
+                + refusal.statement.reason
+                + (refusal.givesKey && refusal.statement != .encryptionPragma
+                    ? "; and it contains a key, which everyone who has the file can read" : ""),
             fix: refusal.advice
         )
     }

@@ -97,10 +97,10 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
 
     /// The columns of a foreign key have no index.
     case foreignKeyWithoutIndex = "foreign-key-without-index"
-    /// There is no way down.
-    case noWayDown = "no-way-down"
-    /// The way down doesn't restore the schema, or fails.
-    case wayDownDiffers = "way-down-differs"
+    /// There is no rollback.
+    case noRollback = "no-rollback"
+    /// The rollback doesn't restore the schema, or fails.
+    case rollbackDiffers = "rollback-differs"
     /// A double-quoted name that SQLite takes for a string.
     case doubleQuotedString = "double-quoted-string"
     /// A table that isn't `STRICT`.
@@ -142,10 +142,10 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
             .rebuildLosesOption, .rebuildLosesColumnProperty, .legacyAlterTable, .writableSchema,
             .mayViolateUnique, .mayViolateNotNull, .mayViolateCheck, .mayViolateStrict,
             .mayViolateForeignKey, .breaksInstalledVersion, .noEffectInTransaction,
-            .notRepeatable, .migrationInserted, .wayDownDiffers, .checkIncomplete,
+            .notRepeatable, .migrationInserted, .rollbackDiffers, .checkIncomplete,
             .temporaryObject, .unusedAllow:
             .warning
-        case .foreignKeyWithoutIndex, .noWayDown, .doubleQuotedString, .tableNotStrict,
+        case .foreignKeyWithoutIndex, .noRollback, .doubleQuotedString, .tableNotStrict,
             .needlessAutoincrement, .manyAlters:
             .note
         }

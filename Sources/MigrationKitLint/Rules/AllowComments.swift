@@ -125,7 +125,7 @@ struct AllowComments {
             return (
                 comment.name.isEmpty
                     ? "the comment names no rule"
-                    : "the comment allows '\(comment.name)', which is no rule",
+                    : "the comment allows '\(comment.name)', which isn't a rule",
                 "Write `-- \(Self.marker) RULE reason` with the rule's name from the finding."
             )
         }
@@ -137,7 +137,7 @@ struct AllowComments {
         }
         guard isDecided(rule), !findings.contains(where: comment.silences) else { return nil }
         return (
-            "the comment allows '\(rule.rawValue)', which isn't found "
+            "the comment allows '\(rule.rawValue)', but that rule finds nothing "
                 + (comment.lines == nil ? "in this file" : "in this statement"),
             "Remove the comment, or put it directly above the statement."
         )

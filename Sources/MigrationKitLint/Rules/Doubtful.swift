@@ -1,6 +1,6 @@
 import MigrationKitGRDB
 
-/// The rules of the group "Missing or doubtful", but for `no-way-down` and `check-incomplete`.
+/// The rules of the group "Missing or doubtful", but for `no-rollback` and `check-incomplete`.
 enum Doubtful {
     static func check(_ step: StepRecord, _ findings: inout FindingList) {
         newTables(in: step, &findings)
@@ -139,7 +139,7 @@ enum Doubtful {
         }
     }
 
-    // MARK: - The Way Down
+    // MARK: - The Rollback
 
     private static func wayDown(of step: StepRecord, _ findings: inout FindingList) {
         guard let down = step.down, step.incomplete == nil,
@@ -148,18 +148,18 @@ enum Doubtful {
         if let failed = down.statements.first(where: { $0.failure != nil }) {
             guard failed.failure?.lack == nil else { return }
             findings.add(
-                .wayDownDiffers,
+                .rollbackDiffers,
                 at: failed,
-                "the way down fails: "
+                "the rollback fails: "
                     + (failed.failure.map { SQLiteMessage($0).withoutValues(in: failed) } ?? "")
             )
         } else if down.failure != nil {
-            findings.add(.wayDownDiffers, at: nil, "the way down fails")
+            findings.add(.rollbackDiffers, at: nil, "the rollback fails")
         } else if let difference = step.before.difference(to: down.after) {
             findings.add(
-                .wayDownDiffers,
+                .rollbackDiffers,
                 at: down.statements.first,
-                "the way down doesn't restore the schema: \(difference)",
+                "the rollback doesn't restore the schema: \(difference)",
                 fix: "Undo the statements in the reverse order."
             )
         }
@@ -272,18 +272,20 @@ extension SchemaModel.Table {
             guard let now = other.column(column.name) else {
                 return "lacks column '\(column.name)'"
             }
-            if column.meaning != now.meaning { return "has another column '\(column.name)'" }
+            if column.meaning != now.meaning {
+                return "defines column '\(column.name)' differently"
+            }
         }
         if let new = other.columns.first(where: { column($0.name) == nil }) {
             return "still has column '\(new.name)'"
         }
         if key?.meaning != other.key?.meaning || hasRowIDColumn != other.hasRowIDColumn {
-            return "has another primary key"
+            return "has a different primary key"
         }
-        if !same(uniques, other.uniques, \.meaning) { return "has other UNIQUE constraints" }
-        if !same(checks, other.checks, \.meaning) { return "has other CHECKs" }
+        if !same(uniques, other.uniques, \.meaning) { return "has different UNIQUE constraints" }
+        if !same(checks, other.checks, \.meaning) { return "has different CHECKs" }
         if !same(foreignKeys, other.foreignKeys, { $0.meaning(in: self) }) {
-            return "has other foreign keys"
+            return "has different foreign keys"
         }
         return options == other.options ? nil : "differs in STRICT, WITHOUT ROWID or AUTOINCREMENT"
     }

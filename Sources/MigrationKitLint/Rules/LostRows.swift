@@ -101,8 +101,8 @@ enum LostRows {
                 at: statement,
                 "foreign keys are on here, and so dropping table '\(name)' \(effect)",
                 fix: step.usesTransaction
-                    ? "Let the step check foreign keys at its end (`foreignKeyChecks: .deferred`), "
-                        + "which turns them off meanwhile."
+                    ? "Use deferred checks (`foreignKeyChecks: .deferred`): foreign keys are off "
+                        + "during the step, and checked at its end."
                     : "Let the migration run in a transaction. Foreign keys are then off, and checked "
                         + "before the commit."
             )
@@ -115,7 +115,7 @@ enum LostRows {
                 "foreign keys are off in a migration here; but if \(format.otherTool) applies it with "
                     + "foreign keys on, dropping table '\(name)' \(effect)",
                 fix: "Apply it with foreign keys off. `PRAGMA foreign_keys` has no effect in a "
-                    + "transaction, and `defer_foreign_keys` doesn't prevent it."
+                    + "transaction, and `defer_foreign_keys` doesn't prevent this."
             )
         }
     }
@@ -140,7 +140,8 @@ enum LostRows {
             at: statement,
             "foreign keys are on here: table '\(name)' can't be dropped while rows of "
                 + "\(listed(Set(children).sorted())) refer to it",
-            fix: "Let the step check foreign keys at its end, which turns them off meanwhile."
+            fix: "Use deferred checks (`foreignKeyChecks: .deferred`): foreign keys are off "
+                + "during the step, and checked at its end."
         )
     }
 

@@ -284,7 +284,7 @@ struct NewConstraint {
         case .unique(let columns, _):
             let names = columns.filter { !$0.isExpression }.map(\.text)
             let what = names.count == columns.count ? listed(names) : "an expression"
-            return "rows of table '\(table.name)' must differ in \(what) from now on, and may "
+            return "\(what) of table '\(table.name)' must be unique from now on, and its rows may "
                 + "violate that"
         case .notNull(let column):
             return "column '\(column)' of table '\(table.name)' becomes NOT NULL, and its rows "

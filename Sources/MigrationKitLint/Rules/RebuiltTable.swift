@@ -131,8 +131,8 @@ enum RebuiltTable {
             .rebuildLosesOption,
             level: .note,
             at: rebuild.end,
-            "the rebuild of table '\(rebuild.table)' forgets AUTOINCREMENT's mark: numbers of rows "
-                + "that were deleted before may be given again",
+            "the rebuild of table '\(rebuild.table)' resets the counter of AUTOINCREMENT: "
+                + "numbers of deleted rows may be reused",
             fix:
                 "Before the old table is dropped, copy its row of `sqlite_sequence` to the new table."
         )
@@ -187,7 +187,8 @@ enum RebuiltTable {
         findings.add(
             .renamesOldTableFirst,
             at: rename,
-            "\(listed(followers)) followed table '\(rebuild.table)' to its other name '\(oldName)', "
+            "references follow a rename: \(listed(followers)) followed table '\(rebuild.table)' "
+                + "to '\(oldName)', "
                 + (rebuild.drop == nil
                     ? "and \(followers.count == 1 ? "doesn't" : "don't") refer to the new table"
                     : "which no longer exists at the end"),

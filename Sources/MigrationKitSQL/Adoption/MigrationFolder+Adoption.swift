@@ -100,7 +100,7 @@ extension MigrationFolder {
     private func repeatableNote(of table: VersionTable) -> String? {
         guard !table.repeatable.isEmpty else { return nil }
         return """
-            These scripts have no version, so nothing here runs them again, and what they made stays: \
+            These scripts have no version. They are not run again, and what they made stays: \
             \(table.repeatable.sorted().joined(separator: ", ")).
             """
     }

@@ -60,7 +60,7 @@ extension ToolTable {
         name: "goose_db_version",
         columns: ["id", "version_id", "is_applied"]
     ) { table, db in
-        // The last row of a version counts. The row 0 is no migration: goose adds it when it
+        // The last row of a version counts. The row 0 isn't a migration: goose adds it when it
         // makes the table.
         let query = """
             SELECT version_id FROM \(table) AS version

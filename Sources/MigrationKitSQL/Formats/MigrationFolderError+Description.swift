@@ -110,8 +110,8 @@ extension MigrationFolderError: LocalizedError {
             "Put an up.sql beside it."
         case .downWithoutUp(let file) where file.hasPrefix("U"):
             """
-            A U file undoes the V file of the same version. In refinery a U file applies \
-            something: rename it to V.
+            A U file undoes the V file of the same version. If this file comes from refinery, \
+            where U files are applied, too, rename it to V.
             """
         case .downWithoutUp:
             "Give both files the same name before '.up.sql' and '.down.sql'."

@@ -251,7 +251,7 @@ extension KeyRotationError: LocalizedError {
             Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation.
             """
         case .keyNotKept:
-            "The database still opens. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
+            "The database still opens. Check that the key store can keep items: the disk may be full, or the collection may last only for this session."
         case .unfinished(_, let service, let account, _):
             """
             Nothing is lost. The new key is in the item with service \

@@ -341,7 +341,7 @@ extension EncryptedStoreError: CodedError {
             beside it (-wal, -shm, -journal) away.
             """
         case .keyNotKept:
-            "No database was created. Check that the key store can keep items: a full disk, or a collection that only lasts for the session."
+            "No database was created. Check that the key store can keep items: the disk may be full, or the collection may last only for this session."
         case .launchInProgress(_, let processIdentifier):
             "It may be waiting for the keyring's password. Enter it, or end "
                 + (processIdentifier.map { "process \($0)" } ?? "that process")

@@ -95,13 +95,14 @@ extension DatabaseFile {
     /// The files that are made for this one, under its lock.
     var newFiles: NewFiles { NewFiles(for: resolvedPath) }
 
-    /// Whose lock a copy of a database is made under that is kept here. In another folder a database
-    /// may be that has the same name, and is being converted: there the copy's own lock is taken.
+    /// The file whose lock protects the making of a copy at this path. Beside the database, that is
+    /// the database's lock. In another folder it is the copy's own: a database of the same name
+    /// there may be being converted.
     func locked(asOriginalOf database: DatabaseFile) throws -> DatabaseFile {
         try isBeside(database) ? database : self
     }
 
-    /// The files that a copy of a database is made as that is kept here.
+    /// The temporary files of a copy of a database that is made at this path.
     func newFiles(forOriginalOf database: DatabaseFile) throws -> NewFiles {
         try NewFiles(for: locked(asOriginalOf: database).absolutePath, beside: absolutePath)
     }

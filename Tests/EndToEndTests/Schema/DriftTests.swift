@@ -466,7 +466,7 @@ import Testing
         )
         let repair = try tool.onStore("repair", "--schema")
         try #require(repair.status == 0, "\(repair)")
-        #expect(repair.stdout.contains("A column that is missing has lost its values."))
+        #expect(repair.stdout.contains("Missing columns are added again without their old values."))
         #expect(try tool.shell(repair.stdout) == "")
         try expectHealthy()
         #expect(try tool.shell("SELECT id, quote(name) FROM folders;") == "1|''")

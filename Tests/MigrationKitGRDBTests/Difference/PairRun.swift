@@ -90,7 +90,7 @@ struct PairRun {
         if let refusal = refusal(of: migration.up) {
             // The values of columns that came back are others than before.
             if migration.notBroughtBack.isEmpty || !isNamed(refusal) {
-                problems.append("the second way up is refused: \(refusal)")
+                problems.append("applying it again is refused: \(refusal)")
             }
             return problems
         }

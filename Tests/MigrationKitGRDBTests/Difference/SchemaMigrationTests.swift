@@ -16,7 +16,7 @@ import Testing
         /// What the statements begin with; `nil` for a rebuild of one table.
         var up: [String]?
         var hazards: Set<SchemaHazard.Kind> = []
-        /// Queries, with the values that they must return after the way up.
+        /// Queries, with the values that they must return after the migration.
         var values: [String: String] = [:]
         /// Queries, with the values that they must return after the way back.
         var valuesBack: [String: String] = [:]

@@ -116,7 +116,8 @@ struct Failure {
             case (true, .unchanged, 0):
                 "Its transaction was rolled back: nothing has changed."
             case (true, .unchanged, let count):
-                "Its transaction was rolled back; the \(count) before it stay."
+                "Its transaction was rolled back; the \(counted(count, "migration")) before it "
+                    + "stay applied."
             case (_, .changed, _):
                 """
                 The error came after the commit: the migration is recorded as \
@@ -143,7 +144,7 @@ struct Failure {
         let baseline = """
             The database has tables, but no migration is recorded. If the result of the first \
             migrations already exists, 'baseline' records them as applied. If another tool applied \
-            them, 'baseline --adopt' reads which.
+            them, use 'baseline --adopt TOOL', which reads that tool's table.
             """
         let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
         self.init(
@@ -195,8 +196,8 @@ struct Failure {
                 (
                     message,
                     """
-                    All rows are checked, also those that were there before: once the migration is \
-                    undone, 'verify' lists these.
+                    All rows are checked, including those from before this migration: 'verify' \
+                    lists the ones that already violate it.
                     """
                 )
             default: (message, nil)

@@ -53,7 +53,7 @@ extension KeyCommandError: LocalizedError {
         case .declined:
             "nothing was changed"
         case .outputIsNoTerminal:
-            "standard output is not a terminal, so the key could be kept there"
+            "standard output is not a terminal, so the key could end up in a file or log"
         case .passphrasesDiffer:
             "the two passphrases are not the same"
         case .noKeyToExport:

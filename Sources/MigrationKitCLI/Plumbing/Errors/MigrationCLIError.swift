@@ -159,7 +159,8 @@ extension MigrationCLIError: LocalizedError {
         case .needsConfirmation:
             "To confirm, add --yes."
         case .adoptionWithoutFolder:
-            "Give the last migration that the database already has."
+            "Leave out --adopt, and give 'baseline' the last migration that the database already "
+                + "has."
         case .pending:
             "'migrate' applies what is pending."
         case .cannotWrite:

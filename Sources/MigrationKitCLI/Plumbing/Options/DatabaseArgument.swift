@@ -47,7 +47,7 @@ extension DatabaseCommand {
         }
         guard !commands.contains(path) || FileManager.default.fileExists(atPath: path) else {
             throw ValidationError(
-                "'\(path)' is no database. For one of that name, give './\(path)'."
+                "'\(path)' isn't a database. For a file of that name, give './\(path)'."
             )
         }
         var command = self

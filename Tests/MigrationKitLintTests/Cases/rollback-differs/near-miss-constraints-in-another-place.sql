@@ -1,4 +1,4 @@
--- The way down writes the constraints at the table instead of at the columns.
+-- The rollback writes the constraints at the table instead of at the columns.
 -- migration: 0001_notes
 CREATE TABLE notes (
     id INTEGER PRIMARY KEY,

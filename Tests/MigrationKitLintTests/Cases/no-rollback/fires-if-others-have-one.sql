@@ -4,5 +4,5 @@ CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT);
 -- down:
 DROP TABLE notes;
 -- migration: 0002_color
--- expect in migration: no-way-down
+-- expect in migration: no-rollback
 ALTER TABLE notes ADD COLUMN color TEXT;

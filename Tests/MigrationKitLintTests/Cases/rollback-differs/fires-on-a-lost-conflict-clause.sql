@@ -1,10 +1,10 @@
--- The way down forgets what happens to a second row with the same title.
+-- The rollback forgets what happens to a second row with the same title.
 -- migration: 0001_notes
 CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT UNIQUE ON CONFLICT REPLACE);
 -- down:
 DROP TABLE notes;
 -- migration: 0002_color
--- expect in migration: way-down-differs
+-- expect in migration: rollback-differs
 ALTER TABLE notes ADD COLUMN color TEXT;
 -- down:
 CREATE TABLE new_notes (id INTEGER PRIMARY KEY, title TEXT UNIQUE);
