@@ -43,7 +43,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .encryptionPragma:
             "the program that opens a database decides how it is encrypted"
         case .temporaryStoragePragma:
-            "temporary data of an encrypted database is encrypted, or stays in memory"
+            "it could write temporary data to the disk unencrypted"
         case .durabilityPragma:
             "a failed or interrupted migration could not be undone"
         }
@@ -60,10 +60,14 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .attachment:
             "Remove it, and import the data with another program."
         case .vacuum:
-            "Put it into a migration of its own that "
-                + (wayOut
-                    ?? "can say that it runs outside of a transaction. This format can't: use "
-                    + "another for the folder")
+            if let wayOut {
+                "Put it into a migration of its own that \(wayOut)"
+            } else {
+                """
+                In this format, every migration runs in a transaction. Use another format for the \
+                folder, and put it into a migration of its own
+                """
+            }
         case .encryptionPragma:
             "Remove it. If it contains a real key, change that key: it is no longer secret."
         case .temporaryStoragePragma:

@@ -84,7 +84,7 @@ struct SchemaHazards {
             "the rows of \(table.name) are lost",
             """
             Stop using the table first, copy what is still needed, and drop it in a later \
-            migration. If it only gets another name, name the rename.
+            migration. If it is only renamed, declare the rename.
             """,
             count: count(table)
         )
@@ -138,7 +138,7 @@ struct SchemaHazards {
                     : "the values of \(name) are replaced by those of an expression",
                 """
                 Stop using the column first, copy what is still needed, and drop it in a later \
-                migration. If it only gets another name, name the rename.
+                migration. If it is only renamed, declare the rename.
                 """,
                 count: count(old, where: "\(column.name.quotedName) IS NOT NULL")
             )
