@@ -141,4 +141,25 @@ import Testing
         #expect(try result.jsonError()["code"] as? String == "noBus")
         #expect(!FileManager.default.fileExists(atPath: tool.database))
     }
+
+    /// Otherwise a mistyped path would ask people to unlock their keyring.
+    @Test(
+        arguments: [
+            ["inspect"], ["verify", "--full"], ["verify"], ["tables"], ["query", "SELECT 1"],
+            ["backup", "--output", "new.db"], ["salvage", "--output", "new.db"], ["decrypt"],
+            ["rekey", "--new-password-file", "none"], ["upgrade"], ["key", "rotate"],
+            ["key", "check"],
+        ]
+    )
+    func fileThatIsNotThereNeedsNoKey(_ words: [String]) throws {
+        var tool = tool
+        tool.environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=\(tool.folder.path("no-bus"))"
+        let before = try tool.folder.snapshot()
+        let result = try tool.run(
+            words + ["--db-path", tool.database, "--keychain-service", service, "--json"]
+        )
+        #expect(result.status == 66, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "noSuchFile")
+        #expect(try tool.folder.snapshot() == before)
+    }
 }

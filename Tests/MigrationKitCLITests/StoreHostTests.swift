@@ -136,10 +136,9 @@ import Testing
     }
 
     @Test func commandsThatOnlyReadMakeNothing() throws {
-        // What reads the key first says that there is none.
-        for (command, status) in [
-            (["status"], 66), (["verify"], 66), (["key", "check"], 66), (["inspect"], 69),
-            (["backup", "--output", folder.path("b")], 69),
+        for command in [
+            ["status"], ["verify"], ["key", "check"], ["inspect"],
+            ["backup", "--output", folder.path("b")],
         ] {
             let error = #expect(throws: (any Error).self) {
                 try MigrationCLI.run(
@@ -148,7 +147,7 @@ import Testing
                     output: output.append
                 )
             }
-            #expect(error.map(MigrationCLI.exitCode) == Int32(status), "\(command)")
+            #expect(error.map(MigrationCLI.exitCode) == 66, "\(command)")
         }
         #expect(try folder.names.isEmpty)
         #expect(try keys.items(service: nil, account: nil).isEmpty)

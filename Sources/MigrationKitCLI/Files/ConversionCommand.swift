@@ -215,10 +215,8 @@ extension KeyedFileCommand {
         context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        // Don't ask for the key of a file that needs none. With other sources, the run detects this
-        // after it has removed leftovers.
-        if !isPlaintext, case .prompt = options.keySource {
-            try EncryptedDatabase.check(file?.path ?? path, is: file?.is ?? .encrypted)
+        if !isPlaintext {
+            try options.checkBeforeKey(file?.path ?? path, is: file?.is ?? .encrypted)
         }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }

@@ -54,6 +54,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         let keySource = options.isPlaintext ? nil : options.keySource
         context.keySource.note(keySource)
         defer { context.release(keySource) }
+        if keySource != nil { try EncryptedDatabase.check(path, is: .file) }
         let report =
             keySource == nil
             ? try inspect(path, with: nil, options) : try inspect(path, options)

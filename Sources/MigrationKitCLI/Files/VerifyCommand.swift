@@ -189,9 +189,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
         context.keySource.note(options.keySource)
         if !context.host.opensItself {
             defer { context.release(options.keySource) }
-            if case .prompt = options.keySource {
-                try EncryptedDatabase.check(path, is: .encrypted)
-            }
+            if options.keySource != nil { try options.checkBeforeKey(path, is: .encrypted) }
             let key = try options.key()
             let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
             var opening = context.host.store?.options ?? EncryptedDatabase.Options()

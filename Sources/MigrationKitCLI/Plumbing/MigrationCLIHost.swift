@@ -329,6 +329,17 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
             )
     }
 
+    /// Checks a file before its key is read: nobody should be asked for a password, or to unlock a
+    /// keyring, for a file that isn't there, or to type the key of a file that needs none. With other
+    /// sources than a question, the run detects the latter after it has removed leftovers.
+    func checkBeforeKey(_ path: String, is expectation: EncryptedDatabase.Expectation) throws {
+        if case .prompt = keySource {
+            try EncryptedDatabase.check(path, is: expectation)
+        } else {
+            try EncryptedDatabase.check(path, is: .file)
+        }
+    }
+
     /// Gets the key from its source. On a terminal, the passphrase of a new database is asked for
     /// twice.
     ///
