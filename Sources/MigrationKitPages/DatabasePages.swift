@@ -113,13 +113,17 @@ package struct LogPages: Sendable {
 
     func contains(_ number: Int) -> Bool { frames[number] != nil }
 
-    /// Reads a page.  A log is begun anew, and its frames overwritten, only if all readers have all
-    /// that they see in the file: restarting the log needs the locks that its readers hold
-    /// (`WAL_READ_LOCK(1)` and up). A reader that doesn't need the log holds `WAL_READ_LOCK(0)`,
-    /// which keeps newer pages out of the file. So what was overwritten is in the file.
-    /// <https://www.sqlite.org/walformat.html#wal_locks>  A frame's header is written before its
-    /// page. If the header is still the old one after the page was read, the page is the old one,
-    /// too.
+    /// Reads a page.
+    ///
+    /// A log is restarted, and its frames overwritten, only if all readers have all that they see in
+    /// the file: restarting it needs the locks that its readers hold (`WAL_READ_LOCK(1)` and up). A
+    /// reader that doesn't need the log holds `WAL_READ_LOCK(0)`, which keeps newer pages out of the
+    /// file. So what was overwritten is in the file.
+    /// <https://www.sqlite.org/walformat.html#wal_locks>
+    ///
+    /// A frame's header is written before its page. If the header is still the old one after the page
+    /// was read, the page is the old one, too.
+    ///
     /// - Returns: Whether the page was still there. Otherwise the file has it.
     func read(
         _ number: Int,

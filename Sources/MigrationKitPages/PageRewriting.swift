@@ -3,10 +3,11 @@ import Foundation
 import KeyStore
 import MigrationKitCommon
 
-/// Writes the pages of a database into a new file with another key, or without one if they have
-/// none, and compares them afterwards. It uses all processors, and doesn't use SQLite.  The new
-/// file gets each page as it is: the free ones, too, and everything in the header. What comes after
-/// a page's content, initialization vector and HMAC, is made anew.
+/// Writes the pages of a database into a new file with another key, or without one if they have none,
+/// and compares them afterwards. It uses all processors, and doesn't use SQLite.
+///
+/// The new file gets each page as it is: the free ones, too, and everything in the header. What comes
+/// after a page's content, initialization vector and HMAC, is made anew.
 package final class PageRewriting: Sendable {
     /// How the pages of a file are encrypted.
     package struct Encryption: Sendable {

@@ -22,10 +22,11 @@ import ServiceLifecycle
 ///   longest is closed. A store in use is never closed; if all are, callers wait in order.
 /// - A store that can't be opened or migrated is an error for those who wait for it. The next caller
 ///   tries again.
-/// - Opening, migrating and closing have threads of their own, and never block Swift's tasks.  As a
-///   service, it closes every store at the shutdown. In a `ServiceGroup` it comes before the
-///   services that use it. A graceful shutdown of the caller, such as a server, ends its wait for
-///   an opening, so a shutdown doesn't wait for a long migration. Work on open stores finishes.
+/// - Opening, migrating and closing have threads of their own, and never block Swift's tasks.
+///
+/// As a service, it closes every store at the shutdown. In a `ServiceGroup` it comes before the
+/// services that use it. A graceful shutdown of the caller, such as a server, ends its wait for an
+/// opening, so a shutdown doesn't wait for a long migration. Work on open stores finishes.
 public actor EncryptedStores: Service {
     private enum Slot {
         case opening(Opening)

@@ -1,7 +1,8 @@
-/// One part of a fleet. Each part is handled by its own task.  Which part a store belongs to is
-/// decided by its name alone: by the 64-bit FNV-1a hash of its UTF-8 bytes, modulo the number of
-/// parts. So every store is in exactly one part, and stays in it if others come or go.
-/// <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
+/// One part of a fleet. Each part is handled by its own task.
+///
+/// Which part a store belongs to is decided by its name alone: by the 64-bit FNV-1a hash of its
+/// UTF-8 bytes, modulo the number of parts. So every store is in exactly one part, and stays in it if
+/// others come or go. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
 public struct StoreShard: Equatable, Sendable {
     /// Which part it is, from 1 to ``count``.
     public let number: Int

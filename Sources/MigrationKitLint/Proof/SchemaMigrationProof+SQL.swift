@@ -6,7 +6,7 @@ extension SchemaMigrationProof {
     /// The text to write into a folder, for which the linter finds no error.
     ///
     /// If the target schema or an allowed hazard explains a finding, an allow comment with that
-    /// reason is written above the statement. The down migration says what it can't bring back.
+    /// reason is written above the statement. The rollback says what it can't bring back.
     ///
     /// - Parameter format: The folder's format.
     /// - Throws: ``SchemaMigrationProofError``.

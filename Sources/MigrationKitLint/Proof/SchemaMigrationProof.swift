@@ -47,9 +47,11 @@ public struct SchemaMigrationProof: Sendable {
         ignoredTables = tables
     }
 
-    /// Runs the migration on a database in memory with generated rows.  If a hazard says that rows
-    /// may be refused and the migration refuses generated rows, it runs again without the rows that
-    /// may be refused.
+    /// Runs the migration on a database in memory with generated rows.
+    ///
+    /// If a hazard says that rows may be refused and the migration refuses generated rows, it runs
+    /// again without the rows that may be refused.
+    ///
     /// - Throws: ``SchemaMigrationProofError``.
     public func run() throws {
         let rows = try ProofRows(of: difference.from, migration.hazards, configuration)
@@ -72,8 +74,10 @@ public struct SchemaMigrationProof: Sendable {
         }
     }
 
-    /// Runs the migration on a copy of a database, to find out whether rows of it are refused.  If
-    /// the rollback can't bring everything back, it may be refused.
+    /// Runs the migration on a copy of a database, to find out whether rows of it are refused.
+    ///
+    /// If the rollback can't bring everything back, it may be refused.
+    ///
     /// - Parameters:
     ///   - copy: The copy, which is changed. Its schema must be the present one.
     ///   - options: The cancellation.

@@ -4,18 +4,26 @@ import GRDB
 import MigrationKit
 import MigrationKitCommon
 
-/// A folder of SQL files, as the steps of a migration.  ```swift let folder = try
-/// MigrationFolder(path: "migrations") let runner = try GRDBMigrationRunner(steps: folder.steps,
-/// enforceLexicographicOrder: false) try runner.migrate(in: writer) ```  The folder may have the
-/// format of dbmate, goose, golang-migrate, sqlx, diesel, refinery or Flyway, which is recognized
-/// from its files. <doc:MigrationKitSQL> describes the formats, and how unusual content is handled.
+/// A folder of SQL files, as the steps of a migration.
+///
+/// ```swift
+/// let folder = try MigrationFolder(path: "migrations")
+/// let runner = try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false)
+/// try runner.migrate(in: writer)
+/// ```
+///
+/// The folder may have the format of dbmate, goose, golang-migrate, sqlx, diesel, refinery or
+/// Flyway, which is recognized from its files. <doc:MigrationKitSQL> describes the formats, and how
+/// unusual content is handled.
+///
 /// The name without its endings, such as `0001_name`, is the step's identifier: it is recorded in
 /// the ledger of every migrated database, and files that are added later don't change it. The steps
 /// are sorted by number. That differs from text order if the numbers differ in length. Steps of
 /// diesel's folders are in diesel's order, which is text order. The folder has checked that each
-/// version is unique, so the registry needn't check the order.  All files are read and checked when
-/// the folder is created. Running a step reads no file. Invalid content throws a
-/// ``MigrationFolderError`` before any database is opened.
+/// version is unique, so the registry needn't check the order.
+///
+/// All files are read and checked when the folder is created. Running a step reads no file. Invalid
+/// content throws a ``MigrationFolderError`` before any database is opened.
 public struct MigrationFolder: Sendable {
     /// The folder's path, as it was given.
     public let path: String
