@@ -20,8 +20,14 @@ package struct FileLock: Sendable {
         case refused(code: Int32)
 
         /// Why the lock can't be taken, in words.
-        package static func reason(for code: Int32) -> String {
+        ///
+        /// - Parameter path: The lock file.
+        package static func reason(for code: Int32, at path: String) -> String {
             switch code {
+            case EACCES, EPERM:
+                // A run as another user, such as root, was killed, or is still at work.
+                guard let owner = otherOwner(of: path) else { return systemReason(code) }
+                return "it belongs to \(owner); remove it unless a process of theirs is at work"
             case ENAMETOOLONG:
                 let limit = Int(NAME_MAX) - FileLock.migrationSuffix.utf8.count
                 return "the database's file name is too long: at most \(limit) bytes"
@@ -35,9 +41,17 @@ package struct FileLock: Sendable {
         /// Whether the disk or the system failed. Permissions and names are not failures.
         package static func isFault(_ code: Int32) -> Bool { faults.contains(code) }
 
-        /// The same for an error of which only the ``reason(for:)`` is known.
+        /// The same for an error of which only the ``reason(for:at:)`` is known.
         package static func isFault(_ reason: String) -> Bool {
-            faults.contains { Self.reason(for: $0) == reason }
+            faults.contains { systemReason($0) == reason }
+        }
+
+        /// The name of another user to whom a file belongs; `nil` if it is the process's own.
+        private static func otherOwner(of path: String) -> String? {
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_uid != geteuid() else { return nil }
+            let name = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) }
+            return name ?? "user \(status.st_uid)"
         }
 
         private static let faults = [EIO, ENOSPC, EDQUOT, EMFILE, ENFILE, ENOLCK, EINTR, ENOMEM]
@@ -45,6 +59,9 @@ package struct FileLock: Sendable {
 
     /// The suffix of the lock file for migrating or rewriting a database.
     package static let migrationSuffix = "-migration.lock"
+
+    /// The suffix of the lock file for the first launch of an app's store.
+    package static let launchSuffix = "-launch.lock"
 
     /// The file's path.
     package let path: String
@@ -79,14 +96,14 @@ package struct FileLock: Sendable {
 
     /// A lock that is held until it is released, or until the process ends.
     package struct Held: Sendable {
-        fileprivate let path: String
+        fileprivate let lock: FileLock
         fileprivate let descriptor: Int32
 
         /// Removes the file and releases the lock. Must be called once.
         package func release() {
             // Removed before it is released, so that a waiting process notices and creates a new
-            // file.
-            unlink(path)
+            // file. If somebody has removed it, the file there is another process's lock.
+            if lock.isStillThere(descriptor) { unlink(lock.path) }
             close(descriptor)
         }
     }
@@ -96,7 +113,7 @@ package struct FileLock: Sendable {
     /// - Returns: `nil` if somebody else holds it.
     /// - Throws: ``Failure/refused(code:)``.
     package func hold() throws(Failure) -> Held? {
-        try acquire().map { Held(path: path, descriptor: $0) }
+        try acquire().map { Held(lock: self, descriptor: $0) }
     }
 
     /// Whether somebody holds the lock. Creates and removes nothing.
@@ -145,6 +162,10 @@ package struct FileLock: Sendable {
                 }
             }
             if isStillThere(descriptor) {
+                guard Self.isLock(descriptor) else {
+                    close(descriptor)
+                    throw .refused(code: EEXIST)
+                }
                 sign(descriptor)
                 return descriptor
             }
@@ -161,6 +182,15 @@ package struct FileLock: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { return EEXIST }
         // 0 links: the last holder has just removed it.
         return status.st_nlink > 1 ? EMLINK : nil
+    }
+
+    /// Whether a file has nothing but a process id, as a lock file has. Any other file must not be
+    /// overwritten and removed.
+    private static func isLock(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count >= 0, count < bytes.count else { return false }
+        return bytes[..<count].allSatisfy { (0x30...0x39).contains($0) || $0 == 0x0a }
     }
 
     private func isStillThere(_ descriptor: Int32) -> Bool {

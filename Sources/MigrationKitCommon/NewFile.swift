@@ -119,7 +119,7 @@ extension NewFile {
     ///   - path: The file.
     ///   - mode: Its mode; `nil` for what the umask leaves of 0666.
     ///   - replaces: Whether a file that is there is replaced, which is an error otherwise.
-    /// - Throws: ``NewFileError``, with `EEXIST` if something is there.
+    /// - Throws: ``NewFileError``, with `EEXIST` if something is there; ``ReservedNameError``.
     package static func write(
         _ bytes: some Sequence<UInt8>,
         to path: String,
@@ -142,6 +142,7 @@ extension NewFile {
         replaces: Bool,
         _ body: (_ descriptor: Int32, _ path: String) throws -> Void
     ) throws {
+        try ReservedNameError.check(path)
         let files = NewFiles(.writing, for: path)
         files.removeLeftovers()
         // Until it has its mode, nobody else may read what is written.
@@ -170,6 +171,44 @@ package struct NewFileError: Error, Equatable {
         self.code = code
         self.isPlaced = isPlaced
     }
+}
+
+/// A new file would have the name of a file that SQLite or this library keeps beside a database. It
+/// would be taken for that one, and removed. <https://www.sqlite.org/tempfiles.html>
+public struct ReservedNameError: Error, Equatable, Sendable {
+    /// The new file's path.
+    public let path: String
+
+    /// How the name ends, such as `-journal`.
+    public let suffix: String
+
+    /// The suffixes of the files beside a database.
+    package static let suffixes =
+        NewFiles.journalSuffixes + [FileLock.migrationSuffix, FileLock.launchSuffix]
+
+    /// Throws this error if a new file can't have the path.
+    package static func check(_ path: String) throws(ReservedNameError) {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        guard let suffix = suffixes.first(where: { name.hasSuffix($0) && name != $0 }) else {
+            return
+        }
+        throw ReservedNameError(path: path, suffix: suffix)
+    }
+}
+
+extension ReservedNameError: CodedError {
+    /// What went wrong, in one line.
+    public var errorDescription: String? {
+        "\(path) ends in \(suffix), the name of a file beside another database"
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        "It would be taken for that file and removed. Choose another name."
+    }
+
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode { ErrorCode("reservedName", .cannotCreate) }
 }
 
 // MARK: - New Files

@@ -22,6 +22,9 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// How many finished transactions follow from the damaged frame on. SQLite sees none of them.
     public let lostCommitCount: Int
 
+    /// The database's size in pages after the last finished transaction; 0 without one.
+    package private(set) var databaseSize = 0
+
     /// The pages of finished transactions in the log, each with its last frame, counted from 0.
     package private(set) var committedPages = PageNumbers()
 
@@ -79,6 +82,7 @@ public struct WriteAheadLog: Equatable, Sendable {
             // The last frame of a transaction contains the database's size.
             guard frame.word(4) != 0 else { continue }
             committed = whole
+            databaseSize = Int(frame.word(4))
             for (index, page) in zip(whole - pending.count..<whole, pending) {
                 committedPages[Int(page)] = index
             }

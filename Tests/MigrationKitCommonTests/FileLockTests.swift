@@ -100,6 +100,32 @@ import Testing
         #expect(try folder.names == ["notes.db.lock", "victim"])
     }
 
+    @Test func aFileWithOtherContentIsLeftAsItIs() throws {
+        try folder.write("notes.db.lock", "somebody's words".utf8)
+        #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.withLock(timeout: 0) {} }
+        #expect(try folder.data("notes.db.lock") == Data("somebody's words".utf8))
+    }
+
+    /// Somebody removed the file of a lock that is held, so that another process could take it, too.
+    @Test func anothersLockIsNotRemoved() throws {
+        let held = try #require(try lock.hold())
+        unlink(lock.path)
+        let others = try #require(try lock.hold())
+        held.release()
+        #expect(lock.isHeld)
+        others.release()
+        #expect(try folder.names == [])
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func aFileOfAnotherUserNamesThatUser() throws {
+        try folder.write("notes.db.lock", "4711\n".utf8)
+        #expect(chown(lock.path, 1, 1) == 0)
+        let reason = FileLock.Failure.reason(for: EACCES, at: lock.path)
+        #expect(reason == "it belongs to daemon; remove it unless a process of theirs is at work")
+        #expect(chown(lock.path, 0, 0) == 0)
+        #expect(FileLock.Failure.reason(for: EACCES, at: lock.path) == "permission denied")
+    }
+
     @Test func aNamedPipeIsNoLock() throws {
         #expect(mkfifo(lock.path, 0o600) == 0)
         #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.withLock(timeout: 0) {} }

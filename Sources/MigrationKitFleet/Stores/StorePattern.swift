@@ -79,7 +79,7 @@ public struct StorePattern {
 
     /// Whether a name is that of a file which SQLite or a run keeps beside a database.
     private static func isSidecar(_ name: String) -> Bool {
-        (NewFiles.journalSuffixes + [FileLock.migrationSuffix, "-launch.lock"])
+        ReservedNameError.suffixes
             .contains { name.hasSuffix($0) }
     }
 }

@@ -20,7 +20,7 @@ public enum MigrationBackup {
     /// - Parameters:
     ///   - source: The database. It is only read.
     ///   - path: The new file. An existing file is never replaced.
-    /// - Throws: ``MigrationBackupError``, with nothing left at the path;
+    /// - Throws: ``MigrationBackupError``, with nothing left at the path; `ReservedNameError`;
     ///   `MigrationKitError.locked(path:holder:seconds:)` if another process is making this file.
     public static func copy(_ source: any DatabaseReader, to path: String) throws {
         try checkIsFree(path)
@@ -71,8 +71,10 @@ public enum MigrationBackup {
         return try body(copy)
     }
 
-    /// Throws if the file exists, or a file that SQLite would take for its journal.
+    /// Throws if the file exists, or a file that SQLite would take for its journal, or if the name
+    /// is that of another database's journal.
     private static func checkIsFree(_ path: String) throws {
+        try ReservedNameError.check(path)
         var status = stat()
         for suffix in [""] + NewFiles.journalSuffixes
         where lstat(path + suffix, &status) == 0 {

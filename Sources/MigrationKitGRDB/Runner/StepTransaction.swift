@@ -211,7 +211,7 @@ enum MigrationLock {
         } catch FileLock.Failure.refused(let code) {
             throw MigrationKitError.cannotLock(
                 path: lock.path,
-                reason: FileLock.Failure.reason(for: code)
+                reason: FileLock.Failure.reason(for: code, at: lock.path)
             )
         }
     }

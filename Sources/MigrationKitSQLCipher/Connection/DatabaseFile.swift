@@ -158,6 +158,7 @@ package struct DatabaseFile {
         guard isNamed else {
             throw EncryptedDatabaseError.cannotCreate(path: path, reason: "not a file name")
         }
+        try ReservedNameError.check(path)
         try checkJournals()
         let flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC
         let descriptor = open(absolutePath, flags, 0o600)
@@ -263,16 +264,46 @@ extension DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/damagedLog(path:frame:)``; other
     ///   ``EncryptedDatabaseError`` if the log can't be read.
     package func checkLog() throws {
+        if let frame = try confirmed({ try lostCommits()?.frame }) {
+            throw EncryptedDatabaseError.damagedLog(path: path, frame: frame)
+        }
+    }
+
+    /// Throws if the file lacks pages that the write-ahead log counts on. Moving the log into such a
+    /// file repairs nothing, and would fill the gap with zeros.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)``; other ``EncryptedDatabaseError``
+    ///   if the log can't be read.
+    func checkLength() throws {
+        guard try confirmed({ try missingPage() }) == nil else {
+            throw EncryptedDatabaseError.damaged(path: path, pages: [])
+        }
+    }
+
+    /// The first page that is neither in the file nor in the log; `nil` if there is none.
+    private func missingPage() throws -> Int? {
+        let file = try UntouchedFile.find(resolvedPath + "-wal").get()
+        guard let log = try file.flatMap(WriteAheadLog.init), log.databaseSize > 0 else {
+            return nil
+        }
+        let pageCount = try Int(status.st_size) / log.pageSize
+        guard pageCount < log.databaseSize else { return nil }
+        return (pageCount + 1...log.databaseSize).first {
+            log.committedPages[$0] == nil && $0 != DatabaseHeader.lockPage(pageSize: log.pageSize)
+        }
+    }
+
+    /// Looks again if something is wrong and the files change: what looks damaged may be another
+    /// program's unfinished write.
+    private func confirmed<Finding>(_ look: () throws -> Finding?) throws -> Finding? {
         var stamp = try stamp
-        for attempt in 1... {
-            guard let frame = try lostCommits()?.frame else { return }
+        for _ in 1...2 {
+            guard let finding = try look() else { return nil }
             let current = try self.stamp
-            // What looks damaged may be another program's unfinished write.
-            guard attempt < 3, current != stamp else {
-                throw EncryptedDatabaseError.damagedLog(path: path, frame: frame)
-            }
+            guard current != stamp else { return finding }
             stamp = current
         }
+        return try look()
     }
 
     /// The first frame from which on SQLite sees no commits, and how many commits it misses; `nil`

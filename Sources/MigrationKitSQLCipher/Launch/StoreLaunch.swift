@@ -1,3 +1,4 @@
+import Foundation
 import MigrationKitPages
 import MigrationKitCommon
 import GRDB
@@ -8,7 +9,6 @@ import KeyStore
 /// The order makes it safe to be killed at any point. A key is stored and read back before the file
 /// is created, so no file exists without its key. If there is a key but no file, or an empty one,
 /// the next launch continues from there.
-/// without content, is where the next launch goes on.
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
@@ -67,7 +67,7 @@ struct StoreLaunch {
     // MARK: - Creating the file
 
     private var lock: FileLock {
-        FileLock(beside: file.resolvedPath, suffix: "-launch.lock")
+        FileLock(beside: file.resolvedPath, suffix: FileLock.launchSuffix)
     }
 
     /// - Returns: `nil` if another process has created the database meanwhile.
@@ -89,7 +89,11 @@ struct StoreLaunch {
                 processIdentifier: processIdentifier
             )
         } catch FileLock.Failure.refused(let code) {
-            throw file.cannotCreate(code)
+            guard code != ENOENT, code != ENOTDIR else { throw file.cannotCreate(code) }
+            throw EncryptedDatabaseError.cannotCreate(
+                path: lock.path,
+                reason: FileLock.Failure.reason(for: code, at: lock.path)
+            )
         }
     }
 

@@ -3,7 +3,7 @@ import Foundation
 
 /// Why a ``DatabaseConversion``, a ``DatabaseBackup`` or a ``DatabaseRestore`` fails, if the reason
 /// is neither the source's file nor its key (``EncryptedDatabaseError``). The source stays as it
-/// was, except after ``notSynced(path:code:)``.
+/// was, except after ``notSynced(path:code:)`` and ``oldFileInUse(path:by:)``.
 public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// The database to encrypt isn't plaintext.
     case notPlaintext(path: String)
@@ -14,6 +14,10 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// Other processes have had the database open or locked for longer than the timeout. The list
     /// is empty if the system doesn't report them.
     case inUse(path: String, by: [OpenProcess])
+
+    /// The new file is in place. Other processes opened the old one just before, and are still
+    /// waiting for its lock after a minute.
+    case oldFileInUse(path: String, by: [OpenProcess])
 
     /// This process itself has the database open.
     case openHere(path: String)
@@ -36,9 +40,6 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
 
     /// The backup and the database are the same file.
     case sameFile(path: String)
-
-    /// The new file's path ends like a file that SQLite or this library keeps beside a database.
-    case reservedName(path: String, suffix: String)
 
     /// The file name is too long: the files beside it need longer names. `limit` is the longest
     /// possible name, in bytes.
@@ -75,13 +76,15 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) already has these settings"
         case .inUse(let path, let processes):
             "\(path) is open in \(processes.listed)"
+        case .oldFileInUse(let path, let processes):
+            "\(path) was replaced, but the old file is open in \(processes.listed)"
         case .openHere(let path):
             "\(path) is open in this program"
         case .busy(let path, let processIdentifier):
             "\(path) is being migrated or converted by "
                 + (processIdentifier.map { "process \($0)" } ?? "another process")
         case .cannotLock(let path, let code):
-            "\(path) can't be locked: \(FileLock.Failure.reason(for: code))"
+            "\(path) can't be locked: \(FileLock.Failure.reason(for: code, at: path))"
         case .otherOwner(let path, let owner):
             "\(path) belongs to another user (\(owner))"
         case .replacedMeanwhile(let path):
@@ -92,8 +95,6 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) can't be restored from itself"
         case .exists(let path):
             "\(path) already exists"
-        case .reservedName(let path, let suffix):
-            "\(path) ends in \(suffix), which SQLite uses for a file beside a database"
         case .nameTooLong(let path, let limit):
             "the file name of \(path) is too long: at most \(limit) bytes"
         case .cannotWrite(let path, let code):
@@ -118,6 +119,11 @@ extension DatabaseConversionError: LocalizedError {
             "There is nothing to do."
         case .inUse:
             "Close the program, and try again. Its later writes would be lost, so nothing was changed."
+        case .oldFileInUse:
+            """
+            The new file is in place. If it has a new key, that key opens it.
+            End that program now: what it writes is lost, and may damage the new file.
+            """
         case .openHere:
             "Close every connection to it first."
         case .busy:
@@ -134,8 +140,6 @@ extension DatabaseConversionError: LocalizedError {
             "Give the path of the backup."
         case .exists:
             "Existing files are not replaced. Choose another path."
-        case .reservedName:
-            "SQLite would treat the new file as that database's journal and remove it. Choose another name."
         case .nameTooLong:
             "The lock, the journals and the new file beside it have longer names. Choose a shorter one."
         case .cannotWrite:
@@ -167,6 +171,7 @@ extension DatabaseConversionError: CodedError {
         case .notPlaintext: ErrorCode("notPlaintext", .noPermission)
         case .alreadyCurrent: ErrorCode("alreadyCurrent", .usage)
         case .inUse: ErrorCode("inUse", .busy)
+        case .oldFileInUse: ErrorCode("oldFileInUse", .busy)
         case .openHere: ErrorCode("inUse", .busy)
         case .busy: ErrorCode("locked", .busy)
         case .cannotLock(_, let code):
@@ -177,7 +182,6 @@ extension DatabaseConversionError: CodedError {
         case .changedMeanwhile: ErrorCode("changedMeanwhile", .busy)
         case .sameFile: ErrorCode("sameFile", .usage)
         case .exists: ErrorCode("exists", .cannotCreate)
-        case .reservedName: ErrorCode("reservedName", .cannotCreate)
         case .nameTooLong: ErrorCode("nameTooLong", .cannotCreate)
         case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
         case .notEnoughRoom: ErrorCode("diskFull", .inputOutput)

@@ -21,9 +21,6 @@ extension DatabaseFile {
 
     /// A free path for a new file, with no journal beside it.
     ///
-    /// A new file must not have a name that SQLite uses beside a database: SQLite would take it for
-    /// that database's journal, and remove it. <https://www.sqlite.org/tempfiles.html>
-    ///
     /// - Parameter database: The database that the new file is a copy of; `nil` for any other new
     ///   file.
     package static func freePlace(
@@ -32,11 +29,6 @@ extension DatabaseFile {
     ) throws -> DatabaseFile {
         let file = DatabaseFile(path)
         do {
-            let name = URL(fileURLWithPath: path).lastPathComponent
-            for suffix in journalSuffixes + [FileLock.migrationSuffix]
-            where name.hasSuffix(suffix) && name != suffix {
-                throw DatabaseConversionError.reservedName(path: path, suffix: suffix)
-            }
             try file.checkNameLength()
             try file.checkIsFree()
             // It may be all that is left of a database, and SQLite would take it for the new one's.
@@ -51,9 +43,11 @@ extension DatabaseFile {
         }
     }
 
-    /// Throws if something is at the path, whatever may be beside it, or nothing can be created there.
+    /// Throws if something is at the path, whatever may be beside it, or nothing can be created there,
+    /// or the name is that of a file beside another database.
     func checkIsFree() throws {
         guard isNamed else { throw DatabaseConversionError.cannotWrite(path: path, code: ENOENT) }
+        try ReservedNameError.check(path)
         guard try !Self.isThere(absolutePath) else {
             throw DatabaseConversionError.exists(path: path)
         }

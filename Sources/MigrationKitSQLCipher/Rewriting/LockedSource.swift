@@ -55,6 +55,7 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
     ) throws -> DatabaseQueue {
         // Emptying the log discards any commits that SQLite doesn't see in it.
         try file.checkLog()
+        try file.checkLength()
         let opened = try monitor.waitingUntilUnused(identity) {
             try openLocked(file, form, options)
         }

@@ -75,6 +75,36 @@ import Testing
         #expect(try tool.folder.data("store.db") == before)
     }
 
+    /// The next command on the neighbour would delete it.
+    @Test(arguments: ["-wal", "-shm", "-journal", "-migration.lock", "-launch.lock"])
+    func noCommandMakesAFileWithTheNameOfANeighboursJournal(_ suffix: String) throws {
+        try makeEncrypted()
+        try tool.write("0001_more", up: "CREATE TABLE more (a);")
+        try tool.folder.write("schema.sql", "CREATE TABLE u (a);".utf8)
+        let key =
+            ["--password-file", tool.folder.path("password")] + (tool.isRawKey ? ["--raw-key"] : [])
+        let (folder, new) = (
+            ["--migrations", tool.migrations], tool.folder.path("other.db") + suffix
+        )
+        let backup = tool.folder.path("backup.db")
+        #expect(try tool.run(["backup", "--output", backup] + tool.opening).status == 0)
+        let before = try tool.folder.snapshot()
+        for arguments in [
+            ["migrate", "--backup", new] + tool.opening + folder,
+            ["migrate", "--db-path", new] + key + folder,
+            ["schema-load", tool.folder.path("schema.sql"), "--db-path", new] + key + folder,
+            ["restore", "--db-path", new, "--from", backup] + key,
+            ["backup", "--output", new] + tool.opening,
+            ["salvage", "--output", new] + tool.opening,
+            ["schema-dump", "--output", new] + folder,
+        ] {
+            let result = try tool.run(arguments + ["--json"])
+            #expect(result.status == 73, "\(arguments): \(result)")
+            #expect(try result.jsonError()["code"] as? String == "reservedName")
+        }
+        #expect(try tool.folder.snapshot() == before)
+    }
+
     @Test(arguments: ["-wal", "-journal"])
     func whatIsLeftOfAnotherDatabaseIsLeftAlone(_ suffix: String) throws {
         try makeEncrypted()

@@ -186,6 +186,44 @@ import Testing
         try EncryptedDatabase.open(folder.database, key: key.key).close()
     }
 
+    /// The log can't repair it, and moved into the file would fill the gap with zeros.
+    @Test(arguments: [false, true])
+    func aTruncatedFileWithALogStaysAsItIs(_ isEncrypted: Bool) throws {
+        let key = isEncrypted ? try TestKey.raw().key : nil
+        let queue =
+            try key.map {
+                try EncryptedDatabase.open(
+                    folder.database,
+                    key: $0,
+                    options: .init(createsFile: true)
+                )
+            }
+            ?? EncryptedDatabase.openPlaintext(folder.database, options: .init(createsFile: true))
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL; CREATE TABLE t (a);
+                    INSERT INTO t WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 99)
+                    SELECT randomblob(900) FROM n;
+                    PRAGMA wal_checkpoint(TRUNCATE);
+                    CREATE TABLE u (a);
+                    """
+            )
+        }
+        let (database, log) = (try folder.databaseData(), try folder.data("notes.db-wal"))
+        try queue.close()
+        let part = database.prefix(database.count / 2)
+        try folder.write("notes.db", part)
+        try folder.write("notes.db-wal", log)
+        let new = try TestKey.raw().key
+        #expect(throws: EncryptedDatabaseError.damaged(path: folder.database, pages: [])) {
+            try key.map { try DatabaseConversion.rekey(folder.database, from: $0, to: new).run() }
+                ?? DatabaseConversion.encrypt(folder.database, key: new).run()
+        }
+        #expect(try folder.databaseData() == part)
+        #expect(try folder.data("notes.db-wal") == log)
+    }
+
     @Test(
         arguments: [
             "with space.db", "quote's.db", "a\"b.db", "new\nline.db", "ünï✓.db", "100%.db",
