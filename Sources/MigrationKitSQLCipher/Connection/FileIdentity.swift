@@ -55,7 +55,18 @@ package struct FileIdentity: Equatable {
     ///
     /// - Throws: As ``otherProcesses()``.
     var ownDescriptorCount: Int {
-        get throws { try descriptorCount(of: "self") }
+        get throws { try descriptors(of: "self").count }
+    }
+
+    /// How many names the file has now, which this process has open; `nil` if the system doesn't
+    /// report it.
+    ///
+    /// - Throws: As ``otherProcesses()``.
+    var remainingNameCount: Int? {
+        get throws {
+            try descriptors(of: "self").first
+                .flatMap { try FileIdentity.of($0).map { Int($0.linkCount) } }
+        }
     }
 
     /// The other processes that have the file open, as far as the system reports them. It reports
@@ -67,20 +78,38 @@ package struct FileIdentity: Equatable {
     ///   them, for example because no descriptor is free. Otherwise it would look as if no process
     ///   had the file open.
     func otherProcesses() throws -> [OpenProcess] {
-        var found = Set(try lockHolders())
+        try otherProcesses(including: lockHolders()) { _ in true }
+    }
+
+    /// The other processes that have opened the file under a name that it no longer has.
+    ///
+    /// - Throws: As ``otherProcesses()``.
+    func processesWithLostName() throws -> [OpenProcess] {
+        try otherProcesses(including: []) { linkTarget($0)?.hasSuffix(" (deleted)") == true }
+    }
+
+    /// - Parameters:
+    ///   - known: Processes that count in any case.
+    ///   - condition: Which descriptors of the file count, by their path in `/proc`.
+    private func otherProcesses(
+        including known: [Int32],
+        where condition: (_ descriptor: String) -> Bool
+    ) throws -> [OpenProcess] {
+        var found = Set(known)
         for name in try Self.names(in: "/proc") {
             guard let identifier = Int32(name), !found.contains(identifier) else { continue }
-            if try descriptorCount(of: name) > 0 { found.insert(identifier) }
+            if try descriptors(of: name).contains(where: condition) { found.insert(identifier) }
         }
         found.remove(getpid())
         return found.sorted().map(OpenProcess.init)
     }
 
-    private func descriptorCount(of process: String) throws -> Int {
+    /// The paths in `/proc` of a process's descriptors of the file.
+    private func descriptors(of process: String) throws -> [String] {
         let folder = "/proc/\(process)/fd/"
-        return try Self.names(in: folder).count { name in
+        return try Self.names(in: folder).map { folder + $0 }.filter { descriptor in
             // A descriptor that was closed meanwhile doesn't count.
-            if case .content(let file) = Self.find(folder + name) {
+            if case .content(let file) = Self.find(descriptor) {
                 isSameFile(as: file)
             } else {
                 false

@@ -21,6 +21,7 @@ package final class ConversionMonitor: Sendable {
     }
 
     private let operation: LongOperation<ConversionEvent>
+    private let timeout: TimeInterval
     private let state = Locked(State())
 
     /// - Parameter timeout: How long to wait for others, in seconds.
@@ -29,6 +30,7 @@ package final class ConversionMonitor: Sendable {
         cancellation: Cancellation?,
         observer: (@Sendable (ConversionEvent) -> Void)?
     ) {
+        self.timeout = timeout
         operation = LongOperation(timeout: timeout, cancellation: cancellation, observer: observer)
     }
 
@@ -146,6 +148,25 @@ package final class ConversionMonitor: Sendable {
         guard isUnused != nil else {
             throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
+    }
+
+    /// Waits until no other process has a file open under a name that it has lost. The caller has
+    /// the file locked, so they give up when their own timeouts are over.
+    ///
+    /// - Parameter least: How long to wait at least, in seconds.
+    /// - Returns: The processes that haven't given up.
+    func waitUntilForgotten(
+        _ identity: FileIdentity,
+        atLeast least: TimeInterval
+    ) throws -> [OpenProcess] {
+        var others: [OpenProcess] = []
+        _ = try Polling.value(within: max(least, timeout)) {
+            let found = try identity.processesWithLostName()
+            if found != others, !found.isEmpty { operation.report(.waiting(for: found)) }
+            others = found
+            return found.isEmpty ? true : nil
+        }
+        return others
     }
 
     /// Runs `body` under the lock that migrations take, too.

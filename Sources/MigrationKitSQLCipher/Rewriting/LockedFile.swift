@@ -50,30 +50,31 @@ extension LockedFile {
     ///   - original: Where the old file goes, which must be free; `nil` for nowhere.
     /// - Throws: ``ChangedWhileWaiting`` if others had to be waited for and have changed the file. It
     ///   stays in its place and locked.
+    ///   ``DatabaseConversionError/oldFileInUse(path:by:)`` if the new file is in place.
     func replace(by new: NewFile, keepingAs original: DatabaseFile?) throws {
         if let original { try keep(as: original) }
-        let losesItsName: Bool
+        var failure: NewFileError?
         do {
             try waitUntilUnused()
             guard let current = try FileIdentity.of(file.absolutePath),
                 current.isSameFile(as: identity)
             else { throw DatabaseConversionError.replacedMeanwhile(path: file.path) }
-            // If it has another name, such as a hard link in a backup, it stays readable.
-            losesItsName = current.linkCount == 1
             // A later cancellation comes too late: the file is replaced.
             try monitor.checkCancellation()
             try removeJournals()
             try new.replace(file.absolutePath)
         } catch let error as NewFileError where error.isPlaced {
-            // The old file may come back after a power cut, so it isn't made unreadable.
-            try? unlock()
-            throw error
+            failure = error
         } catch {
             if let original { unlink(original.absolutePath) }
             throw error
         }
-        if losesItsName { retire() }
+        let users = try retire(mayComeBack: failure != nil)
         try unlock()
+        if let failure { throw failure }
+        guard users.isEmpty else {
+            throw DatabaseConversionError.oldFileInUse(path: file.path, by: users)
+        }
     }
 
     /// Copies the file unchanged to a free path. A failure leaves nothing there.
@@ -133,15 +134,26 @@ extension LockedFile {
         }
     }
 
-    /// Makes the file unreadable, once another has its name.
+    /// Keeps other programs from using the old file, once another has its name.
     ///
-    /// A program that opened the old file just before is waiting for the lock. It would go on with
-    /// a file that no longer has a name, or with the new file's log. So the old header is
-    /// overwritten, and the program finds no database. Best effort: a failure only loses that race.
-    private func retire() {
-        _ = try? withConnection { connection in
-            try MainFile(of: connection).write([UInt8](repeating: 0, count: 512), at: 0)
+    /// A program that opened the old file just before is waiting for its lock. It would go on in the
+    /// old file with the new one's journals: SQLite finds a journal by its name, and uses it
+    /// whatever the old header says. So the lock is held until such programs have given up. In case
+    /// one doesn't, the old header is overwritten, unless the file has another name, such as a hard
+    /// link in a backup. Nobody can give it one any more once it has none.
+    /// <https://www.sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use>
+    ///
+    /// - Parameter mayComeBack: Whether a power cut may give the old file its name back.
+    /// - Returns: The programs that haven't given up and can read the old file.
+    private func retire(mayComeBack: Bool) throws -> [OpenProcess] {
+        var isReadable = true
+        if !mayComeBack, try identity.remainingNameCount == 0 {
+            let header = [UInt8](repeating: 0, count: 512)
+            isReadable =
+                (try? withConnection { try MainFile(of: $0).write(header, at: 0) }) == nil
         }
+        let users = try monitor.waitUntilForgotten(identity, atLeast: isReadable ? 60 : 0)
+        return isReadable ? users : []
     }
 }
 

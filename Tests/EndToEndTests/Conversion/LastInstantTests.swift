@@ -35,9 +35,7 @@ import Testing
             if kind == .restore { try make(backup, journalMode) }
             let arguments =
                 [kind.rawValue] + tool.opening
-                + (kind == .restore
-                    ? ["--from", backup, "--yes"]
-                    : ["--new-password-file", tool.folder.path("new"), "--new-raw-key"])
+                + more(kind, backup) + ["--lock-timeout", "0.1"]
             let runs = try KilledRuns(tool, arguments) { try make(path, journalMode) }
             let process = try runs.stop(
                 inLast: instant == .before ? "fsync" : "rename",
@@ -68,6 +66,41 @@ import Testing
         }
     }
 
+    /// The old file must stay readable under its other name, and so it can't be made unusable.
+    @Test(arguments: Kind.allCases)
+    func theOldFileIsNotUsedBesideTheNewOnesLog(_ kind: Kind) throws {
+        let (path, backup, copy) = (
+            tool.database, tool.folder.path("backup.db"), tool.folder.path("copy.db")
+        )
+        try make(path, "WAL")
+        try make(backup, "WAL")
+        let arguments = [kind.rawValue] + tool.opening + more(kind, backup)
+        let runs = try KilledRuns(tool, arguments) {
+            try make(path, "WAL")
+            unlink(copy)
+            #expect(link(path, copy) == 0)
+        }
+        let process = try runs.stop(inLast: "fsync", before: "rename")
+        let other = try open(path, keys: [tool.password], timeout: 2)
+        other.write("go on\n".utf8)
+        process.send(SIGCONT)
+        let outcome = try other.finish()
+        #expect(outcome.stderr.contains("database is locked"), "\(outcome)")
+        let result = try process.finish()
+        #expect(result.status == 0, "\(result)")
+        let check = "PRAGMA integrity_check; SELECT a FROM t;"
+        let key = kind == .rekey ? newKey : tool.password
+        #expect(try SQLCipherShell.run(path, key: "x'\(key)'", check) == "ok\nzettel")
+        #expect(try SQLCipherShell.run(copy, key: "x'\(tool.password)'", check) == "ok\nzettel")
+    }
+
+    private func more(_ kind: Kind, _ backup: String) -> [String] {
+        switch kind {
+        case .rekey: ["--new-password-file", tool.folder.path("new"), "--new-raw-key"]
+        case .restore: ["--from", backup, "--yes"]
+        }
+    }
+
     private func make(_ path: String, _ journalMode: String) throws {
         for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) }
         _ = try SQLCipherShell.run(
@@ -83,14 +116,16 @@ import Testing
 
     /// A process that has opened the file when this returns, and writes a row when it is told to,
     /// with the first of the keys that opens it.
-    private func open(_ path: String, keys: [String]) throws -> ChildProcess {
+    ///
+    /// - Parameter timeout: How long it waits for locks, in seconds.
+    private func open(_ path: String, keys: [String], timeout: Int = 60) throws -> ChildProcess {
         let process = try ChildProcess(
             Python.executable,
             [
                 "-c",
                 Python.connect + """
                     path, keys = json.loads(sys.stdin.readline())
-                    connections = [connect(path, f"x'{key}'", timeout=60) for key in keys]
+                    connections = [connect(path, f"x'{key}'", timeout=\(timeout)) for key in keys]
                     print("open", flush=True)
                     sys.stdin.readline()
                     for connection in connections:
