@@ -4,6 +4,9 @@
 // The header that GRDB's own system module includes, so that both see the same declarations.
 #include <sqlite3.h>
 
+// Extended attributes, which Swift's Glibc module leaves out.
+#include <sys/xattr.h>
+
 #include <malloc.h>
 
 // SQLCipher's <sqlite3.h> declares this under SQLITE_HAS_CODEC only, SQLite's not at all.

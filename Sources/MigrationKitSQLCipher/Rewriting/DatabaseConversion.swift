@@ -25,8 +25,9 @@ import MigrationKitPages
 /// must close it first. So must this process: none of its connections may be open.
 ///
 /// These are kept: rows with their rowids, the schema, the results of `ANALYZE`, `user_version`,
-/// `application_id`, the text encoding, `auto_vacuum`, WAL mode and, if the process is root, the
-/// owner. The mode becomes 0600, or stays stricter. `schema_version` and free pages are kept if the
+/// `application_id`, the text encoding, `auto_vacuum`, WAL mode, the file's extended attributes and
+/// access control list and, if the process is root, the owner. The mode becomes 0600, or stays
+/// stricter; only users and groups that the access control list names keep their access. `schema_version` and free pages are kept if the
 /// pages keep their form.
 ///
 /// It uses at most 200 megabytes of memory, plus a few times the largest single value. No part of
@@ -256,8 +257,8 @@ public struct ConversionReport: Equatable, Sendable {
     /// unchanged.
     public let otherNameCount: Int
 
-    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600. `nil`
-    /// if no file was replaced.
+    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600, and
+    /// what its access control list gives to those that it names. `nil` if no file was replaced.
     public let formerMode: UInt32?
 
     /// The size of the source's file, in bytes.

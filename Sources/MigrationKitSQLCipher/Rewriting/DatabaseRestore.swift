@@ -17,8 +17,9 @@ import MigrationKitGRDB
 ///
 /// The database may be missing, empty or damaged, it may be another one, or its key may be lost: it
 /// is locked, but not read. Other programs must close it first. So must this process: none of its
-/// connections may be open. Links to it stay, and so does its owner if the process is root. The
-/// mode becomes 0600.
+/// connections may be open. Links to it stay, and so do its extended attributes and access control
+/// list and, if the process is root, its owner. The mode becomes 0600; only users and groups that the
+/// list names keep their access.
 ///
 /// The backup isn't changed, and nothing is left beside it. It may be on a read-only medium. A
 /// write-ahead log beside it is part of it. A backup with an unfinished change in a rollback
@@ -173,8 +174,8 @@ public struct RestoreReport: Equatable, Sendable {
     /// unchanged.
     public let otherNameCount: Int
 
-    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600. `nil`
-    /// if no file was replaced.
+    /// The permissions of the replaced file, such as 0o640. The new file has at most 0o600, and
+    /// what its access control list gives to those that it names. `nil` if no file was replaced.
     public let formerMode: UInt32?
 
     /// Where the content breaks its own rules, which is restored unchanged. One line each; no

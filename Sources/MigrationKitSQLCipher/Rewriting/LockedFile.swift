@@ -86,6 +86,7 @@ extension LockedFile {
             mode: identity.mode & 0o7777,
             owner: (user: identity.owner, group: identity.group)
         )
+        try FileAttributes(of: file.absolutePath).give(to: copy)
         do {
             // In the database's own folder, removing the journals also synchronizes this name,
             // before the database is replaced.

@@ -132,13 +132,17 @@ package struct Rewrite {
         from source: Source,
         at destination: Destination
     ) throws -> (content: Source.Content, byteCount: Int) {
-        var owner = source.owner
-        if case .locked(let file) = destination { owner = file.identity }
+        var (owner, attributes) = (source.owner, FileAttributes?.none)
+        if case .locked(let file) = destination {
+            owner = file.identity
+            attributes = try FileAttributes(of: file.file.absolutePath).forNewDatabase
+        }
         let content: Source.Content
         do {
             content = try explainingReadFailures(of: new.path, for: place, from: source.file) {
                 try source.fill(copy) {
                     try new.finish(mode: source.mode, owner: owner.map { ($0.owner, $0.group) })
+                    try attributes?.give(to: new)
                 }
             }
         } catch {

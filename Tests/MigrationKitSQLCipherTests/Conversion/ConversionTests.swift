@@ -1,3 +1,4 @@
+import CSQLCipher
 import Foundation
 import GRDB
 import KeyStore
@@ -184,6 +185,38 @@ import Testing
         try DatabaseConversion.encrypt(folder.database, key: key.key).run()
         #expect(try folder.data("backup.db") == bytes)
         try EncryptedDatabase.open(folder.database, key: key.key).close()
+    }
+
+    /// Those that the list names keep their access, everybody else loses it as with the mode.
+    @Test func attributesAndAccessListAreKept() throws {
+        let (path, kept, key) = (folder.database, folder.path("kept.db"), try TestKey.raw())
+        try Fixtures.plaintext(path)
+        func list(group: UInt8, others: UInt8) -> [UInt8] {
+            func entry(_ tag: UInt8, _ permissions: UInt8, _ id: UInt8? = nil) -> [UInt8] {
+                [tag, 0, permissions, 0] + (id.map { [$0, 0, 0, 0] } ?? [255, 255, 255, 255])
+            }
+            return [2, 0, 0, 0] + entry(1, 6) + entry(2, 6, 1) + entry(4, group) + entry(16, 6)
+                + entry(32, others)
+        }
+        func read(_ path: String, _ name: String) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: 100)
+            let count = getxattr(path, name, &bytes, bytes.count)
+            return Array(bytes.prefix(max(count, 0)))
+        }
+        let (note, access) = ("user.note", "system.posix_acl_access")
+        let before = list(group: 4, others: 4)
+        try #require(setxattr(path, note, "hello", 5, 0) == 0)
+        try #require(setxattr(path, access, before, before.count, 0) == 0)
+        try DatabaseConversion.encrypt(
+            path,
+            key: key.key,
+            options: .init(keptOriginalPath: kept)
+        ).run()
+        #expect(read(path, note) == Array("hello".utf8))
+        #expect(read(path, access) == list(group: 0, others: 0))
+        #expect(folder.mode("notes.db") == 0o660)
+        #expect(read(kept, note) == Array("hello".utf8))
+        #expect(read(kept, access) == before)
     }
 
     /// The log can't repair it, and moved into the file would fill the gap with zeros.

@@ -282,10 +282,15 @@ struct ConversionNote {
     /// - Parameter formerMode: The old file's permissions.
     /// - Returns: `nil` if they couldn't, or if there was no old file.
     static func narrowedMode(from formerMode: UInt32?, path: String) -> ConversionNote? {
-        guard let formerMode, formerMode & 0o077 != 0 else { return nil }
-        let (old, new) = (formerMode.octalMode, (formerMode & 0o600).octalMode)
+        // An access control list is kept, and is part of the mode.
+        guard let formerMode,
+            let mode = try? MigrationKitSQLCipher.FileIdentity.of(path)?.permissions,
+            formerMode & 0o077 != mode & 0o077
+        else { return nil }
+        let (old, new) = (formerMode.octalMode, mode.octalMode)
         return ConversionNote(
-            headline: "the file's mode changed from \(old) to \(new): only its owner has access",
+            headline: "the file's mode changed from \(old) to \(new): only its owner "
+                + (mode & 0o077 == 0 ? "has access" : "and its access control list have access"),
             explanation: "To give others access again: chmod \(old) \(path.shellWord)"
         )
     }
