@@ -3,46 +3,68 @@ import GRDB
 import GRDBSQLite
 import MigrationKit
 
-/// The connection settings that a run relies on. If a step changes them, they are restored.
-struct ConnectionSettings {
-    private let values: [(name: String, value: Int32)]
+/// The state of a connection that a step can change, and that would outlive it: settings, limits and
+/// temporary objects. Every step begins with the same.
+package struct ConnectionSettings {
+    private let values: [(name: String, value: String?)]
+    private let limits: [Int32]
+    private let temporaryObjects: Set<String>
     private let journalMode: String?
 
-    /// The settings that a step can change within a transaction.
-    static func withinTransaction(of db: Database) throws -> ConnectionSettings {
-        try ConnectionSettings(["ignore_check_constraints", "writable_schema"], of: db)
+    /// What a step can change within a transaction.
+    ///
+    /// Some settings that matter only to an app's own work are here, too: a step can't know what
+    /// ran before it. The busy timeout isn't: setting it would remove the busy handler.
+    package static func withinTransaction(of db: Database) throws -> ConnectionSettings {
+        try ConnectionSettings(settings, of: db)
     }
 
-    /// The settings that a step can change outside of a transaction, including how commits reach
-    /// the disk.
+    /// What a step can change outside of a transaction, including how commits reach the disk.
     static func outsideTransaction(of db: Database) throws -> ConnectionSettings {
         try ConnectionSettings(
-            [
-                "ignore_check_constraints", "writable_schema", "foreign_keys", "synchronous",
-                "temp_store",
-            ],
+            settings + ["foreign_keys", "synchronous", "temp_store"],
             of: db,
             journalMode: db.journalMode
         )
     }
 
+    /// In this order: that of `cache_spill` depends on `cache_size`.
+    private static let settings = [
+        "query_only", "writable_schema", "ignore_check_constraints", "legacy_alter_table",
+        "recursive_triggers", "case_sensitive_like", "reverse_unordered_selects",
+        "automatic_index", "trusted_schema", "cell_size_check", "read_uncommitted", "count_changes",
+        "short_column_names", "full_column_names",
+        "empty_result_callbacks", "fullfsync", "checkpoint_fullfsync", "secure_delete",
+        "analysis_limit", "cache_size", "cache_spill", "mmap_size", "max_page_count",
+        "journal_size_limit", "wal_autocheckpoint", "locking_mode",
+    ]
+
     private init(_ names: [String], of db: Database, journalMode: String? = nil) throws {
-        values = try names.map { ($0, try db.number("PRAGMA \($0)")) }
+        values = try names.map { ($0, try db.setting($0)) }
+        limits = Self.limitNumbers.map { sqlite3_limit(db.sqliteConnection, $0, -1) }
+        temporaryObjects = try db.temporaryObjects()
         self.journalMode = journalMode
     }
 
-    /// Restores what has changed.
+    /// <https://www.sqlite.org/c3ref/c_limit_attached.html>
+    private static let limitNumbers = SQLITE_LIMIT_LENGTH...SQLITE_LIMIT_WORKER_THREADS
+
+    /// Restores the settings and limits that have changed.
     ///
     /// A step may choose a journal mode for the file, so that stays, unless the mode leaves no way
     /// to undo a failed transaction. <https://www.sqlite.org/pragma.html#pragma_journal_mode>
     ///
     /// - Returns: The names of the settings that the step had changed.
     @discardableResult
-    func putBack(on db: Database) -> Set<String> {
+    package func putBack(on db: Database) -> Set<String> {
         var changed: Set<String> = []
-        for (name, value) in values where (try? db.number("PRAGMA \(name)")) != value {
+        for (name, value) in values {
+            guard let value, (try? db.setting(name)) != value else { continue }
             db.set("PRAGMA \(name) = \(value)")
             changed.insert(name)
+        }
+        for (number, limit) in zip(Self.limitNumbers, limits) {
+            sqlite3_limit(db.sqliteConnection, number, limit)
         }
         if let journalMode, let mode = try? db.journalMode, mode != journalMode,
             ["off", "memory"].contains(mode)
@@ -51,6 +73,46 @@ struct ConnectionSettings {
             changed.insert("journal_mode")
         }
         return changed
+    }
+
+    /// Drops the temporary objects that a step has left. Those that were there before it stay, and
+    /// so does an empty `sqlite_sequence`, which SQLite doesn't drop.
+    package func dropNewTemporaryObjects(on db: Database) throws {
+        // After most steps there is nothing temporary at all.
+        guard try !db.temporaryObjects().subtracting(temporaryObjects).isEmpty else { return }
+        try db.dropObjects(of: "temp", except: temporaryObjects)
+    }
+}
+
+extension Database {
+    /// The kinds and names of the connection's temporary objects.
+    func temporaryObjects() throws -> Set<String> {
+        try String.fetchSet(
+            cachedStatement(sql: "SELECT type || ' ' || name FROM temp.sqlite_master")
+        )
+    }
+
+    /// Drops all objects of a schema that can be dropped.
+    ///
+    /// - Parameter kept: The kinds and names of objects that stay.
+    func dropObjects(of schema: String, except kept: Set<String> = []) throws {
+        // Virtual tables first: dropping them drops their shadow tables. Then the newest first,
+        // which may refer to older ones.
+        for type in ["trigger", "view", "table", "index"] {
+            let objects = try String.fetchAll(
+                self,
+                sql: """
+                    SELECT name FROM \(schema).sqlite_master
+                    WHERE type = ? AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                    ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC, rowid DESC
+                    """,
+                arguments: [type]
+            )
+            for object in objects where !kept.contains("\(type) \(object)") {
+                let name = GRDBMigrationSQLHelpers.quoted(object)
+                try execute(sql: "DROP \(type) IF EXISTS \(schema).\(name)")
+            }
+        }
     }
 }
 
@@ -70,30 +132,40 @@ extension Database {
         // An error may have ended the transaction, and the step would be blamed for it.
         try execute(
             "PRAGMA main.user_version = \(try number("PRAGMA main.user_version"))",
-            until: SQLITE_DONE
+            until: [SQLITE_DONE]
         )
     }
 
     /// Called directly, since GRDB runs nothing more after a step's transaction was aborted.
-    fileprivate func set(_ pragma: String) {
+    func set(_ pragma: String) {
         sqlite3_exec(sqliteConnection, pragma, nil, nil, nil)
     }
 
     /// The number that a PRAGMA returns. Called directly, because every step needs several.
     fileprivate func number(_ sql: String) throws -> Int32 {
-        try execute(sql, until: SQLITE_ROW) { sqlite3_column_int($0, 0) }
+        try execute(sql, until: [SQLITE_ROW]) { sqlite3_column_int($0, 0) }
+    }
+
+    /// What a setting is, as `PRAGMA name = value` takes it; `nil` if this database doesn't have it.
+    fileprivate func setting(_ name: String) throws -> String? {
+        // That PRAGMA can't be read.
+        let sql =
+            name == "case_sensitive_like" ? "SELECT NOT ('a' LIKE 'A')" : "PRAGMA main.\(name)"
+        return try execute(sql, until: [SQLITE_ROW, SQLITE_DONE]) {
+            sqlite3_column_text($0, 0).map { String(cString: $0) }
+        }
     }
 
     @discardableResult
     private func execute<Value>(
         _ sql: String,
-        until code: Int32,
+        until codes: [Int32],
         _ read: (OpaquePointer?) -> Value = { _ in }
     ) throws -> Value {
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(sqliteConnection, sql, -1, &statement, nil) == SQLITE_OK,
-            sqlite3_step(statement) == code
+            codes.contains(sqlite3_step(statement))
         else { throw DatabaseError(resultCode: lastErrorCode, message: lastErrorMessage, sql: sql) }
         return read(statement)
     }

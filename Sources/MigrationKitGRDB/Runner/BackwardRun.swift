@@ -193,9 +193,8 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         runner.log?("↩️ Rolling back \(step.identifier)")
-        try StepTransaction(on: db).run(step.identifier, rollback)
+        try StepTransaction(on: db).run(step, rollback)
         try MigrationLedger.remove([step.identifier], db)
-        try ForeignKeyCheck.run(after: step, in: db)
     }
 
     private func verify(_ db: Database) throws {

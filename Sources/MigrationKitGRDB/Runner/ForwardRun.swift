@@ -195,6 +195,8 @@ struct ForwardRun {
         _ schema: SchemaRecord?
     ) throws {
         let lastOfRun = plan.pending.last?.identifier
+        // Reading it before each step would take time.
+        let settings = try writer.writeWithoutTransaction(ConnectionSettings.withinTransaction)
 
         // The migrator's own checks name no step, and only one row.
         var migrator = DatabaseMigrator().disablingDeferredForeignKeyChecks()
@@ -204,7 +206,7 @@ struct ForwardRun {
                 // step that another program has applied since must not run again.
                 monitor.finishStep()
                 guard try ledger.isThere(db) else { throw LedgerChanged() }
-                let transaction = try StepTransaction(on: db)
+                let transaction = try StepTransaction(on: db, settings)
                 let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
@@ -240,8 +242,7 @@ struct ForwardRun {
         merged: Set<String>
     ) throws {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        try transaction.run(step.identifier) { try step.applyMerging($0, merged) }
-        try ForeignKeyCheck.run(after: step, in: transaction.db)
+        try transaction.run(step) { try step.applyMerging($0, merged) }
     }
 
     /// Runs a step that can't run in a transaction, and records it after it has succeeded.

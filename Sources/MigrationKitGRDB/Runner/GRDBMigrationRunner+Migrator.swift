@@ -66,22 +66,7 @@ extension GRDBMigrationRunner {
         private static func erase(_ db: Database) throws {
             try StepTransaction.withForeignKeysOff(db, if: true) {
                 try db.inTransaction(.immediate) {
-                    // Virtual tables first: dropping them drops their shadow tables.
-                    for type in ["trigger", "view", "table"] {
-                        let objects = try String.fetchAll(
-                            db,
-                            sql: """
-                                SELECT name FROM sqlite_master
-                                WHERE type = ? AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                                ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC
-                                """,
-                            arguments: [type]
-                        )
-                        for object in objects {
-                            let name = GRDBMigrationSQLHelpers.quoted(object)
-                            try db.execute(sql: "DROP \(type) IF EXISTS \(name)")
-                        }
-                    }
+                    try db.dropObjects(of: "main")
                     return .commit
                 }
             }

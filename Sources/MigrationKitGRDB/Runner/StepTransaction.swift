@@ -5,21 +5,31 @@ import MigrationKit
 import MigrationKitCommon
 
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
-/// end, and temporary storage that it can't move.
+/// end, temporary storage that it can't move, and a connection as it was before the run.
 struct StepTransaction {
     let db: Database
-    private let temporaryObjects: Statement
     private let settings: ConnectionSettings
 
-    /// - Parameter db: A connection with an open transaction, in which one step runs, or several.
-    init(on db: Database) throws {
+    /// - Parameters:
+    ///   - db: A connection with an open transaction, in which one step runs, or several.
+    ///   - settings: What the connection was like before the run's first step; `nil` if that is now.
+    init(on db: Database, _ settings: ConnectionSettings? = nil) throws {
         self.db = db
-        // Compiling this opens the temporary database. Afterwards SQLite refuses to move it during
+        try db.holdJournalMode()
+        // This also opens the temporary database. Afterwards SQLite refuses to move it during
         // a transaction: a step that changes `temp_store` fails, and temporary data is where the
         // host wants it. <https://www.sqlite.org/pragma.html#pragma_temp_store>
-        temporaryObjects = try db.makeStatement(sql: "SELECT 1 FROM sqlite_temp_schema")
-        try db.holdJournalMode()
-        settings = try ConnectionSettings.withinTransaction(of: db)
+        self.settings = try settings ?? ConnectionSettings.withinTransaction(of: db)
+    }
+
+    /// Runs a step's closure, and checks foreign keys as the step asks for it.
+    ///
+    /// - Throws: What ``run(_:mayFillLedger:_:)`` and ``ForeignKeyCheck`` throw.
+    func run(_ step: MigrationStep<Database>, _ body: (Database) throws -> Void) throws {
+        try run(step.identifier, body)
+        try ForeignKeyCheck.run(after: step, in: db)
+        // Not before the check, since SQLite then forgets what violates them.
+        db.set("PRAGMA defer_foreign_keys = OFF")
     }
 
     /// Runs a step's closure.
@@ -54,11 +64,10 @@ struct StepTransaction {
             throw MigrationKitError.stepEndedTransaction(identifier)
         }
         let isUntouched = mayFillLedger || !guardian.sawLedgerChange
-        // After most steps there is nothing temporary at all.
-        let hasTemporary = try Row.fetchOne(temporaryObjects) != nil
-        guard isUntouched, try !(hasTemporary && hasTemporaryLedger()) else {
+        guard isUntouched, try !hasTemporaryLedger() else {
             throw MigrationKitError.stepChangedLedger(identifier)
         }
+        try settings.dropNewTemporaryObjects(on: db)
         if guardian.sawSchemaWrite || changed.contains("writable_schema") {
             try GRDBMigrationVerifier.readSchemaAnew(in: db)
             try GRDBMigrationVerifier.verifyStructure(in: db)
@@ -67,15 +76,12 @@ struct StepTransaction {
 
     /// Whether a temporary table would receive rows that belong in the ledger.
     private func hasTemporaryLedger() throws -> Bool {
-        try Bool.fetchOne(
-            db,
-            sql: """
-                SELECT EXISTS (
-                    SELECT 1 FROM sqlite_temp_schema WHERE lower(name) IN (?, ?)
-                )
-                """,
-            arguments: [MigrationLedger.table, MigrationJournal.table]
-        ) ?? false
+        try db.temporaryObjects().contains { object in
+            let name = object.lowercased()
+            return [MigrationLedger.table, MigrationJournal.table].contains {
+                name.hasSuffix(" \($0)")
+            }
+        }
     }
 
     /// Runs the closure of a step that can't run in a transaction.
@@ -92,7 +98,9 @@ struct StepTransaction {
         let leftOpen = db.isInsideTransaction
         if leftOpen { try db.rollback() }
         settings.putBack(on: db)
+        let drop = Result { try settings.dropNewTemporaryObjects(on: db) }
         try result.get()
+        try drop.get()
         if leftOpen { throw MigrationKitError.stepEndedTransaction(identifier) }
     }
 

@@ -96,6 +96,9 @@ struct StepPass {
     ) throws {
         self.schema = schema
         self.rowCounts = rowCounts ?? [:]
+        let connection = try database.settings()
+        // The next migration begins as this one does.
+        defer { database.putBack(connection) }
         for sql in Self.beginning(settings) { database.execute(sql) }
         database.beginStep(limit: settings.limit)
         /// Tables into which rows were inserted since they were counted.

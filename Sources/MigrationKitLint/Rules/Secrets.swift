@@ -81,8 +81,8 @@ enum Secrets {
         findings.add(
             .temporaryObject,
             at: statement,
-            "'\(name)' is temporary: it ends with the connection, and a program may keep its rows "
-                + "in an unencrypted file until then",
+            "'\(name)' is temporary: it ends with the migration, and a program may keep its rows "
+                + "in an unencrypted file",
             fix: "Use an ordinary table and drop it in the same migration, or use WITH."
         )
     }

@@ -125,6 +125,19 @@ final class ScratchDatabase {
         watch.limit(to: limit)
     }
 
+    /// The state of the connection that a migration can change.
+    func settings() throws -> ConnectionSettings {
+        try queue.inDatabase { try ConnectionSettings.withinTransaction(of: $0) }
+    }
+
+    /// Undoes what a migration has changed of it.
+    func putBack(_ settings: ConnectionSettings) {
+        queue.inDatabase { db in
+            settings.putBack(on: db)
+            try? settings.dropNewTemporaryObjects(on: db)
+        }
+    }
+
     /// Runs SQL without watching it.
     ///
     /// - Returns: Whether SQLite accepted it.

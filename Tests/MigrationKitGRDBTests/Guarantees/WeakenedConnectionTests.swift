@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import MigrationKit
 import MigrationKitGRDB
 import TestSupport
@@ -142,6 +143,108 @@ import Testing
         try runner.migrate(in: writer)
         #expect(seen.values == [0])
         #expect(try writer.number("PRAGMA \(name)") == 0)
+    }
+
+    private static let settings = [
+        ("query_only", "ON"), ("legacy_alter_table", "ON"), ("recursive_triggers", "ON"),
+        ("reverse_unordered_selects", "ON"), ("automatic_index", "OFF"), ("trusted_schema", "OFF"),
+        ("cell_size_check", "ON"), ("read_uncommitted", "ON"), ("count_changes", "ON"),
+        ("short_column_names", "OFF"), ("full_column_names", "ON"), ("fullfsync", "ON"),
+        ("empty_result_callbacks", "ON"), ("checkpoint_fullfsync", "ON"), ("secure_delete", "FAST"),
+        ("analysis_limit", "7"), ("cache_size", "7"), ("cache_spill", "OFF"), ("threads", "3"),
+        ("max_page_count", "12345"), ("journal_size_limit", "12345"), ("wal_autocheckpoint", "7"),
+        ("locking_mode", "EXCLUSIVE"),
+    ]
+
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing], [true, false])
+    func everyStepBeginsWithTheSameConnection(
+        _ transaction: MigrationTransaction,
+        _ usesTransaction: Bool
+    ) throws {
+        guard usesTransaction || transaction == .perStep else { return }
+        @Sendable func state(_ db: Database) throws -> [String] {
+            try Self.settings.map { try String.fetchOne(db, sql: "PRAGMA \($0.0)") ?? "" }
+                + String.fetchAll(db, sql: "SELECT 'a' LIKE 'A'")
+                + String.fetchAll(db, sql: "SELECT group_concat(name) FROM temp.sqlite_master")
+                + ["\(sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_COLUMN, -1))"]
+        }
+        try writer.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TEMP TABLE own (a);
+                    CREATE TEMP TRIGGER own_trigger AFTER INSERT ON item BEGIN SELECT 1; END
+                    """
+            )
+        }
+        let before = try writer.writeWithoutTransaction(state)
+        let seen = Recorder<[String]>()
+        let changing: @Sendable (Database) throws -> Void = { db in
+            seen.append(try state(db))
+            try db.execute(
+                sql: """
+                    CREATE TEMP TABLE left_over (a PRIMARY KEY);
+                    CREATE TEMP VIEW left_view AS SELECT 1;
+                    CREATE TEMP TRIGGER left_trigger AFTER INSERT ON item BEGIN SELECT 1; END;
+                    CREATE VIRTUAL TABLE temp.left_text USING fts5 (a);
+                    CREATE INDEX temp.left_index ON own (a);
+                    PRAGMA case_sensitive_like = ON
+                    """
+            )
+            sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_COLUMN, 7)
+            for (name, value) in Self.settings.reversed() {
+                try db.execute(sql: "PRAGMA \(name) = \(value)")
+            }
+            let unchanged = try zip(state(db), before).enumerated().filter { $1.0 == $1.1 }
+            #expect(unchanged.map(\.offset) == [])
+        }
+        let steps = ["0004", "0005"].map {
+            MigrationStep<Database>(
+                identifier: $0,
+                sourceFile: "",
+                usesTransaction: usesTransaction,
+                apply: changing,
+                rollback: changing
+            )
+        }
+        let runner = try GRDBMigrationRunner(steps: itemSteps() + steps)
+        try runner.migrate(in: writer, options: .init(transaction: transaction))
+        try runner.rollbackMigrations(
+            in: writer,
+            steps: 2,
+            options: .init(transaction: transaction)
+        )
+        #expect(seen.values == Array(repeating: before, count: 4))
+        #expect(try writer.writeWithoutTransaction(state) == before)
+    }
+
+    /// Steps of one run and of two runs have the same result.
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func aStepDependsOnNothingThatTheOneBeforeHasLeft(
+        _ transaction: MigrationTransaction
+    ) throws {
+        let steps = [
+            step("0004", "PRAGMA legacy_alter_table = ON; CREATE TEMP TABLE note (a)"),
+            step("0005", "CREATE TABLE note (a)"),
+            step("0006", "INSERT INTO note VALUES (1); ALTER TABLE item RENAME TO thing"),
+        ]
+        try GRDBMigrationRunner(steps: itemSteps() + steps)
+            .migrate(in: writer, options: .init(transaction: transaction))
+        #expect(try writer.number("SELECT count(*) FROM note") == 1)
+        let parents = try writer.strings("SELECT \"table\" FROM pragma_foreign_key_list('tag')")
+        #expect(parents == ["thing"])
+    }
+
+    @Test func aViolationThatAStepDefersIsFound() throws {
+        let orphan = MigrationStep<Database>(
+            identifier: "0004",
+            sourceFile: "",
+            foreignKeyChecks: .immediate
+        ) { db in
+            try db.execute(sql: "PRAGMA defer_foreign_keys = ON; INSERT INTO tag VALUES (1, -1)")
+        }
+        #expect(throws: DatabaseError.self) {
+            try GRDBMigrationRunner(steps: itemSteps() + [orphan]).migrate(in: writer)
+        }
     }
 
     @Test func rowsThatIgnoreTheirConstraintsAreFound() throws {
