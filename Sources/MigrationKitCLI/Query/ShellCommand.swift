@@ -69,6 +69,8 @@ struct ShellCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             database,
             isPlaintext: encryption.noEncryption,
             forReading: true,
+            // The shell's connection can write, and overwrites what a damaged log hides.
+            changesIt: true,
             isReadOnly: true
         )
         defer { try? writer.close() }
