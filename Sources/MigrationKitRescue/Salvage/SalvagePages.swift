@@ -92,6 +92,9 @@ final class SalvagePages {
         if reachCount == 0 { form.reservedCount = most }
     }
 
+    /// Whether a page exists, and isn't the first. A file may have only that one.
+    func canBeFree(_ number: Int) -> Bool { number >= 2 && number <= pageCount }
+
     /// The kind of a page; `nil` if it isn't a b-tree page, or doesn't exist.
     func kind(_ number: Int) -> TreeKind? {
         kinds.indices.contains(number) ? TreeKind(rawValue: kinds[number]) : nil

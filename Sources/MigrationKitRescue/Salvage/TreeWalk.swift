@@ -45,7 +45,7 @@ final class TreeWalk {
         var trunk = Int(header.word(32))
         var count = 0
         while trunk != 0 {
-            guard (2...pages.pageCount).contains(trunk), owners[trunk] == Owner.nobody else {
+            guard pages.canBeFree(trunk), owners[trunk] == Owner.nobody else {
                 return
             }
             owners[trunk] = Owner.free
@@ -54,7 +54,7 @@ final class TreeWalk {
             let leaves = min(Int(content.word(4)), pages.form.usableSize / 4 - 2)
             for index in 0..<max(0, leaves) {
                 let leaf = Int(content.word(8 + 4 * index))
-                guard (2...pages.pageCount).contains(leaf), owners[leaf] == Owner.nobody else {
+                guard pages.canBeFree(leaf), owners[leaf] == Owner.nobody else {
                     continue
                 }
                 owners[leaf] = Owner.free

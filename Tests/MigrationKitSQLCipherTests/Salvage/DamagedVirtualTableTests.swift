@@ -88,4 +88,46 @@ import Testing
             unlink(folder.path("new.db"))
         }
     }
+
+    /// Everything is whole, but only the app has the tokenizer.
+    @Test func anUnknownTokenizerCostsOnlyItsTable() throws {
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            .dbconfig defensive off
+            CREATE TABLE note (text);
+            INSERT INTO note VALUES ('one'), ('two');
+            CREATE VIRTUAL TABLE found USING fts5 (text, tokenize = 'porter');
+            INSERT INTO found SELECT text FROM note;
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'porter', 'of_the_app') WHERE name = 'found';
+            """
+        )
+        let output = folder.path("new.db")
+        let report = try DatabaseSalvage(folder.database, to: output, form: .encrypted(key.key))
+            .run()
+        #expect(report.unmade.map(\.name) == ["found"])
+        #expect(report.unmade.first?.reason == "no such tokenizer: of_the_app")
+        let new = try EncryptedDatabase.open(output, key: key.key)
+        for table in ["note", "found_content"] {
+            let count = try new.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+            #expect(count == 2)
+        }
+    }
+
+    @Test func aFreelistInAFileOfOnePageIsOnlyDamage() throws {
+        let queue = try DatabaseQueue(path: folder.database)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 3") }
+        try queue.close()
+        var data = try folder.databaseData()
+        try #require(data.count == 4096)
+        data[35] = 2
+        data[39] = 1
+        try folder.write("notes.db", data)
+        let output = folder.path("new.db")
+        _ = try DatabaseSalvage(folder.database, to: output, form: .plaintext()).run()
+        let new = try DatabaseQueue(path: output)
+        #expect(try new.read { try Int.fetchOne($0, sql: "PRAGMA user_version") } == 3)
+    }
 }
