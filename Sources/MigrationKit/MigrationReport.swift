@@ -31,8 +31,9 @@ public struct MigrationReport: Equatable, Sendable {
     /// The registered steps that are pending after the run, in the order of the registry.
     public let pending: [String]
 
-    /// Whether the run ended with a verification. A run that changed nothing verifies only on
-    /// request.
+    /// Whether the run ended with a verification that found nothing. A run that changed nothing
+    /// verifies only on request. One that finds a reference to a missing table from before it leaves
+    /// the database unverified.
     public let verified: Bool
 
     /// Creates a report.
@@ -40,7 +41,7 @@ public struct MigrationReport: Equatable, Sendable {
     /// - Parameters:
     ///   - steps: The steps that the run applied or rolled back.
     ///   - pending: The registered steps that are pending after the run.
-    ///   - verified: Whether the run ended with a verification.
+    ///   - verified: Whether the run ended with a verification that found nothing.
     public init(steps: [Step], pending: [String], verified: Bool) {
         self.steps = steps
         self.pending = pending

@@ -89,6 +89,32 @@ import Testing
         }
     }
 
+    @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
+    func aReferenceToAMissingTableIsFound(_ transaction: MigrationTransaction) throws {
+        try queue.write { try $0.execute(sql: "CREATE TABLE old (a REFERENCES gone)") }
+        // It was there before the run, which doesn't fail for it.
+        let options = MigrationOptions(transaction: transaction)
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        #expect(try !runner.migrate(in: queue, options: options).verified)
+        let old = GRDBMigrationVerificationError.missingParent(table: "old", parent: "gone")
+        #expect(throws: old) { try runner.runPostMigrationChecks(in: queue) }
+        #expect(try runner.verificationChecks(in: queue)[1].detail == old.errorDescription)
+
+        let child = step("0004", "CREATE TABLE child (a REFERENCES parent)")
+        let parent = step("0005", "CREATE TABLE Parent (id INTEGER PRIMARY KEY)")
+        #expect(
+            throws: GRDBMigrationVerificationError.missingParent(table: "child", parent: "parent")
+        ) {
+            try GRDBMigrationRunner(steps: itemSteps() + [child])
+                .migrate(in: queue, options: options)
+        }
+        #expect(try queue.tables().contains("child") == false)
+        try GRDBMigrationRunner(steps: itemSteps() + [child, parent])
+            .migrate(in: queue, options: options)
+        try queue.write { try $0.execute(sql: "DROP TABLE old") }
+        try runner.runPostMigrationChecks(in: queue)
+    }
+
     @Test func damageIsFound() throws {
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE strictly (id INTEGER NOT NULL)")

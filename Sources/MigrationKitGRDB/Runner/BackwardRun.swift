@@ -53,7 +53,7 @@ struct BackwardRun {
             pending: runner.registry.pending(
                 given: try writer.writeWithoutTransaction(MigrationLedger.read)
             ),
-            verified: !steps.isEmpty
+            verified: try !steps.isEmpty && runner.findsNoMissingParent(in: writer)
         )
         if !steps.isEmpty {
             monitor.operation.report(.runFinished(report))

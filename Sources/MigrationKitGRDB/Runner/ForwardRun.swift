@@ -75,7 +75,11 @@ struct ForwardRun {
         if verifies, pending.isEmpty {
             try runner.integration.verifyPostMigration?(writer)
         }
-        let report = MigrationReport(steps: steps, pending: pending, verified: verifies)
+        let report = MigrationReport(
+            steps: steps,
+            pending: pending,
+            verified: try verifies && runner.findsNoMissingParent(in: writer)
+        )
         if !steps.isEmpty {
             runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
             monitor.operation.report(.runFinished(report))
@@ -97,7 +101,7 @@ struct ForwardRun {
         db.clearSchemaCache()
         return try monitor.watching(db) {
             let applied = try MigrationLedger.read(db)
-            let plan = try MigrationPlan(
+            var plan = try MigrationPlan(
                 applied: applied,
                 registry: runner.registry,
                 through: end,
@@ -105,7 +109,10 @@ struct ForwardRun {
             )
             try runner.registry.checkUnchanged(applied, db)
             // GRDB creates its ledger before the first step, and so before the journal is written.
-            if !plan.isEmpty { _ = try db.hasTable(MigrationJournal.table) }
+            if !plan.isEmpty {
+                _ = try db.hasTable(MigrationJournal.table)
+                plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+            }
             return plan
         }
     }
@@ -147,10 +154,7 @@ struct ForwardRun {
                     } else {
                         rest = rest.dropFirst()
                         expected.identifiers.insert(first.identifier)
-                        try applyWithoutTransaction(
-                            first,
-                            completes: plan.completes && rest.isEmpty
-                        ) {
+                        try applyWithoutTransaction(first, rest.isEmpty ? plan : nil) {
                             guard rest.isEmpty else { return }
                             try schema?.add(applied: expected.identifiers, $0)
                         }
@@ -211,11 +215,7 @@ struct ForwardRun {
                     try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
                         monitor.operation.report(.verifying)
-                        try runner.verify(
-                            db,
-                            isComplete: plan.completes,
-                            checksForeignKeys: false
-                        )
+                        try verify(db, plan)
                     }
                 }
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
@@ -247,10 +247,12 @@ struct ForwardRun {
 
     /// Runs a step that can't run in a transaction, and records it after it has succeeded.
     ///
-    /// - Parameter record: Records more in the same transaction.
+    /// - Parameters:
+    ///   - plan: The plan, if this is its last step.
+    ///   - record: Records more in the same transaction.
     private func applyWithoutTransaction(
         _ step: MigrationStep<Database>,
-        completes: Bool,
+        _ plan: MigrationPlan?,
         record: (Database) throws -> Void
     ) throws {
         try writer.barrierWriteWithoutTransaction { db in
@@ -261,7 +263,7 @@ struct ForwardRun {
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
                 try ForeignKeyCheck.run(after: step, in: db)
                 monitor.operation.report(.verifying)
-                try runner.verify(db, isComplete: completes, checksForeignKeys: false)
+                try verify(db, plan)
             }
             try db.inTransaction(.immediate) {
                 guard try !MigrationLedger.contains(step.identifier, db) else {
@@ -336,14 +338,26 @@ struct ForwardRun {
         try schema?.add(applied: applied, db)
     }
 
+    /// Verifies what the steps of a plan have done.
+    ///
+    /// - Parameter plan: `nil` if more of its steps follow.
+    private func verify(_ db: Database, _ plan: MigrationPlan?) throws {
+        try runner.verify(
+            db,
+            isComplete: plan?.completes ?? false,
+            checksForeignKeys: false,
+            missingBefore: plan?.missingParents ?? []
+        )
+    }
+
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
         monitor.operation.report(.verifying)
         try monitor.watching(db) {
-            try runner.verify(
-                db,
-                isComplete: plan.completes,
-                checksForeignKeys: plan.pending.isEmpty
-            )
+            if plan.pending.isEmpty {
+                try runner.verify(db, isComplete: plan.completes, checksForeignKeys: true)
+            } else {
+                try verify(db, plan)
+            }
         }
         try monitor.operation.checkCancellation()
     }

@@ -317,6 +317,15 @@ extension GRDBMigrationRunner {
         }
     }
 
+    /// Whether a run may be called verified: a verification would find no reference to a missing
+    /// table, be it from before the run. A host's own verification decides for itself.
+    func findsNoMissingParent(in writer: any DatabaseWriter) throws -> Bool {
+        guard integration.verifyIntegrity == nil, integration.verifyPostMigration == nil else {
+            return true
+        }
+        return try writer.writeWithoutTransaction(GRDBMigrationVerifier.missingParents).isEmpty
+    }
+
     /// Compares the ledger with the steps.
     package func runLedgerCheck(
         in writer: any DatabaseWriter,
@@ -332,7 +341,14 @@ extension GRDBMigrationRunner {
     ///     index.
     ///   - checksForeignKeys: Whether to check foreign keys. A run has checked them after each step
     ///     that asks for it.
-    func verify(_ db: Database, isComplete: Bool, checksForeignKeys: Bool) throws {
+    ///   - missingBefore: The references to missing tables that a run found. It must leave no others,
+    ///     unless a pending step may create the table.
+    func verify(
+        _ db: Database,
+        isComplete: Bool,
+        checksForeignKeys: Bool,
+        missingBefore: [MissingParent] = []
+    ) throws {
         // SQLite's cached schema may differ from what a step has written into the schema table.
         try GRDBMigrationVerifier.readSchemaAnew(in: db)
         let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
@@ -340,7 +356,14 @@ extension GRDBMigrationRunner {
             try verifyIntegrity(db)
         } else if !hostVerifiesAfterwards {
             try GRDBMigrationVerifier.verifyStructure(in: db)
-            if checksForeignKeys { try GRDBMigrationVerifier.verifyForeignKeys(in: db) }
+            if checksForeignKeys {
+                try GRDBMigrationVerifier.verifyForeignKeys(in: db)
+            } else if isComplete {
+                let missing = try GRDBMigrationVerifier.missingParents(in: db)
+                if let new = missing.first(where: { !missingBefore.contains($0) }) {
+                    throw new.error
+                }
+            }
         }
         if isComplete, !hostVerifiesAfterwards {
             try GRDBMigrationVerifier.verifyRequiredIndexes(

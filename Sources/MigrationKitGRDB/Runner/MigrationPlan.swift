@@ -15,6 +15,9 @@ struct MigrationPlan {
     /// Whether no step of the registry is pending once the plan is carried out.
     let completes: Bool
 
+    /// What is wrong before the run, and no fault of it.
+    var missingParents: [MissingParent] = []
+
     var isEmpty: Bool {
         pending.isEmpty && obsolete.isEmpty
     }

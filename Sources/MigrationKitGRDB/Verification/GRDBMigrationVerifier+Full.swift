@@ -1,9 +1,15 @@
 import GRDB
 
 extension GRDBMigrationVerifier {
-    /// `PRAGMA foreign_key_check`, with each row. <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>
+    /// References to tables that don't exist, and `PRAGMA foreign_key_check`, with each row. <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>
     static func foreignKeys(in db: Database) throws -> VerificationOutcome {
         var outcome = VerificationOutcome()
+        let missing = try missingParents(in: db)
+        for parent in missing {
+            outcome.add(
+                VerificationFinding(parent.error.localizedDescription, table: parent.table)
+            )
+        }
         try db.withLargeCache {
             let rows = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
             while let row = try rows.next() {
@@ -20,10 +26,13 @@ extension GRDBMigrationVerifier {
                 )
             }
         }
-        if outcome.count > 0 {
+        let rowCount = outcome.count - missing.count
+        if rowCount > 0 {
             outcome.detail =
-                GRDBMigrationVerificationError.foreignKeyViolations(count: outcome.count)
+                GRDBMigrationVerificationError.foreignKeyViolations(count: rowCount)
                 .errorDescription
+        } else if let first = missing.first {
+            outcome.detail = first.error.errorDescription
         }
         return outcome
     }

@@ -25,7 +25,8 @@ public enum GRDBMigrationVerifier {
         }
     }
 
-    /// Checks the b-trees and records, and that every foreign key has its parent.
+    /// Checks the b-trees and records, and that every foreign key has its parent: the row, and the
+    /// table.
     ///
     /// `quick_check` is `integrity_check` without comparing indexes with their tables. Its time is
     /// linear in the file's size; that of `integrity_check` is not. See
@@ -33,7 +34,8 @@ public enum GRDBMigrationVerifier {
     /// <https://www.sqlite.org/pragma.html#pragma_foreign_key_check>.
     ///
     /// - Parameter db: A connection to the database. Its uncommitted changes are checked, too.
-    /// - Throws: ``GRDBMigrationVerificationError/quickCheckFailed(result:)`` or
+    /// - Throws: ``GRDBMigrationVerificationError/quickCheckFailed(result:)``,
+    ///   ``GRDBMigrationVerificationError/missingParent(table:parent:)`` or
     ///   ``GRDBMigrationVerificationError/foreignKeyViolations(count:)``.
     public static func verifyIntegrity(in db: Database) throws {
         try verifyStructure(in: db)
@@ -119,6 +121,7 @@ public enum GRDBMigrationVerifier {
     }
 
     static func verifyForeignKeys(in db: Database) throws {
+        if let missing = try missingParents(in: db).first { throw missing.error }
         var count = 0
         let violations = try Row.fetchCursor(db, sql: "PRAGMA foreign_key_check")
         while try violations.next() != nil {
@@ -130,12 +133,46 @@ public enum GRDBMigrationVerifier {
     }
 }
 
+// MARK: - Missing Parents
+
+/// A table's reference to a table that doesn't exist.
+struct MissingParent: Hashable {
+    let table: String
+    let parent: String
+
+    var error: GRDBMigrationVerificationError { .missingParent(table: table, parent: parent) }
+}
+
+extension GRDBMigrationVerifier {
+    /// The references to tables that don't exist. `foreign_key_check` finds them only where a row
+    /// refers to something. <https://www.sqlite.org/foreignkeys.html#fk_schemaerrors>
+    static func missingParents(in db: Database) throws -> [MissingParent] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT child.name, key."table"
+                FROM main.sqlite_master AS child, pragma_foreign_key_list(child.name, 'main') AS key
+                WHERE child.type = 'table' AND child.rootpage > 0 AND NOT EXISTS (
+                    SELECT 1 FROM main.sqlite_master AS parent
+                    WHERE parent.type IN ('table', 'view')
+                        AND parent.name = key."table" COLLATE NOCASE
+                )
+                ORDER BY 1, 2
+                """
+        ).map { MissingParent(table: $0[0], parent: $0[1]) }
+    }
+}
+
 // MARK: - Errors
 
 /// Why a verification failed.
 public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
     /// SQLite's `quick_check` found damage. `result` is the first line of its answer.
     case quickCheckFailed(result: String)
+
+    /// A table refers to a table that doesn't exist. SQLite lets it be declared, and then refuses
+    /// to write to the table while foreign keys are on.
+    case missingParent(table: String, parent: String)
 
     /// Rows refer to parents that don't exist.
     case foreignKeyViolations(count: Int)
@@ -153,6 +190,8 @@ extension GRDBMigrationVerificationError: LocalizedError {
         switch self {
         case .quickCheckFailed(let result):
             "the database is damaged: \(result)"
+        case .missingParent(let table, let parent):
+            "the table '\(table)' refers to the table '\(parent)', which doesn't exist"
         case .foreignKeyViolations(let count):
             "\(count) \(count == 1 ? "row refers" : "rows refer") to a parent that doesn't exist"
         case .missingIndex(let table, let index):
@@ -167,6 +206,8 @@ extension GRDBMigrationVerificationError: LocalizedError {
         switch self {
         case .quickCheckFailed:
             "Restore the database from a backup. Until then, write nothing to it."
+        case .missingParent:
+            "Create that table, or give the referring table a definition without the reference."
         case .foreignKeyViolations:
             "'PRAGMA foreign_key_check' lists them. Correct the rows, or the migration that left them."
         case .missingIndex, .missingTable:

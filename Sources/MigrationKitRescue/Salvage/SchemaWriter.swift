@@ -83,7 +83,9 @@ final class SchemaWriter {
             try self.undoing {
                 try self.enter(object, sql)
                 // Only the app may have its tokenizer. SQLite's checks of the new file would fail.
-                if isFullText { _ = try Statement(self.db, "SELECT 1 FROM \(object.name.quotedName)") }
+                if isFullText {
+                    _ = try Statement(self.db, "SELECT 1 FROM \(object.name.quotedName)")
+                }
                 guard !isWhole else { return }
                 try self.check(object, isFullText: isFullText, module)
             }
