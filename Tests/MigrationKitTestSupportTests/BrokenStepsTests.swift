@@ -74,10 +74,18 @@ import Testing
 
     // MARK: - Every Upgrade
 
-    @Test func stepThatNeedsATemporaryTableOfAnEarlierOneIsCaught() throws {
+    /// Adds a function to the connection, which outlives the step.
+    private func stepAdding(_ function: String, _ sql: String) -> Step {
+        Step(identifier: "0001", sourceFile: "") { db in
+            db.add(function: DatabaseFunction(function, argumentCount: 0) { _ in 1 })
+            try db.execute(sql: sql)
+        }
+    }
+
+    @Test func stepThatNeedsAFunctionOfAnEarlierOneIsCaught() throws {
         let steps = [
-            step("0001", "CREATE TABLE a (id); CREATE TEMP TABLE scratch AS SELECT 1 AS id"),
-            step("0002", "INSERT INTO a SELECT id FROM scratch"),
+            stepAdding("scratch", "CREATE TABLE a (id)"),
+            step("0002", "INSERT INTO a SELECT scratch()"),
         ]
         try MigrationCheck(steps: steps).freshInstall()
         guard
@@ -87,14 +95,15 @@ import Testing
             Issue.record("expected the upgrade from 0001 to fail")
             return
         }
-        #expect(reason.contains("no such table: scratch"))
+        #expect(reason.contains("no such function: scratch"))
     }
 
     @Test func upgradeThatLeadsElsewhereIsCaught() throws {
         let steps = [
-            step("0001", "CREATE TEMP TABLE isNew (id); CREATE TABLE a (id)"),
+            stepAdding("is_new", "CREATE TABLE a (id)"),
             Step(identifier: "0002", sourceFile: "") { db in
-                if try Bool.fetchOne(db, sql: "SELECT count(*) FROM temp.sqlite_schema") == true {
+                let sql = "SELECT 1 FROM pragma_function_list WHERE name = 'is_new'"
+                if try Bool.fetchOne(db, sql: sql) == true {
                     try db.execute(sql: "ALTER TABLE a ADD COLUMN name TEXT")
                 }
             },
