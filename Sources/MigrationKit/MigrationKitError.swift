@@ -171,8 +171,9 @@ extension MigrationKitError: LocalizedError {
             If a newer program has applied them, use its release, or a later one. If they were \
             renamed or deleted, restore them.
             """
-        case .appliedMigrationsMissing:
+        case .appliedMigrationsMissing(let missing):
             "Restore it: never delete an applied migration. It may be on another branch."
+                + Self.encodingHint(missing)
         case .unusableTable:
             """
             Another program created or changed it, or a trigger keeps rows from being recorded. \
@@ -218,6 +219,15 @@ extension MigrationKitError: LocalizedError {
         }
         return
             "the migrations are out of order: '\(actual[index])' comes before '\(expected[index])'"
+    }
+}
+
+extension MigrationKitError {
+    /// What explains that a migration is missing although one of that name seems to be there.
+    package static func encodingHint(_ identifiers: [String]) -> String {
+        identifiers.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
+            ? ""
+            : " If one of this name is there, its accents are encoded in another way: names are compared byte by byte."
     }
 }
 

@@ -13,7 +13,7 @@ public struct MigrationRegistry<Database>: Sendable {
     ///
     /// - Parameters:
     ///   - steps: The steps, oldest first.
-    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text. Leave it on: a
+    ///   - enforceLexicographicOrder: Whether the identifiers must ascend as text, byte by byte. Leave it on: a
     ///     step inserted in the middle would be applied after later ones to existing databases, but
     ///     before them to new ones.
     ///   - allowsOutOfOrder: Whether a pending step may be applied to a database that has a later
@@ -36,7 +36,7 @@ public struct MigrationRegistry<Database>: Sendable {
         }
 
         if enforceLexicographicOrder {
-            let expected = identifiers.sorted()
+            let expected = identifiers.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             guard identifiers == expected else {
                 throw MigrationKitError.identifiersOutOfOrder(
                     expected: expected,
@@ -80,5 +80,15 @@ public struct MigrationRegistry<Database>: Sendable {
     /// The identifiers of the steps that can be rolled back, in order.
     public var rollbackCapableIdentifiers: [String] {
         steps.filter { $0.rollback != nil }.map(\.identifier)
+    }
+}
+
+extension Set<String> {
+    /// Whether an identifier is in the set, compared byte by byte as SQLite does it.
+    ///
+    /// Swift takes two encodings of an accented letter for the same text, and a ledger doesn't. A
+    /// registry can't have both, so only what comes from a ledger must be compared so.
+    package func has(_ identifier: String) -> Bool {
+        firstIndex(of: identifier).map { self[$0].utf8.elementsEqual(identifier.utf8) } ?? false
     }
 }

@@ -55,7 +55,7 @@ struct FleetVisit: Sendable {
 extension GRDBMigrationRunner {
     /// The last of the applied migrations: what a report calls the version of a store.
     func version(of applied: Set<String>) -> String? {
-        let known = migrationIdentifiers.last { applied.contains($0) }
+        let known = migrationIdentifiers.last { applied.has($0) }
         let unknown = applied.subtracting(migrationIdentifiers)
         // Without unknown ones, the order is that of the runner.
         guard !unknown.isEmpty else { return known }

@@ -17,7 +17,7 @@ extension MigrationKitError: ToolSuggesting {
         case .appliedMigrationsMissing(let identifiers):
             """
             Restore its file: never delete an applied migration. It may be on another branch. \
-            'status' lists all. \(Self.wayOut(identifiers))
+            'status' lists all.\(Self.encodingHint(identifiers)) \(Self.wayOut(identifiers))
             """
         case .databaseIsNewer(let identifiers):
             """

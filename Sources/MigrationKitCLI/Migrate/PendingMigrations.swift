@@ -77,7 +77,8 @@ extension GRDBMigrationRunner {
         _ text: String,
         else unknown: (String) -> MigrationKitError = MigrationKitError.unknownMigrationIdentifier
     ) throws -> String {
-        if migrationIdentifiers.contains(text) { return text }
+        // As the migrations have it, whose accents may be encoded otherwise than those typed.
+        if let identifier = migrationIdentifiers.first(where: { $0 == text }) { return identifier }
         // A number is compared as a whole: 1 means 0001, and isn't the beginning of 10.
         if text.allSatisfy({ ("0"..."9").contains($0) }), let number = text.number {
             let numbered = migrationIdentifiers.filter { $0.number == number }

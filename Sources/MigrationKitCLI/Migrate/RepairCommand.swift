@@ -162,14 +162,14 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         _ runner: GRDBMigrationRunner
     ) throws {
         for old in renamings.map(\.old) + forget {
-            guard !runner.migrationIdentifiers.contains(old) else {
+            guard !Set(runner.migrationIdentifiers).has(old) else {
                 throw MigrationRepairError.stillThere(old)
             }
-            guard overview.applied.contains(old) else {
+            guard overview.applied.has(old) else {
                 throw MigrationRepairError.notApplied(old)
             }
         }
-        for new in renamings.map(\.new) where overview.applied.contains(new) {
+        for new in renamings.map(\.new) where overview.applied.has(new) {
             throw MigrationRepairError.alreadyApplied(new)
         }
     }
@@ -218,7 +218,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         for identifier in forget {
             context.output("Removed \(identifier.printable) from the record")
         }
-        for identifier in named where !overview.applied.contains(identifier) {
+        for identifier in named where !overview.applied.has(identifier) {
             context.output("Nothing to accept: \(identifier.printable) is not applied.")
         }
         if repaired.isEmpty, !named.isEmpty, overview.applied.isSuperset(of: named) {

@@ -122,7 +122,7 @@ private struct StatusReport {
                 Row(
                     identifier: identifier,
                     source: source,
-                    state: (overview.applied.contains(identifier)
+                    state: (overview.applied.has(identifier)
                         ? MigrationState.up : .down).rawValue,
                     mark: changed.contains(identifier)
                         ? "changed"

@@ -147,7 +147,7 @@ struct OpenStore {
         let identifiers = runner.migrationIdentifiers
         let end = target.flatMap(identifiers.firstIndex) ?? identifiers.endIndex - 1
         try folder.checkForDrafts(
-            in: identifiers[...end].filter { !applied.contains($0) }.prefix(count ?? .max)
+            in: identifiers[...end].filter { !applied.has($0) }.prefix(count ?? .max)
         )
     }
 

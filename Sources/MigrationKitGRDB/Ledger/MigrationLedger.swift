@@ -92,17 +92,22 @@ extension MigrationRegistry<Database> {
     /// The applied steps that the registry doesn't have, sorted.
     ///
     /// If the identifiers ascend, a step before the registry's last one is missing from the
-    /// registry. A step after it belongs to a newer program.
+    /// registry, and so is one that the registry has in another encoding. A step after it belongs to
+    /// a newer program.
     func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
         let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
-        let unknown = applied.subtracting(known).sorted()
+        let unknown = applied.filter { !known.has($0) }.sorted()
         let isBefore: (String, String) -> Bool = {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
-        guard !unknown.isEmpty, let last = identifiers.last,
-            zip(identifiers, identifiers.dropFirst()).allSatisfy(isBefore)
-        else { return (unknown, []) }
-        return (unknown.filter { !isBefore($0, last) }, unknown.filter { isBefore($0, last) })
+        let ascends =
+            !unknown.isEmpty && zip(identifiers, identifiers.dropFirst()).allSatisfy(isBefore)
+        let last = ascends ? identifiers.last : nil
+        // The registry has it in another encoding: the file's name was changed.
+        let isMissing: (String) -> Bool = { identifier in
+            known.contains(identifier) || last.map { isBefore(identifier, $0) } ?? false
+        }
+        return (unknown.filter { !isMissing($0) }, unknown.filter(isMissing))
     }
 
     /// Throws if steps were changed after they were applied.
@@ -123,7 +128,7 @@ extension MigrationRegistry<Database> {
         _ records: [String: MigrationRecord]
     ) -> [String] {
         steps.compactMap { step in
-            guard let checksum = step.checksum, applied.contains(step.identifier),
+            guard let checksum = step.checksum, applied.has(step.identifier),
                 let recorded = records[step.identifier]?.checksum, recorded != checksum
             else { return nil }
             return step.identifier
@@ -132,13 +137,13 @@ extension MigrationRegistry<Database> {
 
     /// The applied steps, in the order of the registry.
     func applied(among applied: Set<String>) -> [MigrationStep<Database>] {
-        steps.filter { applied.contains($0.identifier) }
+        steps.filter { applied.has($0.identifier) }
     }
 
     /// An applied step that a pending step after `step` replaces, if there is one.
     func merged(behind step: MigrationStep<Database>, among applied: Set<String>) -> String? {
         steps.drop { $0.identifier != step.identifier }.dropFirst()
-            .filter { !applied.contains($0.identifier) }
+            .filter { !applied.has($0.identifier) }
             .compactMap { $0.mergedIdentifiers.intersection(applied).max() }
             .last
     }
@@ -146,17 +151,17 @@ extension MigrationRegistry<Database> {
     /// The pending steps that come before an applied one, unless that is allowed.
     func late(among applied: Set<String>) -> [String] {
         guard !allowsOutOfOrder,
-            let latest = steps.lastIndex(where: { applied.contains($0.identifier) })
+            let latest = steps.lastIndex(where: { applied.has($0.identifier) })
         else { return [] }
         // A step that replaces others is not late if one of those is applied.
         return steps[..<latest].filter {
-            !applied.contains($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
+            !applied.has($0.identifier) && $0.mergedIdentifiers.isDisjoint(with: applied)
         }.map(\.identifier)
     }
 
     /// The identifiers of the pending steps, in the order of the registry.
     func pending(given applied: Set<String>) -> [String] {
-        identifiers.filter { !applied.contains($0) }
+        identifiers.filter { !applied.has($0) }
     }
 }
 

@@ -96,7 +96,7 @@ extension GRDBMigrationRunner {
         }
         let recorded = try MigrationJournal.records(db)
         for identifier in migrationIdentifiers
-        where recorded[identifier] != nil && !applied.contains(identifier) {
+        where recorded[identifier] != nil && !applied.has(identifier) {
             outcome.add(
                 VerificationFinding(
                     "'\(identifier)' is applied in the journal, but not in the ledger",
@@ -128,7 +128,7 @@ extension GRDBMigrationRunner {
     public func overview(of writer: any DatabaseWriter) throws -> MigrationOverview {
         try writer.read { db in
             let applied = try MigrationLedger.read(db)
-            let records = try MigrationJournal.records(db).filter { applied.contains($0.key) }
+            let records = try MigrationJournal.records(db).filter { applied.has($0.key) }
             let unknown = registry.unknown(among: applied)
             return MigrationOverview(
                 applied: applied,

@@ -22,7 +22,7 @@ extension GRDBMigrationRunner {
     /// - Throws: A `DatabaseError` if the database can't be read.
     public func completedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
         let applied = try appliedMigrationIdentifiers(in: writer)
-        return Array(migrationIdentifiers.prefix { applied.contains($0) })
+        return Array(migrationIdentifiers.prefix { applied.has($0) })
     }
 
     /// Whether every step is applied.

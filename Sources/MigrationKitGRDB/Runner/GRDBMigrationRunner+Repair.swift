@@ -56,7 +56,7 @@ extension GRDBMigrationRunner {
         options: MigrationOptions = MigrationOptions()
     ) throws -> [String] {
         let known = Set(migrationIdentifiers)
-        let unknown = (identifiers + renamings.map(\.new)).first { !known.contains($0) }
+        let unknown = (identifiers + renamings.map(\.new)).first { !known.has($0) }
         if let unknown { throw MigrationKitError.unknownMigrationIdentifier(unknown) }
 
         return try MigrationLock.hold(for: writer, options: options) {
@@ -92,12 +92,13 @@ extension GRDBMigrationRunner {
         noting event: MigrationHistoryEntry.Event,
         _ db: Database
     ) throws {
-        guard !migrationIdentifiers.contains(identifier) else {
+        guard !Set(migrationIdentifiers).has(identifier) else {
             throw MigrationRepairError.stillThere(identifier)
         }
-        guard applied.remove(identifier) != nil else {
+        guard applied.has(identifier) else {
             throw MigrationRepairError.notApplied(identifier)
         }
+        applied.remove(identifier)
         try MigrationLedger.remove([identifier], db)
         let step = MigrationStep<Database>(
             identifier: identifier,

@@ -67,10 +67,10 @@ extension GRDBMigrationRunner {
     ) throws -> MigrationReport {
         let end = try end(upTo: targetIdentifier)
         return try BackwardRun(self, on: writer, options: options) { applied in
-            guard applied.contains(targetIdentifier) else {
+            guard applied.has(targetIdentifier) else {
                 throw MigrationKitError.rollbackTargetNotApplied(targetIdentifier)
             }
-            return registry.steps[end...].filter { applied.contains($0.identifier) }.reversed()
+            return registry.steps[end...].filter { applied.has($0.identifier) }.reversed()
         }.run()
     }
 
@@ -126,7 +126,7 @@ extension GRDBMigrationRunner {
             throw MigrationKitError.rollbackNotDefined(identifier)
         }
         return try BackwardRun(self, on: writer, options: options) { applied in
-            guard applied.contains(identifier) else { return [] }
+            guard applied.has(identifier) else { return [] }
             if let latest = registry.applied(among: applied).last?.identifier, latest != identifier
             {
                 throw MigrationKitError.rollbackMustTargetLatestApplied(

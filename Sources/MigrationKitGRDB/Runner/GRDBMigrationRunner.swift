@@ -135,7 +135,7 @@ public struct GRDBMigrationRunner: Sendable {
             MigrationStatus(
                 identifier: step.identifier,
                 sourceFile: step.sourceFile,
-                state: applied.contains(step.identifier) ? .up : .down
+                state: applied.has(step.identifier) ? .up : .down
             )
         }
     }

@@ -35,7 +35,7 @@ struct MigrationPlan {
         limit: Int
     ) throws {
         try registry.checkKnows(applied)
-        let latestIndex = registry.steps.lastIndex { applied.contains($0.identifier) }
+        let latestIndex = registry.steps.lastIndex { applied.has($0.identifier) }
         if let latestIndex, latestIndex >= end {
             throw MigrationKitError.targetBehindDatabase(
                 target: registry.steps[..<end].last?.identifier ?? "",
@@ -43,7 +43,7 @@ struct MigrationPlan {
             )
         }
 
-        let pending = registry.steps[..<end].filter { !applied.contains($0.identifier) }
+        let pending = registry.steps[..<end].filter { !applied.has($0.identifier) }
         self.pending = Array(pending.prefix(limit))
         let late = registry.late(among: applied)
         if let latestIndex, !late.isEmpty {

@@ -194,7 +194,7 @@ final class RunMonitor: Sendable {
         _ readLedger: () throws -> Set<String>
     ) -> Bool? {
         guard let applied = try? readLedger() else { return nil }
-        let isDone = applied.contains(identifier) == (direction == .forward)
+        let isDone = applied.has(identifier) == (direction == .forward)
         let code = (error as? DatabaseError)?.extendedResultCode
         return !isDone && code == .SQLITE_IOERR_FSYNC ? nil : isDone
     }

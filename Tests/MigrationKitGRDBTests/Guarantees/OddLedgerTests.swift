@@ -14,6 +14,38 @@ import Testing
         writer = try store.open()
     }
 
+    /// As SQLite compares them. The way out of it is that of a file that was renamed.
+    @Test func identifiersAreComparedByteByByte() throws {
+        let (composed, decomposed) = ("0001_caf\u{e9}", "0001_cafe\u{301}")
+        func runner(_ identifier: String) throws -> GRDBMigrationRunner {
+            try GRDBMigrationRunner(steps: [
+                step(identifier, "CREATE TABLE a (id)", down: "DROP TABLE a")
+            ])
+        }
+        let queue = try DatabaseQueue()
+        try runner(composed).migrate(in: queue)
+        let renamed = try runner(decomposed)
+        #expect(try renamed.migrationStatus(in: queue).map(\.state) == [.down])
+        #expect(try renamed.pendingMigrationIdentifiers(in: queue) == [decomposed])
+        let missing = MigrationKitError.appliedMigrationsMissing([composed])
+        #expect(throws: missing) { try renamed.migrate(in: queue) }
+        #expect(throws: missing) { try renamed.rollbackLastMigration(in: queue) }
+        try renamed.repairMigrations(
+            [],
+            renaming: [(composed, decomposed)],
+            forgetting: [],
+            in: queue
+        )
+        try renamed.rollbackLastMigration(in: queue)
+        #expect(try Contents(of: queue).ledger == [])
+        // GRDB's migrator can't have both, either.
+        #expect(throws: MigrationKitError.duplicateIdentifiers([composed])) {
+            try MigrationRegistry(steps: [step(composed, ""), step(decomposed, "")])
+        }
+        // "e" comes before "f", and "é" after it.
+        _ = try MigrationRegistry(steps: [step(decomposed, ""), step("0001_caff", "")])
+    }
+
     // MARK: - A Gap
 
     @Test(arguments: [MigrationTransaction.perStep, .allOrNothing])
