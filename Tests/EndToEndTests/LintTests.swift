@@ -4,19 +4,19 @@ import Testing
 
 /// `lint` as a process: what it checks, how it ends, and that it opens nothing it wasn't asked to.
 @Suite struct LintTests {
-    private let settings: SettingsFolder
-    private var tool: Tool { settings.tool }
+    let settings: SettingsFolder
+    var tool: Tool { settings.tool }
 
     init() throws {
         settings = try SettingsFolder()
     }
 
-    private func lint(_ arguments: String...) throws -> ProcessResult {
+    func lint(_ arguments: String...) throws -> ProcessResult {
         try settings.run(["lint"] + arguments)
     }
 
     /// The findings that `lint --json` prints, as `rule migration line`.
-    private func findings(_ arguments: String..., status: Int32? = nil) throws -> [String] {
+    func findings(_ arguments: String..., status: Int32? = nil) throws -> [String] {
         let result = try settings.run(["lint", "--json"] + arguments)
         if let status { #expect(result.status == status, "\(result)") }
         let findings = try #require(try result.json()["findings"] as? [[String: Any]])
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - Git
 
-    private func git(_ arguments: String...) throws {
+    func git(_ arguments: String...) throws {
         let result = try TestSupport.run(
             "/usr/bin/env",
             [
@@ -179,13 +179,13 @@ import Testing
         try #require(result.status == 0, "\(result)")
     }
 
-    private func commit() throws {
+    func commit() throws {
         try git("add", "migrations")
         try git("commit", "--quiet", "--message", "x")
     }
 
     /// A repository whose branch `main` has the three migrations.
-    private func makeRepository() throws {
+    func makeRepository() throws {
         try git("init", "--quiet")
         try commit()
     }

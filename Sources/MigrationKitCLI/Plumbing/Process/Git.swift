@@ -1,7 +1,10 @@
 import Foundation
 import MigrationKitCommon
 
-/// A folder in a git repository, read by running `git`.
+/// A folder in the working folder's git repository, read by running `git`.
+///
+/// The repository is found from the working folder, never from the folder: a change that is checked
+/// may have put another repository there, whose settings run commands.
 struct GitFolder {
     /// The folder's path.
     let path: String
@@ -12,14 +15,29 @@ struct GitFolder {
     /// - Throws: ``GitError``.
     init(_ path: String) throws {
         self.path = path
-        let found = try Self.run(["rev-parse", "--show-prefix"], in: path)
-        guard found.status == 0 else {
-            // In the words of git 2, which has no exit code for it.
-            throw found.error.contains("not a git repository")
-                ? GitError.noRepository(path: path) : GitError.failed(reason: found.reason)
+        let found = try Self.run(["rev-parse", "--show-toplevel"])
+        guard found.status == 0 else { throw found.failure(path) }
+        // Without the line feed after it.
+        let top = String(decoding: found.output, as: UTF8.self).dropLast()
+        guard let prefix = Self.prefix(of: path, from: String(top)) else {
+            throw GitError.noRepository(path: path)
         }
-        let prefix = String(decoding: found.output, as: UTF8.self).dropLast()
-        self.prefix = String(prefix.hasSuffix("/") ? prefix.dropLast() : prefix)
+        self.prefix = prefix
+    }
+
+    /// The path of a folder from the top of its repository, as it is written: where a link in the
+    /// repository leads may be what a change has changed.
+    ///
+    /// - Returns: `nil` if the folder isn't in the repository.
+    private static func prefix(of folder: String, from top: String) -> String? {
+        guard let top = FileIdentity(top) else { return nil }
+        var rest = URL(fileURLWithPath: folder).standardizedFileURL.pathComponents[...]
+        var place = ""
+        while let name = rest.popFirst() {
+            place = place.isEmpty ? name : "\(place)/\(name)"
+            if FileIdentity(place) == top { return rest.joined(separator: "/") }
+        }
+        return nil
     }
 
     /// The commit that a branch, a tag or the like names.
@@ -38,7 +56,7 @@ struct GitFolder {
     ///
     /// - Throws: ``GitError``.
     func mergeBase(with commit: String) throws -> String? {
-        let found = try Self.run(["merge-base", commit, "HEAD"], in: path)
+        let found = try Self.run(["merge-base", commit, "HEAD"])
         return found.status == 0 ? found.line : nil
     }
 
@@ -51,7 +69,7 @@ struct GitFolder {
         in commit: String,
         where isRead: (String) -> Bool
     ) throws -> [String: [UInt8]]? {
-        guard let tree = try object("\(commit):\(prefix)") else { return nil }
+        guard let tree = try tree(of: commit) else { return nil }
         let listing = try succeed(["ls-tree", "-r", "-z", "--full-tree", tree])
         var files: [String: [UInt8]] = [:]
         var wanted: [(path: String, object: String)] = []
@@ -100,15 +118,29 @@ struct GitFolder {
         return contents
     }
 
+    /// The folder in a commit.
+    ///
+    /// - Returns: `nil` if the commit doesn't have it.
+    private func tree(of commit: String) throws -> String? {
+        // Git reads a name a line.
+        guard !prefix.contains("\n") else { return nil }
+        let found = try succeed(
+            ["cat-file", "--batch-check", "--follow-symlinks"],
+            input: Data("\(commit):\(prefix)\n".utf8)
+        )
+        let words = String(decoding: found, as: UTF8.self).split(separator: " ")
+        return words.count == 3 && words[1] == "tree" ? String(words[0]) : nil
+    }
+
     /// - Returns: `nil` if nothing has the name.
     private func object(_ name: String) throws -> String? {
-        let found = try Self.run(["rev-parse", "--verify", "--quiet", name], in: path)
+        let found = try Self.run(["rev-parse", "--verify", "--quiet", name])
         return found.status == 0 ? found.line : nil
     }
 
     private func succeed(_ arguments: [String], input: Data = Data()) throws -> Data {
-        let result = try Self.run(arguments, in: path, input: input)
-        guard result.status == 0 else { throw GitError.failed(reason: result.reason) }
+        let result = try Self.run(arguments, input: input)
+        guard result.status == 0 else { throw result.failure(path) }
         return result.output
     }
 }
@@ -130,6 +162,14 @@ extension GitFolder {
             let line = error.split(separator: "\n").last.map(String.init) ?? "exit code \(status)"
             return line.replacing(/^(fatal|error):\s*/, with: "")
         }
+
+        /// In the words of git 2, which has no exit codes for these.
+        func failure(_ path: String) -> GitError {
+            if error.contains("not a git repository") { return .noRepository(path: path) }
+            if error.contains("cannot use bare repository") { return .bareRepository }
+            if error.contains("from promisor remote") { return .partialClone }
+            return .failed(reason: reason)
+        }
     }
 
     /// Not passed on: our passwords, and what a hook's environment says of the repository, which
@@ -139,18 +179,21 @@ extension GitFolder {
             && !["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"].contains(variable)
     }
 
-    private static func run(
-        _ arguments: [String],
-        in folder: String,
-        input: Data = Data()
-    ) throws -> Result {
+    /// What lets a repository's own settings run nothing: a bare repository that lies among the
+    /// files isn't used, and no missing object is fetched, by no protocol.
+    private static let caution = [
+        "GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0",
+    ]
+
+    private static func run(_ arguments: [String], input: Data = Data()) throws -> Result {
         let process = Process()
         // Finds git on the PATH.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["git", "-C", folder] + arguments
+        process.arguments = ["git", "-c", "safe.bareRepository=explicit"] + arguments
         process.environment = ProcessInfo.processInfo.environment
             .filter { isPassedOn($0.key) }
-            .merging(["LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"]) { $1 }
+            .merging(caution) { $1 }
+            .merging(["LC_ALL": "C"]) { $1 }
         let (standardInput, output, error) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
         process.standardOutput = output
@@ -189,8 +232,14 @@ enum GitError: Error, Equatable {
     /// There is no `git` on the `PATH`.
     case notInstalled
 
-    /// The folder is in no repository.
+    /// The working folder is in no repository, or in one that doesn't have the folder.
     case noRepository(path: String)
+
+    /// The working folder looks like a bare repository.
+    case bareRepository
+
+    /// The clone lacks objects, which git would fetch when they are read.
+    case partialClone
 
     /// The repository doesn't have the branch, tag or commit.
     case noSuchReference(String)
@@ -206,7 +255,11 @@ extension GitError: CodedError {
     var errorDescription: String? {
         switch self {
         case .notInstalled: "there is no git on the PATH, which --base needs"
-        case .noRepository(let path): "'\(path)' is not in a git repository"
+        case .noRepository(let path):
+            "the working folder is in no git repository that has '\(path)'"
+        case .bareRepository:
+            "the working folder looks like a bare git repository, which a change may have put there"
+        case .partialClone: "this clone doesn't have all the files that --base needs"
         case .noSuchReference(let reference): "git has no branch, tag or commit '\(reference)'"
         case .noFolder(let path, let reference): "there is no folder '\(path)' in '\(reference)'"
         case .failed(let reason): "git failed: \(reason)"
@@ -218,7 +271,14 @@ extension GitError: CodedError {
         case .notInstalled:
             "Install git, or leave out --base."
         case .noRepository:
-            "Leave out --base, or give the folder of the repository with --migrations."
+            "Run this in the repository that has the folder, or leave out --base."
+        case .bareRepository:
+            """
+            Run this at the top of the repository. If HEAD, objects and refs don't belong here, \
+            remove them.
+            """
+        case .partialClone:
+            "Nothing is fetched here. Fetch the rest first: git fetch --refetch --no-filter"
         case .noSuchReference:
             """
             A clone may have only the branch that was checked out. Fetch the other one first, for \
@@ -234,10 +294,10 @@ extension GitError: CodedError {
     var code: ErrorCode {
         switch self {
         case .notInstalled: ErrorCode("noGit", .unavailable)
-        case .noRepository: ErrorCode("noRepository", .noInput)
+        case .noRepository, .bareRepository: ErrorCode("noRepository", .noInput)
         case .noSuchReference: ErrorCode("noSuchReference", .noInput)
         case .noFolder: ErrorCode("noFolderInReference", .noInput)
-        case .failed: ErrorCode("gitFailed", .inputOutput)
+        case .partialClone, .failed: ErrorCode("gitFailed", .inputOutput)
         }
     }
 }

@@ -102,7 +102,7 @@ extension CommandContext {
 }
 
 /// What tells a file from every other one.
-private struct FileIdentity: Equatable {
+struct FileIdentity: Equatable {
     let device: dev_t
     let number: ino_t
 
