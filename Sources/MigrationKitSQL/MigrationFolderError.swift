@@ -41,6 +41,9 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// A file, or the folder, can't be read.
     case unreadable(file: String, reason: String)
 
+    /// A link leads out of the folder's repository, and the files may be a stranger's.
+    case leavesRepository(file: String)
+
     /// A file isn't UTF-8.
     case notUTF8(at: SQLPlace)
 
@@ -111,6 +114,7 @@ extension MigrationFolderError: CodedError {
             FileLock.Failure.isFault(reason)
                 ? ErrorCode("inputOutput", .inputOutput)
                 : ErrorCode("unreadableMigrations", .noPermission)
+        case .leavesRepository: ErrorCode("leavesRepository", .noPermission)
         case .emptyUpPart: ErrorCode("draftMigration", .dataError)
         default: ErrorCode("unusableMigrations", .dataError)
         }

@@ -141,4 +141,108 @@ extension LintTests {
         )
         #expect(try result.jsonError()["code"] as? String == "noRepository", "\(result)")
     }
+
+    // MARK: - Files From Outside
+
+    /// A folder with the migrations, and one beside it with a file that isn't the project's.
+    private func makeProject() throws {
+        for folder in ["project", "elsewhere"] { try tool.folder.makeFolder(folder) }
+        try FileManager.default.moveItem(
+            atPath: tool.migrations,
+            toPath: tool.folder.path("project/migrations")
+        )
+        try tool.folder.write("elsewhere/0004_secret.sql", "geheim = 1;\n".utf8)
+        try git("-C", "project", "init", "--quiet")
+    }
+
+    private func link(_ name: String, to target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: tool.folder.path("project/\(name)"),
+            withDestinationPath: target
+        )
+    }
+
+    private func runInProject(
+        _ arguments: [String],
+        environment: [String: String] = [:]
+    ) throws -> ProcessResult {
+        try TestSupport.run(
+            "/usr/bin/env",
+            ["-C", tool.folder.path("project"), builtExecutable("migrationkit-cli")] + arguments,
+            environment: tool.environment.merging(environment) { $1 }
+        )
+    }
+
+    private func expectRefusal(
+        _ arguments: String...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        for command in [["lint"], ["lint", "--format", "github"], ["schema-dump"]] {
+            let result = try runInProject(command + arguments)
+            #expect(result.status == 77, "\(result)", sourceLocation: sourceLocation)
+            let text = result.stdout + result.stderr
+            #expect(!text.contains("geheim"), sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(arguments: ["elsewhere/0004_secret.sql", "project/.git/config"])
+    func aMigrationThatIsALinkOutOfTheRepositoryIsNotShown(_ target: String) throws {
+        try makeProject()
+        try link("migrations/0004_secret.sql", to: tool.folder.path(target))
+        try expectRefusal()
+        // The folder is named, but where its links lead isn't.
+        try expectRefusal("--migrations", "migrations")
+        let result = try runInProject(["lint", "--json"])
+        #expect(try result.jsonError()["code"] as? String == "leavesRepository", "\(result)")
+    }
+
+    @Test func aFolderThatIsALinkOutOfTheRepositoryIsNotRead() throws {
+        try makeProject()
+        try link("migrations/0004_linked", to: tool.folder.path("elsewhere"))
+        let result = try runInProject(["lint"])
+        #expect(result.status == 77, "\(result)")
+        #expect(!result.stderr.contains("0004_secret"), "\(result)")
+    }
+
+    @Test func migrationsOutsideOfTheRepositoryMustBeNamed() throws {
+        try makeProject()
+        let elsewhere = tool.folder.path("elsewhere")
+        try settings.write("migrations = \"../elsewhere\"", to: "project/migrationkit.toml")
+        try expectRefusal()
+        let named: [(arguments: [String], environment: [String: String])] = [
+            (["--migrations", elsewhere], [:]), (["--config", "migrationkit.toml"], [:]),
+            ([], ["MIGRATIONKIT_MIGRATIONS": elsewhere]),
+            ([], ["MIGRATIONKIT_CONFIG": "migrationkit.toml"]),
+        ]
+        try tool.folder.write("elsewhere/0004_secret.sql", "SELECT 1;\n".utf8)
+        for (arguments, environment) in named {
+            let result = try runInProject(["lint"] + arguments, environment: environment)
+            #expect(result.status == 0, "\(result)")
+        }
+        try FileManager.default.removeItem(atPath: tool.folder.path("project/migrationkit.toml"))
+        try FileManager.default.removeItem(atPath: tool.folder.path("project/migrations"))
+        try link("migrations", to: elsewhere)
+        try expectRefusal()
+    }
+
+    @Test func linksAndFoldersInTheRepositoryAreRead() throws {
+        try makeProject()
+        for folder in ["project/shared", "project/app"] { try tool.folder.makeFolder(folder) }
+        try tool.folder.write(
+            "project/shared/more.sql",
+            "-- migrate:up\nCREATE TABLE more (id INTEGER);\n".utf8
+        )
+        try link("migrations/0004_more.sql", to: "../shared/more.sql")
+        try settings.write("migrations = \"app/../migrations\"", to: "project/migrationkit.toml")
+        let result = try runInProject(["lint"])
+        #expect(result.stdout.contains("Checked 4 migrations"), "\(result)")
+    }
+
+    @Test func aDumpThatIsALinkOutOfTheRepositoryIsNotCompared() throws {
+        try makeProject()
+        try link("schema.sql", to: tool.folder.path("elsewhere/0004_secret.sql"))
+        let result = try runInProject(["schema-dump", "--check", "schema.sql"])
+        #expect(result.status == 77, "\(result)")
+        #expect(!result.stdout.contains("geheim"), "\(result)")
+    }
 }

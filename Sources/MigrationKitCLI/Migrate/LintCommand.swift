@@ -106,7 +106,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
     private func check(in context: CommandContext) throws -> LintResult {
         let loaded: LoadedMigrations
         do {
-            loaded = try loadMigrations(in: context)
+            loaded = try loadMigrations(in: context, ofStranger: true)
         } catch let error as MigrationFolderError {
             // These have a rule, and a place that each format can show.
             guard case .refusedStatement = error, let folder = migrations as? FolderMigrations

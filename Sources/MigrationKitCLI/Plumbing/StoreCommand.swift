@@ -97,9 +97,14 @@ extension MigrationsCommand {
     /// Loads the migrations with their settings.
     func loadMigrations(
         in context: CommandContext,
-        allowsOutOfOrder: Bool? = nil
+        allowsOutOfOrder: Bool? = nil,
+        ofStranger: Bool = false
     ) throws -> LoadedMigrations {
-        let loaded = try migrations.load(from: context.host, context: context)
+        let loaded = try migrations.load(
+            from: context.host,
+            context: context,
+            ofStranger: ofStranger
+        )
         let settings = try context.settings()
         var runner = loaded.runner.requiring(settings?.value(.requireIndex) ?? [])
         if allowsOutOfOrder ?? settings?.value(.allowOutOfOrder) ?? false {

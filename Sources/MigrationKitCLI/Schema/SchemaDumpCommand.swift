@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
@@ -101,8 +102,11 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     /// needs no key.
     private func schema(as format: SchemaFormat, in context: CommandContext) throws -> String {
         guard database.dbPath != nil else {
-            let runner = try migrations.load(from: context.host, context: context)
-                .runnerWithoutDrafts()
+            let runner = try migrations.load(
+                from: context.host,
+                context: context,
+                ofStranger: true
+            ).runnerWithoutDrafts()
             return try format.text(of: runner, host: context.host)
         }
         context.settingsSource.use(migrations.config)
@@ -153,6 +157,12 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     }
 
     private func contents(of path: String, command: String) throws -> [UInt8] {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        if linkTarget(path) != nil, let repository = Repository(of: folder),
+            repository.isLeft(by: path)
+        {
+            throw SchemaCommandError.leavesRepository(path: path)
+        }
         do {
             return try FileContents.of(path)
         } catch let error as POSIXError {

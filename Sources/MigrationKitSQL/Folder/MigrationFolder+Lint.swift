@@ -13,12 +13,20 @@ extension MigrationFolder {
         package let advice: String
     }
 
-    /// All statements for which a folder can't be used.
+    /// Reads migrations that may be a stranger's: no link may leave the folder's repository.
+    ///
+    /// - Parameter path: The folder's path.
+    /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
+    package init(ofStranger path: String) throws {
+        try self.init(reading: SQLFolder(path: path, repository: Repository(of: path)))
+    }
+
+    /// All statements for which a folder can't be used. No link may leave its repository.
     ///
     /// - Parameter path: The folder's path.
     /// - Throws: ``MigrationFolderError`` for anything else that can't be used.
     package static func refusals(in path: String) throws -> [Refusal] {
-        let folder = SQLFolder(path: path)
+        let folder = SQLFolder(path: path, repository: Repository(of: path))
         return try MigrationFiles.group(folder.migrationFiles()).flatMap { files in
             let source = try MigrationSource(files, in: folder)
             let parts = try source.parts()

@@ -260,6 +260,9 @@ struct SQLFolder {
     /// The contents of the files by their paths in the folder; `nil` for a folder on disk.
     var files: [String: [UInt8]]?
 
+    /// The repository that no link may leave; `nil` if links may lead anywhere.
+    var repository: Repository?
+
     /// The files of migrations: those in the folder, and those in its subfolders.
     ///
     /// - Throws: ``MigrationFolderError/noSuchFolder(path:)``,
@@ -269,6 +272,7 @@ struct SQLFolder {
         try contents().sorted().flatMap { name in
             if let file = try MigrationFileName.read(name) { return [file] }
             guard !name.hasPrefix("."), try isFolder(name) else { return [] }
+            try checkPlace(of: name)
             return try MigrationFormat.implementations.flatMap {
                 try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
             }
@@ -284,7 +288,7 @@ struct SQLFolder {
                 }
             )
         }
-        return SQLFolder(path: path(of: name), files: files)
+        return SQLFolder(path: path(of: name), files: files, repository: repository)
     }
 
     private func contents() throws -> [String] {
@@ -326,6 +330,12 @@ struct SQLFolder {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
+    private func checkPlace(of name: String) throws {
+        if repository?.isLeft(by: path(of: name)) ?? false {
+            throw MigrationFolderError.leavesRepository(file: name)
+        }
+    }
+
     /// Reads a file of the folder.
     func read(_ name: String) throws -> SQLFile {
         if let files {
@@ -334,6 +344,7 @@ struct SQLFolder {
             }
             return try SQLFile(name: name, contents: contents)
         }
+        try checkPlace(of: name)
         let contents: [UInt8]?
         do {
             contents = try FileContents.ofRegularFile(path(of: name))

@@ -25,6 +25,8 @@ extension MigrationFolderError: LocalizedError {
             "\(file): there is no such file"
         case .unreadable(let file, let reason):
             "\(file): can't be read: \(reason)"
+        case .leavesRepository(let file):
+            "\(file): this link leads out of the repository"
         case .notUTF8(let place):
             "\(place): the text is not UTF-8"
         case .nulCharacter(let place):
@@ -73,7 +75,7 @@ extension MigrationFolderError: LocalizedError {
     public var place: SQLPlace? {
         switch self {
         case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName, .unsupportedFile,
-            .duplicateVersion, .downWithoutUp, .missing, .unreadable:
+            .duplicateVersion, .downWithoutUp, .missing, .unreadable, .leavesRepository:
             nil
         case .notUTF8(let place), .nulCharacter(let place), .unterminatedStatement(_, let place),
             .refusedStatement(_, _, let place), .emptyUpPart(let place),
@@ -119,6 +121,8 @@ extension MigrationFolderError: LocalizedError {
             "The link's target doesn't exist. Correct the link, or remove it."
         case .unreadable:
             "Check the file and its permissions."
+        case .leavesRepository:
+            "Put the file itself there. Otherwise a change that is checked could show any file."
         case .notUTF8:
             "Save it as UTF-8."
         case .nulCharacter:

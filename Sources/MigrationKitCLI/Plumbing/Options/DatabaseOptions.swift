@@ -327,7 +327,20 @@ protocol MigrationsOptions: ParsableArguments {
     var given: [(option: String, value: String)] { get }
 
     /// Loads the host's steps, or reads the folder. Afterwards the settings file is known.
-    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations
+    ///
+    /// - Parameter ofStranger: Whether the settings and the files may be those of a change that is
+    ///   checked. Nothing outside of the repository is read then that the user hasn't named.
+    func load(
+        from host: MigrationCLIHost,
+        context: CommandContext,
+        ofStranger: Bool
+    ) throws -> LoadedMigrations
+}
+
+extension MigrationsOptions {
+    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
+        try load(from: host, context: context, ofStranger: false)
+    }
 }
 
 /// The steps, ready to run.
@@ -364,9 +377,14 @@ struct HostMigrations: MigrationsOptions {
 
     var given: [(option: String, value: String)] { config.map { [("--config", $0)] } ?? [] }
 
-    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
+    func load(
+        from host: MigrationCLIHost,
+        context: CommandContext,
+        ofStranger: Bool
+    ) throws -> LoadedMigrations {
         guard case .runner(let runner) = host.migrations else {
-            return try FolderMigrations().load(from: host, context: context)
+            return try FolderMigrations()
+                .load(from: host, context: context, ofStranger: ofStranger)
         }
         context.settingsSource.use(config)
         return LoadedMigrations(runner: runner)
@@ -393,8 +411,15 @@ struct FolderMigrations: MigrationsOptions {
     @Option(help: .settingsFile)
     var config: String?
 
-    func load(from host: MigrationCLIHost, context: CommandContext) throws -> LoadedMigrations {
-        let folder = try MigrationFolder(path: path(in: context))
+    func load(
+        from host: MigrationCLIHost,
+        context: CommandContext,
+        ofStranger: Bool
+    ) throws -> LoadedMigrations {
+        let path = try path(in: context)
+        if ofStranger, migrations == nil { try context.checkPlace(ofFoundMigrations: path) }
+        let folder =
+            try ofStranger ? MigrationFolder(ofStranger: path) : MigrationFolder(path: path)
         // The folder has already sorted the steps by number.
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitSQL
 
 /// The search for a settings file that nobody named.
 ///
@@ -93,6 +94,18 @@ extension CommandContext {
             let folder = try settings()?.path.dropLast(SettingsFile.defaultName.count)
             return folder.flatMap { $0.isEmpty ? nil : String($0) }
         }
+    }
+
+    /// Throws if migrations that nobody named are outside of the repository: a change that is
+    /// checked may have led them there, by a settings file or a link.
+    func checkPlace(ofFoundMigrations path: String) throws {
+        let isNamed = ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_MIGRATIONS"]
+            .contains { environment.nonEmpty($0) != nil }
+        guard settingsSource.config == nil, !isNamed,
+            let repository = try Repository(of: folderAboveWithSettings ?? "."),
+            repository.isLeft(by: path)
+        else { return }
+        throw SettingsFileError.migrationsOutside(path: path)
     }
 
     /// The folder of migrations that nobody named: beside the settings file that was found.
