@@ -99,4 +99,28 @@ import Testing
             throws: FleetReportError.cannotRead(path: none, reason: "no such file or directory")
         ) { try FleetReport(paths: [none]) }
     }
+
+    @Test func nothingIsAppendedToWhatIsNoReport() throws {
+        let key = Array("0123456789abcdef\n".utf8)
+        try folder.write("key", key)
+        try folder.write("store.db", [0x53, 0x0A, 0xFF, 0x00])
+        try folder.write("empty", [])
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("link"),
+            withDestinationPath: "empty"
+        )
+        try FileManager.default.linkItem(atPath: folder.path("key"), toPath: folder.path("other"))
+        for name in ["key", "store.db", "link", "other"] {
+            let error = #expect(throws: FleetReportError.self) {
+                try FleetReportFile(path: folder.path(name))
+            }
+            guard case .notAReport? = error else {
+                Issue.record("\(name): \(String(describing: error))")
+                continue
+            }
+        }
+        #expect(try folder.data("key") == Data(key))
+        #expect(try folder.data("store.db").count == 4)
+        _ = try FleetReportFile(path: folder.path("empty"))
+    }
 }

@@ -12,22 +12,46 @@ public final class FleetReportFile: Sendable {
 
     /// Opens a file to append to it, or makes it with mode 0600.
     ///
-    /// - Parameter path: The file.
+    /// A mistyped path must not append to a database or a key: the file must be new, empty, or begin
+    /// with a line of a report.
+    ///
+    /// - Parameter path: The file, not a link.
     /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
     public init(path: String) throws {
         self.path = path
-        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0o600)
-        guard descriptor >= 0 else { throw failure() }
+        let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW
+        descriptor = open(path, flags, 0o600)
+        guard descriptor >= 0 else {
+            guard errno == ELOOP else { throw failure() }
+            throw FleetReportError.notAReport(path: path, reason: "it is a link")
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure() }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FleetReportError.cannotWrite(path: path, reason: "it is not a regular file")
+        }
+        guard status.st_nlink <= 1 else {
+            throw FleetReportError.notAReport(
+                path: path,
+                reason: "it has another name, a hard link"
+            )
+        }
+        guard status.st_size == 0 || beginsWithRecord() else {
+            throw FleetReportError.notAReport(path: path, reason: "it is something else")
         }
         // What a killed run or a full disk has left of a line must not swallow the next one.
         var last: UInt8 = 0x0A
         if status.st_size > 0, pread(descriptor, &last, 1, status.st_size - 1) == 1, last != 0x0A {
             try write([0x0A])
         }
+    }
+
+    /// Whether the first line is one of a report.
+    private func beginsWithRecord() -> Bool {
+        var start = [UInt8](repeating: 0, count: 1 << 16)
+        let count = pread(descriptor, &start, start.count, 0)
+        let line = start.prefix(max(count, 0)).prefix { $0 != 0x0A }
+        return (try? JSONDecoder().decode(FleetRecord.self, from: Data(line))) != nil
     }
 
     deinit {
@@ -75,6 +99,8 @@ public final class FleetReportFile: Sendable {
 public enum FleetReportError: Error, Equatable, Sendable {
     /// The file can't be written.
     case cannotWrite(path: String, reason: String)
+    /// The file is no report, or a link, so nothing is appended to it.
+    case notAReport(path: String, reason: String)
     /// The file can't be read.
     case cannotRead(path: String, reason: String)
     /// No line of the files is one of a report.
@@ -86,6 +112,7 @@ extension FleetReportError: CodedError {
     public var errorDescription: String? {
         switch self {
         case .cannotWrite(let path, let reason): "the report \(path) can't be written: \(reason)"
+        case .notAReport(let path, let reason): "\(path) can't be used as a report: \(reason)"
         case .cannotRead(let path, let reason): "the report \(path) can't be read: \(reason)"
         case .noRecords(let paths): "no report is in \(paths.joined(separator: ", "))"
         }
@@ -97,6 +124,8 @@ extension FleetReportError: CodedError {
         case .cannotWrite:
             "No more stores were started. Fix the disk or the path, and run again: finished "
                 + "stores are only checked."
+        case .notAReport:
+            "Nothing was started or changed. Give --report a new file, or one that --report has written."
         case .cannotRead: nil
         case .noRecords: "Give the files that --report has written."
         }
@@ -105,6 +134,7 @@ extension FleetReportError: CodedError {
     /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
+        case .notAReport: ErrorCode("notAReport", .cannotCreate)
         case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
         case .cannotRead, .noRecords: ErrorCode("noReport", .noInput)
         }
