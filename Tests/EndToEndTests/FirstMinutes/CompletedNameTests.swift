@@ -152,4 +152,97 @@ import Testing
         shell.type("exit\n".utf8)
         _ = shell.finish()
     }
+
+    // MARK: - Names of Strangers
+
+    /// Names in which a shell finds a command, each with another beginning.
+    private static let strangeNames = [
+        "0001_$(touch ran)", "0002_`touch ran`", "0003_a b'c\"d", "0004_$((1+1))${HOME}~*[a]{b,c}",
+        "0005_a;touch ran;b", "0006_\\$(touch ran)", "0007_<(touch ran)|&!x", "0008_ä",
+    ]
+
+    /// A project whose migrations have these names, and a tool that prints what it was given.
+    private func strangeProject() throws -> Project {
+        let project = try Project()
+        try project.folder.makeFolder("migrations")
+        for name in Self.strangeNames + ["0009_a\ntouch ran\n"] {
+            try project.folder.write("migrations/\(name).sql", "SELECT 1;\n".utf8)
+        }
+        try project.folder.makeFolder("bin")
+        try project.folder.write(
+            "bin/migrationkit-cli",
+            """
+            #!/bin/sh
+            case "$1" in lint) printf 'got:%s:\\n' "$3";; *) exec '\(
+                try builtExecutable("migrationkit-cli")
+            )' "$@";; esac
+
+            """.utf8,
+            mode: 0o700
+        )
+        return project
+    }
+
+    private func environment(of project: Project) -> [String: String] {
+        project.environment.merging(
+            [
+                "PATH": project.folder.path("bin") + ":/usr/bin:/bin", "TERM": "dumb",
+                "LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": project.folder.path,
+                "XDG_DATA_HOME": project.folder.path,
+            ]
+        ) { $1 }
+    }
+
+    @Test(arguments: ["bash", "zsh"])
+    func namesOfStrangersRunNothing(_ name: String) throws {
+        let project = try strangeProject()
+        let shell = try TerminalProcess(
+            name,
+            name == "bash" ? ["--norc", "--noprofile", "-i"] : ["-f", "-i"],
+            environment: environment(of: project)
+        )
+        let preparation =
+            name == "bash"
+            ? ["source <(migrationkit-cli completions bash)"]
+            : [
+                "mkdir functions; migrationkit-cli completions zsh >functions/_migrationkit-cli",
+                "fpath=(\"$PWD/functions\" $fpath)", "autoload -Uz compinit", "compinit -u -D",
+                "unsetopt list_beep",
+            ]
+        for line in ["cd '\(project.folder.path)'"] + preparation + ["echo re''ady"] {
+            shell.type("\(line)\n".utf8)
+        }
+        #expect(shell.wait(for: "ready"), "\(shell.text)")
+        // All of them, then each: what is inserted is the name, whatever is in it.
+        shell.type("migrationkit-cli lint --since \t\t\u{15}".utf8)
+        for strange in Self.strangeNames {
+            // What the shell wouldn't quote isn't offered.
+            let isOffered = !strange.contains(name == "zsh" ? /[!]/ : /[$`]/)
+            shell.type("migrationkit-cli lint --since \(strange.prefix(4))\t\n".utf8)
+            let result = "got:\(isOffered ? strange : String(strange.prefix(4))):"
+            #expect(shell.wait(for: result), "\(strange): \(shell.text)")
+        }
+        shell.type("exit\n".utf8)
+        _ = shell.finish()
+        #expect(!FileManager.default.fileExists(atPath: project.folder.path("ran")))
+    }
+
+    /// As the script of bash asks for them.
+    @Test func servicesAndAccountsOfStrangersAreQuotedForBash() throws {
+        let secrets = try PrivateSecretService()
+        let project = try Project(secrets.environment.merging(["SAP_SHELL": "bash"]) { $1 })
+        let made = try project.run(
+            "key",
+            "generate",
+            "--keychain-service",
+            "a (b)",
+            "--keychain-account",
+            "c$(d)"
+        )
+        #expect(made.status == 0, "\(made)")
+        let quoted = [[#"a\ \(b\)"#], []]
+        for (option, name) in zip(["--keychain-service", "--keychain-account"], quoted) {
+            #expect(try offers(["key", "show"], for: option, in: project) == name)
+        }
+    }
 }

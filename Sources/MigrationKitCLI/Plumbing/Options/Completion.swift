@@ -12,7 +12,7 @@ enum Completion {
     @Sendable static func migrations(_ words: [String], _: Int, _: String) -> [String] {
         guard let context else { return [] }
         switch context.host.migrations {
-        case .runner(let runner): return runner.migrationIdentifiers
+        case .runner(let runner): return offered(runner.migrationIdentifiers)
         case .folder:
             let options = ["--migrations", "--config"].flatMap { option in
                 value(of: option, in: words).map { [option, $0] } ?? []
@@ -21,19 +21,19 @@ enum Completion {
                 from: context.host,
                 context: context
             )
-            return loaded?.runner.migrationIdentifiers ?? []
+            return offered(loaded?.runner.migrationIdentifiers ?? [])
         }
     }
 
     /// The services of the stored keys.
     @Sendable static func services(_ words: [String], _: Int, _: String) -> [String] {
-        Set(items(service: nil).map(\.service)).sorted()
+        offered(Set(items(service: nil).map(\.service)).sorted())
     }
 
     /// The accounts of the service that the words name, or of all.
     @Sendable static func accounts(_ words: [String], _: Int, _: String) -> [String] {
         let service = value(of: "--keychain-service", in: words)
-        return Set(items(service: service).compactMap(\.account)).sorted()
+        return offered(Set(items(service: service).compactMap(\.account)).sorted())
     }
 
     /// The stored items, without their secrets. Nobody is asked to unlock anything.
@@ -42,6 +42,41 @@ enum Completion {
         let options = try? KeychainOptions.parse(["--no-prompt", "--keychain-timeout", "1"])
         let store = try? options?.keyStore(in: context, ofService: false)
         return (try? store?.items(service: service, account: nil)) ?? []
+    }
+
+    /// The names in the form that the asking shell needs: strangers and other programs have chosen
+    /// them, and a shell could run what is in them.
+    private static func offered(_ names: [String]) -> [String] {
+        // A shell reads a name a line.
+        let names = names.filter { name in
+            !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        }
+        switch CompletionShell.requesting {
+        case .bash:
+            // compgen expands its words like a command line. readline quotes what it inserts, except
+            // for what could be a variable.
+            return names.filter { !$0.contains(/[$`\\]/) }.map(escaped)
+        case .zsh:
+            // _describe ends a name at a colon. zsh quotes what it inserts, except for what recalls
+            // an earlier line, since the script has turned that off for itself.
+            return names.filter { !$0.contains("!") }.map {
+                $0.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
+            }
+        default:
+            // fish quotes what it inserts.
+            return names
+        }
+    }
+
+    /// A name in which every character stands for itself, with a backslash before those that a shell
+    /// could take for something else.
+    private static func escaped(_ name: String) -> String {
+        name.unicodeScalars.reduce(into: "") { text, scalar in
+            let isPlain =
+                scalar.value > 0x7F || scalar.properties.isAlphabetic
+                || "0123456789_-+.,:/@%".unicodeScalars.contains(scalar)
+            text += isPlain ? String(scalar) : "\\\(scalar)"
+        }
     }
 
     /// The value of an option among the words of a command line, which shells pass as they were
