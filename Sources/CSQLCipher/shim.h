@@ -35,6 +35,12 @@ static inline int csqlcipher_protect(sqlite3 *db) {
     return sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, (int *)0);
 }
 
+// Variadic as well. A new database gets the file format from before SQLite 3.3.0, in which indexes
+// ignore DESC. <https://www.sqlite.org/c3ref/c_dbconfig_defensive.html#sqlitedbconfiglegacyfileformat>
+static inline int csqlcipher_use_old_format(sqlite3 *db) {
+    return sqlite3_db_config(db, SQLITE_DBCONFIG_LEGACY_FILE_FORMAT, 1, (int *)0);
+}
+
 // Variadic as well. Without statistics, each of the many small pieces of memory that a schema is
 // made of costs a lock less. What needs them does nothing then: sqlite3_memory_used() and the like,
 // and the soft and the hard heap limit.

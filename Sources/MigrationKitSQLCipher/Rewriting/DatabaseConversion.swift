@@ -27,8 +27,10 @@ import MigrationKitPages
 /// These are kept: rows with their rowids, the schema, the results of `ANALYZE`, `user_version`,
 /// `application_id`, the text encoding, `auto_vacuum`, WAL mode, the file's extended attributes and
 /// access control list and, if the process is root, the owner. The mode becomes 0600, or stays
-/// stricter; only users and groups that the access control list names keep their access. `schema_version` and free pages are kept if the
-/// pages keep their form.
+/// stricter; only users and groups that the access control list names keep their access.
+/// `schema_version` and free pages are kept if the pages keep their form. Otherwise a table without
+/// a key or an index gets new rowids if its columns use all their names: `rowid`, `_rowid_` and
+/// `oid`.
 ///
 /// It uses at most 200 megabytes of memory, plus a few times the largest single value. No part of
 /// an encrypted database is written as plaintext, unless that was asked for.

@@ -17,9 +17,9 @@ import MigrationKitPages
 /// | a row breaks a rule: NOT NULL, CHECK, STRICT, a foreign key | nothing: equal rows of the same \
 /// schema break it in the source as well, which isn't the copy's fault |
 ///
-/// Equal rows may have different bytes: SQLite stores 0 and 1 shorter than before 3.3.0, and old files
-/// ignore DESC in indexes. What differs here is looked at through SQLite, table by table. If it isn't
-/// clear what differs, SQLite looks at everything.
+/// Equal rows may have different bytes: a row from before a column was added doesn't have it. What
+/// differs here is looked at through SQLite, table by table. If it isn't clear what differs, SQLite
+/// looks at everything.
 struct TreeComparison {
     let content: CopiedContent
     /// The tables whose rows are stored in different bytes.

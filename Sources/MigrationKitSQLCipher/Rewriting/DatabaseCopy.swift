@@ -12,13 +12,14 @@ struct DatabaseCopy {
     let options: EncryptedDatabase.Options
     let monitor: ConversionMonitor
 
-    private static let schema = "migrationkit_copy"
+    static let schema = "migrationkit_copy"
     /// In KiB: the most that the pages of the new file take in memory before they are written.
     static let cacheSize = 32 * 1024
 
     /// Copies everything from a database into the file, which is empty.
     func fill(from source: LockedSource) throws {
         let byteCount = try source.queue.inDatabase { try $0.byteCountInUse() }
+        let header = try source.header()
         // Written row by row, the new pages are fuller: a page that SQLite splits may be only two
         // thirds full.
         try checkRoom(for: byteCount / 3 * 2, about: byteCount)
@@ -36,7 +37,7 @@ struct DatabaseCopy {
             do {
                 try encrypting(db) {
                     try monitor.watching(db, measure: { FileManager.default.size(of: path) }) {
-                        try export(db)
+                        try export(db, header)
                     }
                 }
                 try db.execute(sql: "DETACH DATABASE \(Self.schema)")
@@ -95,50 +96,6 @@ struct DatabaseCopy {
                 resultCode: ResultCode(rawValue: code.rawValue),
                 message: String(cString: sqlite3_errstr(code.rawValue))
             )
-        }
-    }
-
-    /// Sets beforehand what `sqlcipher_export` leaves out and can't be changed later.
-    /// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlcipher_export>
-    private func export(_ db: Database) throws {
-        let target = Self.schema
-        func value(_ name: String) throws -> Int {
-            try Int.fetchOne(db, sql: "PRAGMA main.\(name)") ?? 0
-        }
-        if case .plaintext(let pageSize) = form.content {
-            let size = try pageSize ?? value("page_size")
-            try db.execute(sql: "PRAGMA \(target).page_size = \(size)")
-        }
-        // A crash loses only the temporary file, and it is synchronized at the end. `secure_delete`
-        // writes every page, even unused ones, as SQLCipher does: it reports a page that was never
-        // written as damaged.
-        try db.execute(
-            sql: """
-                PRAGMA \(target).journal_mode = OFF;
-                PRAGMA \(target).synchronous = OFF;
-                PRAGMA \(target).secure_delete = ON;
-                PRAGMA \(target).auto_vacuum = \(value("auto_vacuum"));
-                PRAGMA \(target).cache_size = -\(Self.cacheSize);
-                BEGIN
-                """
-        )
-        do {
-            try db.execute(literal: "SELECT sqlcipher_export(\(target))")
-            try db.execute(
-                sql: """
-                    PRAGMA \(target).user_version = \(value("user_version"));
-                    PRAGMA \(target).application_id = \(value("application_id"));
-                    COMMIT
-                    """
-            )
-        } catch {
-            // It may have ended the transaction already.
-            if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
-            // The function passes on the message of the error that stopped it, but not its code.
-            if let error = error as? DatabaseError, error.resultCode == .SQLITE_ERROR {
-                throw error.withCodeOfMessage
-            }
-            throw error
         }
     }
 
@@ -329,18 +286,6 @@ extension DatabaseQueue {
             ).find { _ in try monitor.checkCancellation() }
         }
         return pages.first.map { "page \($0) is not as it was written" }
-    }
-}
-
-extension DatabaseError {
-    /// The error with the code that its message belongs to, if there is one.
-    fileprivate var withCodeOfMessage: DatabaseError {
-        let codes: [ResultCode] = [
-            .SQLITE_CORRUPT, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOTADB, .SQLITE_NOMEM,
-            .SQLITE_READONLY, .SQLITE_CANTOPEN,
-        ]
-        let code = codes.first { String(cString: sqlite3_errstr($0.rawValue)) == message }
-        return code.map { DatabaseError(resultCode: $0, message: message) } ?? self
     }
 }
 

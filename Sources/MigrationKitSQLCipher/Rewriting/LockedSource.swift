@@ -112,6 +112,20 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
         return content
     }
 
+    /// The header; `nil` if the file is empty.
+    func header() throws -> DatabaseHeader? {
+        let setup = try ConnectionSetup.of(queue)
+        return try queue.inDatabase { db in
+            let file = try MainFile(of: db.sqliteConnection)
+            guard let setup, let key = setup.key else {
+                return DatabaseHeader(try file.bytes(at: 0, count: DatabaseHeader.count))
+            }
+            let cipher = setup.options.cipher
+            let page = try file.bytes(at: 0, count: cipher.pageSize)
+            return DatabaseHeader(decrypting: page, key: key, cipher: cipher)
+        }
+    }
+
     func withPages<Value>(
         without unused: UnusedPages?,
         _ body: (DatabasePages, DatabaseKey?) throws -> Value

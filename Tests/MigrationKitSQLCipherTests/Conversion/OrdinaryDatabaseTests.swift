@@ -1,0 +1,75 @@
+import Foundation
+import KeyStore
+import MigrationKitSQLCipher
+import TestSupport
+import Testing
+
+/// Random databases with deleted rows, written anew in every way, and compared by another engine.
+///
+/// `MIGRATIONKIT_ORDINARY` asks for more of them.
+@Suite struct OrdinaryDatabaseTests {
+    private static let count =
+        ProcessInfo.processInfo.environment["MIGRATIONKIT_ORDINARY"].flatMap { Int($0) } ?? 5
+
+    @Test(arguments: 0..<count)
+    func rowsKeepTheirRowidsHoweverTheFileIsWritten(_ number: Int) throws {
+        let seed = SeededGenerator.seed &+ UInt64(number) &* 0x1_0000_0001
+        let database = OrdinaryDatabase(seed: seed)
+        let differences = try TemporaryFolder().differences(of: database, number)
+        #expect(
+            differences == "",
+            "\(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed)\n\(database.script.joined(separator: "\n"))"
+        )
+    }
+}
+
+extension TemporaryFolder {
+    /// Sends a database through every command that writes it anew.
+    fileprivate func differences(of database: OrdinaryDatabase, _ number: Int) throws -> String {
+        let (start, key, new) = (path("plain.db"), try TestKey.raw(), try TestKey.raw())
+        try database.make(start)
+        let old = try CipherSettings.sqlCipher(1 + number % 3)
+        let large = try CipherSettings(pageSize: 1024 << (number % 7))
+        func output(_ name: String) -> DatabaseConversion.Options { .init(outputPath: path(name)) }
+
+        try DatabaseConversion.encrypt(start, key: key.key, options: output("encrypted")).run()
+        try DatabaseConversion.rekey(
+            path("encrypted"),
+            from: key.key,
+            to: new.key,
+            options: output("rekeyed")
+        ).run()
+        try DatabaseConversion(
+            path("encrypted"),
+            from: .encrypted(key.key),
+            to: .encrypted(new.key, cipher: large),
+            options: output("resized")
+        ).run()
+        try DatabaseConversion.encrypt(
+            start,
+            key: key.key,
+            cipher: old,
+            options: output("old")
+        ).run()
+        try DatabaseConversion.upgrade(path("old"), key: key.key, options: output("upgraded")).run()
+        try DatabaseBackup(
+            path("encrypted"),
+            to: path("backup"),
+            form: .encrypted(key.key),
+            newKey: new.key
+        ).run()
+        try DatabaseRestore(path("restored"), from: path("backup"), form: .encrypted(new.key)).run()
+        try DatabaseConversion.decrypt(
+            path("resized"),
+            key: new.key,
+            cipher: large,
+            options: output("decrypted")
+        ).run()
+        return try OrdinaryDatabase.differences([
+            (start, nil, 0), (path("encrypted"), key.spelling, 4096),
+            (path("rekeyed"), new.spelling, 4096), (path("resized"), new.spelling, large.pageSize),
+            (path("upgraded"), key.spelling, 4096), (path("backup"), new.spelling, 4096),
+            (path("restored"), new.spelling, 4096), (path("decrypted"), nil, 0),
+        ])
+    }
+}
