@@ -98,11 +98,11 @@ extension KeySourceError: LocalizedError {
         case .notAFile:
             "Give a file that holds the key and nothing else."
         case .wrongOwner(let path, _):
-            "Its owner could change it. Take it over: chown \"$USER\" \(quoted(path))"
+            "Its owner could change it. Take it over: chown \"$USER\" \(path.shellWord)"
         case .openToOthers(let path, _):
-            "Remove the access of others: chmod 600 \(quoted(path))"
+            "Remove the access of others: chmod 600 \(path.shellWord)"
         case .permissionDenied(let path):
-            "Look at its owner and mode: ls -l \(quoted(path))"
+            "Look at its owner and mode: ls -l \(path.shellWord)"
         case .empty:
             "An empty key would leave the database unencrypted. Put the key there, on one line."
         case .tooLarge:
@@ -128,15 +128,6 @@ extension KeySourceError: LocalizedError {
     private func octal(_ mode: UInt32) -> String {
         let digits = String(mode, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    /// A path as a word that can be pasted into a shell.
-    private func quoted(_ path: String) -> String {
-        let plain = path.allSatisfy {
-            $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0))
-        }
-        if plain, !path.isEmpty, !path.hasPrefix("-") { return path }
-        return "'" + path.replacing("'", with: "'\\''") + "'"
     }
 }
 

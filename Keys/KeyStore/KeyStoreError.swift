@@ -106,8 +106,8 @@ extension KeyStoreError: LocalizedError {
         case .itemNotFound(let service, let account):
             """
             Check the service and the username for typing errors. To store a passphrase:
-            secret-tool store --label=\(Self.quoted(service)) service \(Self.quoted(service)) \
-            username \(Self.quoted(account ?? "main"))
+            secret-tool store --label=\(service.shellWord) service \(service.shellWord) \
+            username \((account ?? "main").shellWord)
             """
         case .ambiguous(_, let matches):
             "Give the account, or delete the items that you don't need:\n"
@@ -139,14 +139,6 @@ extension KeyStoreError: LocalizedError {
 
     private static func plain(_ seconds: Double) -> String {
         seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
-    }
-
-    /// A word that can be pasted into a shell.
-    private static func quoted(_ word: String) -> String {
-        let plain = word.allSatisfy {
-            $0.isASCII && ($0.isLetter || $0.isNumber || "._-@".contains($0))
-        }
-        return plain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 }
 

@@ -133,9 +133,8 @@ extension String {
     }
 
     private var unquoted: String {
-        guard count >= 2, hasPrefix("\""), hasSuffix("\"") else { return self }
-        return dropFirst().dropLast().split(separator: "\"\"", omittingEmptySubsequences: false)
-            .joined(separator: "\"")
+        let quote = UInt8(ascii: "\"")
+        return utf8.first == quote && utf8.last == quote ? unquotedName : self
     }
 }
 

@@ -76,15 +76,7 @@ extension KeyStoreError: ToolSuggesting {
         """
 
     private static func options(_ service: String, _ account: String?) -> String {
-        "--keychain-service \(quoted(service)) --keychain-account \(quoted(account ?? "main"))"
-    }
-
-    /// A word as it can be pasted into a shell.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.allSatisfy {
-            $0.isASCII && ($0.isLetter || $0.isNumber || "._-@".contains($0))
-        }
-        return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+        "--keychain-service \(service.shellWord) --keychain-account \((account ?? "main").shellWord)"
     }
 }
 

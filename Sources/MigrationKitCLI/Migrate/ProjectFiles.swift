@@ -67,7 +67,7 @@ struct ProjectFiles {
         ]
         let lines = order.compactMap { key in
             values[key].map { value in
-                let text = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+                let text = value.escaping("\\", as: "\\\\").escaping("\"", as: "\\\"")
                 return "\(key.rawValue) = \"\(text)\""
             }
         }

@@ -124,7 +124,7 @@ private struct ListedTable: Encodable {
             guard countsRows else { return }
             rows = try Int.fetchOne(
                 db,
-                sql: "SELECT count(*) FROM main.\(name.quotedDatabaseIdentifier)"
+                sql: "SELECT count(*) FROM main.\(name.quotedName)"
             )
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             // A view of something that is gone, or of a function that only the app has.

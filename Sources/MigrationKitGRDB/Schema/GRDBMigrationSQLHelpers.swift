@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitCommon
 
 /// SQL that steps and their rollbacks often need.
 public enum GRDBMigrationSQLHelpers {
@@ -48,7 +49,7 @@ public enum GRDBMigrationSQLHelpers {
     /// - Returns: The name in double quotes. Double quotes inside it are doubled.
     ///   <https://www.sqlite.org/lang_keywords.html>
     public static func quoted(_ identifier: String) -> String {
-        "\"" + identifier.replacing("\"", with: "\"\"") + "\""
+        "\"" + identifier.escaping("\"", as: "\"\"") + "\""
     }
 }
 
@@ -57,5 +58,5 @@ extension String {
     package var quotedName: String { GRDBMigrationSQLHelpers.quoted(self) }
 
     /// The text as an SQL string.
-    package var sqlString: String { "'" + replacing("'", with: "''") + "'" }
+    package var sqlString: String { "'" + escaping("'", as: "''") + "'" }
 }

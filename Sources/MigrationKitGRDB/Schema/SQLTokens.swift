@@ -37,7 +37,7 @@ package struct SQLTokens: Sendable {
 
         /// Whether it is a name in double quotes, which SQLite may take for a string.
         /// <https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted>
-        var isDoubleQuoted: Bool { kind == .quotedName && text.hasPrefix("\"") }
+        var isDoubleQuoted: Bool { kind == .quotedName && text.utf8.first == UInt8(ascii: "\"") }
 
         package func isWord(_ word: String) -> Bool {
             kind == .word && text.utf8.count == word.utf8.count && text.uppercased() == word
@@ -58,7 +58,7 @@ package struct SQLTokens: Sendable {
         /// The same, but a name that needs its quotes as it is written: it may be a string, or be
         /// read by a module.
         var exactMeaning: String {
-            kind == .quotedName && meaning.hasPrefix("\"") ? text : meaning
+            kind == .quotedName && meaning.utf8.first == UInt8(ascii: "\"") ? text : meaning
         }
     }
 
@@ -180,11 +180,16 @@ extension SQLTokens {
 extension String {
     /// A name without its quotes, or a string's value.
     package var unquotedName: String {
-        guard let quote = first, count > 1 else { return self }
-        let inside = dropFirst().dropLast()
+        guard let quote = unicodeScalars.first, unicodeScalars.count > 1 else { return self }
+        let inside = unicodeScalars.dropFirst().dropLast()
         switch quote {
         case "\"", "`", "'":
-            return String(inside).replacing("\(quote)\(quote)", with: "\(quote)")
+            var isSecond = false
+            let single = inside.filter { scalar in
+                isSecond = scalar == quote && !isSecond
+                return scalar != quote || isSecond
+            }
+            return String(String.UnicodeScalarView(single))
         case "[":
             return String(inside)
         default:

@@ -62,10 +62,10 @@ public struct GraphvizDiagram: Equatable, Sendable {
 
     private static func html(_ text: String) -> String {
         DiagramText.shown(text)
-            .replacing("&", with: "&amp;")
-            .replacing("<", with: "&lt;")
-            .replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
+            .escaping("&", as: "&amp;")
+            .escaping("<", as: "&lt;")
+            .escaping(">", as: "&gt;")
+            .escaping("\"", as: "&quot;")
     }
 
     // MARK: - Arrows
@@ -121,9 +121,9 @@ public struct GraphvizDiagram: Equatable, Sendable {
     /// entity.
     private static func quoted(_ text: String) -> String {
         DiagramText.shown(text)
-            .replacing("&", with: "&amp;")
-            .replacing("\\", with: "\\\\")
-            .replacing("\"", with: "\\\"")
+            .escaping("&", as: "&amp;")
+            .escaping("\\", as: "\\\\")
+            .escaping("\"", as: "\\\"")
     }
 }
 

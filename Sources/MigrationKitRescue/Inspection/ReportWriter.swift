@@ -1,6 +1,7 @@
 import MigrationKitPages
 import Foundation
 import KeyStore
+import MigrationKitGRDB
 import MigrationKitSQLCipher
 
 /// Inspects a file once, and reports what it finds.
@@ -281,11 +282,10 @@ extension DatabaseContent {
         guard names.code == .done else { return }
         var tables: [Table] = []
         for name in names.values {
-            let quoted = name.replacing("\"", with: "\"\"")
             tables.append(
                 Table(
                     name: name,
-                    rowCount: connection.number("SELECT count(*) FROM \"\(quoted)\"")
+                    rowCount: connection.number("SELECT count(*) FROM \(name.quotedName)")
                 )
             )
         }

@@ -2,6 +2,7 @@ import CSQLCipher
 import MigrationKitPages
 import Foundation
 import KeyStore
+import MigrationKitGRDB
 
 /// Damaged pages of a database that are free, so that no content is lost with them.
 ///
@@ -63,8 +64,7 @@ final class UnusedPages {
             vacuum == ["0"] || !numbers.contains(where: isPointerMap)
         else { return false }
         for table in tables {
-            let name = table.replacingOccurrences(of: "'", with: "''")
-            let check = "PRAGMA main.quick_check('\(name)')"
+            let check = "PRAGMA main.quick_check(\(table.sqlString))"
             guard let findings = Self.texts(check, on: connection),
                 findings.allSatisfy({ $0 == "ok" || !DatabaseCopy.isDamage($0) })
             else { return false }

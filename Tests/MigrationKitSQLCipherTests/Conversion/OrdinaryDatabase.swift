@@ -149,7 +149,7 @@ struct OrdinaryDatabase {
 
     private mutating func addIndex(_ table: String) {
         let place = pick([
-            "(a)", "(b DESC, a)", "(a COLLATE NOCASE)", "(lower(a), b)", "(b) WHERE b > 3",
+            "(a)", "(b DESC, a)", "(a COLLATE NOCASE)", "(lower(hex(a)), b)", "(b) WHERE b > 3",
         ])
         script.append("CREATE INDEX i\(script.count)_\(table) ON \(table) \(place);")
         if table == "t1" { script.append("CREATE INDEX IF NOT EXISTS i1 ON t1 (a);") }

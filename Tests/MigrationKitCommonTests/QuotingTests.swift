@@ -1,0 +1,16 @@
+import MigrationKitCommon
+import TestSupport
+import Testing
+
+@Suite struct QuotingTests {
+    @Test func aQuoteBeforeACombiningMarkIsEscaped() {
+        #expect("a\"\u{301}\"".escaping("\"", as: "\"\"") == "a\"\"\u{301}\"\"")
+        #expect(Array("\u{301}'".escaping("'", as: "''").utf8) == Array("\u{301}''".utf8))
+    }
+
+    @Test(arguments: ["plain", "", "two words", "it's", "it'\u{301}s; id", "'\u{301}", "-x", "ü"])
+    func aShellReadsTheWordAsItWas(_ word: String) throws {
+        let result = try run("sh", ["-c", "printf %s \(word.shellWord)"])
+        #expect(Array(result.stdout.utf8) == Array(word.utf8))
+    }
+}
