@@ -102,7 +102,8 @@ private struct StatusReport {
         let changed = Set(overview.changed)
         let missing = Set(overview.missing)
         let known = store.runner.migrationManifest
-        let strangers = overview.applied.subtracting(known.map(\.identifier)).sorted {
+        let identifiers = Set(known.map(\.identifier))
+        let strangers = overview.applied.filter { !identifiers.has($0) }.sorted {
             $0.compare($1, options: .numeric) == .orderedAscending
         }
         path = store.path
@@ -119,16 +120,16 @@ private struct StatusReport {
         }
         rows =
             known.map { identifier, source in
-                Row(
+                let isApplied = overview.applied.has(identifier)
+                return Row(
                     identifier: identifier,
                     source: source,
-                    state: (overview.applied.has(identifier)
-                        ? MigrationState.up : .down).rawValue,
+                    state: (isApplied ? MigrationState.up : .down).rawValue,
                     mark: changed.contains(identifier)
                         ? "changed"
                         : pending.drafts.contains(identifier)
                             ? "draft" : pending.late.contains(identifier) ? "late" : nil,
-                    record: overview.records[identifier]
+                    record: isApplied ? overview.records[identifier] : nil
                 )
             }
             + strangers.map { identifier in
