@@ -1,5 +1,17 @@
 /// The `sqlcipher` shell, a SQLCipher that is not inside the tests' own process.
 public enum SQLCipherShell {
+    /// Makes a table `t` and an index `i` that lacks one of its rows.
+    public static let shortIndex = """
+        CREATE TABLE t (a); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1);
+        .dbconfig defensive off
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (a) WHERE a < 2' WHERE name = 'i';
+        PRAGMA writable_schema = RESET;
+        INSERT INTO t VALUES (5);
+        PRAGMA writable_schema = ON;
+        UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t (a)' WHERE name = 'i';
+        """
+
     /// Runs SQL and answers what it prints, without the last line's newline.
     ///
     /// - Parameters:

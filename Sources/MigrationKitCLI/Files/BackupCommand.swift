@@ -13,8 +13,8 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
                 """,
             discussion: """
                 The copy is the database at one instant, including its write-ahead log. It is \
-                encrypted with the same key, or with one from an option of 'New key', and verified \
-                before it gets its name. An existing file is never replaced.
+                encrypted with the same key, or with one from an option of 'New key', and compared \
+                with the database before it gets its name. An existing file is never replaced.
 
                 Other programs may go on using the database. If it is not in WAL mode, their \
                 commits wait while the pages are copied.
@@ -60,7 +60,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
             """
             Copied \(path.printable) into \(output.printable): \(report.byteCount.byteCount), \
             in \(duration(report.seconds)).
-            The backup was \(report.isCompared ? "compared with the database, and " : "")verified.
+            The backup was compared with the database. \(soundness(report.findings))
             """
         )
         context.tell(findings: report.findings, of: path)
@@ -76,7 +76,6 @@ struct BackupDocument: Encodable {
     let compared: Bool
     let findings: [String]
     let seconds: Double
-    let verified = true
 
     init(database: String, _ report: BackupReport) {
         self.database = database
@@ -89,10 +88,17 @@ struct BackupDocument: Encodable {
 }
 
 extension CommandContext {
-    /// Prints where a copied database breaks its own rules.
+    /// Prints where a copied database breaks its own rules, and what to do.
     func tell(findings: [String], of path: String) {
+        guard !findings.isEmpty else { return }
         for finding in findings {
-            errorOutput("note: \(path.printable): \(finding.printable); it was copied unchanged")
+            errorOutput("warning: \(path.printable): \(finding.printable); it was copied unchanged")
         }
+        errorOutput(
+            """
+              'verify --full' checks everything. If the file is damaged, 'salvage' recovers what
+              can be read.
+            """
+        )
     }
 }

@@ -71,6 +71,7 @@ extension ConversionCommand {
                 )
             )
         }
+        defer { context.tell(findings: report.findings, of: path) }
         let target = conversion.output.map { " into \($0.printable)" } ?? ""
         context.output("\(deed) \(path.printable)\(target): \(report.text)")
         if let original = conversion.keepOriginal {
@@ -99,9 +100,15 @@ extension ConversionReport {
         let rows = counted(rowCount, "row")
         return """
             \(tables) with \(rows), \(bytesAfter.byteCount), in \(duration(seconds)).
-            The new file was compared with the old one, and verified.
+            The new file was compared with the old one. \(soundness(findings))
             """
     }
+}
+
+/// What was found about the structure of a new file, in a sentence.
+func soundness(_ findings: [String]) -> String {
+    findings.isEmpty
+        ? "Its structure is sound." : "Not everything in it is sound, or could be checked."
 }
 
 /// What a conversion prints as JSON.
@@ -118,7 +125,8 @@ struct ConversionDocument: Encodable {
     /// By the name of the phase.
     let phases: [String: Double]
     let notes: [String]
-    let verified = true
+    let compared = true
+    let findings: [String]
 
     init(
         database: String,
@@ -138,6 +146,7 @@ struct ConversionDocument: Encodable {
             uniqueKeysWithValues: report.phaseSeconds.map { ($0.key.rawValue, $0.value) }
         )
         self.notes = notes.map(\.line)
+        findings = report.findings
     }
 }
 

@@ -10,8 +10,8 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
             usage: "\(Migrations.programName) encrypt [<database>] [<options>]",
             discussion: """
                 The options name the database's new key. A passphrase is asked for twice on a \
-                terminal. A new file is written beside the database, compared with it, verified, \
-                and renamed into its place. Other programs must close the database first.
+                terminal. A new file is written beside the database, compared with it, and \
+                renamed into its place. Other programs must close the database first.
 
                 The old plaintext may remain on the disk: in freed blocks (above all on flash \
                 memory and on file systems that copy on write), in snapshots, backups and swap \

@@ -16,7 +16,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             discussion: """
                 The key options give the backup's key. The restored database has that key, too, \
                 unless an option of 'New key' gives another. The backup is copied beside the \
-                database, verified, and renamed into its place. Other programs must close the \
+                database, compared with it, and renamed into its place. Other programs must close the \
                 database first. The database may be missing or damaged, or its key may be lost.
 
                 The database that is there is lost, unless --keep-original is given. Without it, \
@@ -144,7 +144,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
             """
             Restored \(path.printable) from \(from.printable): \(report.byteCount.byteCount), \
             in \(duration(report.seconds)).
-            The new file was verified before it took its place.
+            The new file was compared with the backup. \(soundness(report.findings))
             """
         )
         switch former.map({ _ in action }) {
@@ -243,7 +243,7 @@ struct RestoreDocument: Encodable {
     /// What was done because only a former key opened the backup.
     let formerKey: FormerKeyAction?
     let notes: [String]
-    let verified = true
+    let compared = true
 
     init(
         database: String,

@@ -79,7 +79,8 @@ struct RotatedKeyDocument: Encodable {
     let bytesAfter: Int
     let seconds: Double
     let notes: [String]
-    let verified = true
+    let compared = true
+    let findings: [String]
 
     init(database: String, report: KeyRotationReport, notes: [ConversionNote]) {
         self.database = database
@@ -92,6 +93,7 @@ struct RotatedKeyDocument: Encodable {
         bytesAfter = report.conversion.bytesAfter
         seconds = report.conversion.seconds
         self.notes = notes.map(\.line)
+        findings = report.conversion.findings
     }
 }
 

@@ -83,7 +83,10 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 RotatedKeyDocument(database: stored.path, report: report, notes: notes)
             )
         }
-        defer { context.tell(notes) }
+        defer {
+            context.tell(findings: report.conversion.findings, of: stored.path)
+            context.tell(notes)
+        }
         context.output(
             """
             Rotated the key of \(stored.path.printable): \(report.conversion.text)

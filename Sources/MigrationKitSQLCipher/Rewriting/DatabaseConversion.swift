@@ -16,7 +16,8 @@ import MigrationKitPages
 /// Everything is copied into a new file beside the old one. If the pages keep their form, as with
 /// another key, they are copied as they are, by several threads, and each is compared when the new
 /// file is read back. Otherwise the rows are copied. Then the content of each table and index is
-/// compared, and each page of the new file is authenticated and checked. The new file is opened with
+/// compared, and each page of the new file is authenticated and checked. What a source already has
+/// against its own structure is copied, and reported (``ConversionReport/findings``). The new file is opened with
 /// the new key, and synchronized to the disk. Only then does it replace the old file, by a rename. So
 /// even if the process is killed, there is always one complete file at the path, the old one or the
 /// new one. SQLCipher's own `PRAGMA rekey` and `cipher_migrate` can't promise that.
@@ -275,6 +276,10 @@ public struct ConversionReport: Equatable, Sendable {
     /// How many rows they have.
     public let rowCount: Int
 
+    /// What is wrong with the structure of the source, and so with that of the new file. One line
+    /// each; no values of rows. The full verification finds what is wrong in its rows and indexes.
+    public let findings: [String]
+
     /// How long it took, in seconds, including the time spent waiting.
     public let seconds: Double
 
@@ -340,6 +345,7 @@ extension DatabaseConversion {
             bytesAfter: byteCount,
             tableCount: content.tableCount,
             rowCount: content.rowCount,
+            findings: content.findings,
             seconds: rewrite.seconds,
             phaseSeconds: rewrite.monitor.phaseSeconds
         )

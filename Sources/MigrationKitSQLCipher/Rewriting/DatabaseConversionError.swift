@@ -59,6 +59,9 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// After a power cut, the old file may be back.
     case notSynced(path: String, code: Int32)
 
+    /// Copying the rows needs a collation of the app, which isn't registered; its name.
+    case unknownCollation(path: String, name: String)
+
     /// The copy differs from the source, and was deleted; how it differs.
     case copyDiffers(path: String, difference: String)
 
@@ -103,6 +106,8 @@ extension DatabaseConversionError: LocalizedError {
             "the new file needs \(Self.megabytes(needed)) MB in \(folder), and \(Self.megabytes(free)) MB are free"
         case .notSynced(let path, let code):
             "\(path) has been written, but its folder can't be synchronized: \(systemReason(code))"
+        case .unknownCollation(let path, let name):
+            "an index in \(path) is sorted by the collation '\(name)', which isn't known here"
         case .copyDiffers(let path, let difference):
             "the copy of \(path) differs from it: \(difference)"
         case .copyIsDamaged(let path, let finding):
@@ -152,6 +157,12 @@ extension DatabaseConversionError: LocalizedError {
             the old file may be back, or none may exist.
             Keep the old key and the new one, and check the disk.
             """
+        case .unknownCollation:
+            """
+            Nothing was changed. The collation belongs to the app that made the database. Convert \
+            the database in that app, with the collation in the options; or drop the index there, \
+            and make it again afterwards.
+            """
         case .copyDiffers, .copyIsDamaged:
             "The copy was deleted, and nothing was changed. Verify the database and the disk."
         }
@@ -186,6 +197,7 @@ extension DatabaseConversionError: CodedError {
         case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
         case .notEnoughRoom: ErrorCode("diskFull", .inputOutput)
         case .notSynced: ErrorCode("notSynced", .inputOutput)
+        case .unknownCollation: ErrorCode("unknownCollation", .failed)
         case .copyDiffers: ErrorCode("copyDiffers", .verificationFailed)
         case .copyIsDamaged: ErrorCode("copyIsDamaged", .verificationFailed)
         }

@@ -165,19 +165,34 @@ extension DatabaseCopy {
         ).map { foreignKeyCheck("\($0.sqlString), 'main'") }
     }
 
-    /// How much is in the file.
+    /// How much is in the file, and what SQLite has against its structure.
     func content(_ pages: CopiedPages) throws -> CopiedContent {
         monitor.begin(.verifying, total: FileManager.default.size(of: path))
         try monitor.checkCancellation()
         let content =
             try pages.content
             ?? reading(pages.connection) { readers in
-                try readers[0].inDatabase { db in
+                var content = try readers[0].inDatabase { db in
                     try monitor.watching(db) { try CopiedContent(of: db) }
                 }
+                content.findings = try structureFindings(in: readers[0])
+                return content
             }
         monitor.finish()
         return content
+    }
+
+    /// What `quick_check` finds, and damage that stops it.
+    private func structureFindings(in copy: DatabaseQueue) throws -> [String] {
+        try copy.inDatabase { try $0.execute(sql: "PRAGMA ignore_check_constraints = ON") }
+        do {
+            let outcome = try damaged(path) {
+                try result(of: StructureCheck.Report.wholeCheck, in: copy)
+            }
+            return outcome.findings + (outcome.obstacle.map { [$0] } ?? [])
+        } catch DatabaseConversionError.copyIsDamaged(_, let finding) {
+            return [finding]
+        }
     }
 
     /// Reads the file on two connections.
@@ -216,7 +231,7 @@ extension DatabaseCopy {
 
     /// SQLite's text for an error without its own message. SQLCipher gives it for a page that can't
     /// be read, among others.
-    private static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
+    static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
 
     /// Whether a finding of `quick_check` is damage, and not a value that breaks a rule of its
     /// table. The source has such values, too.
@@ -345,6 +360,8 @@ struct ColumnRules {
 struct CopiedContent {
     let tableCount: Int
     let rowCount: Int
+    /// What the content has against its own rules, and the source's as well.
+    var findings: [String] = []
 }
 
 extension CopiedContent {

@@ -182,6 +182,11 @@ package struct Rewrite {
             EncryptedDatabaseError.inputOutput(path: place.path, detail: systemReason(code))
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
+        case let error as DatabaseError where error.unknownCollation != nil:
+            DatabaseConversionError.unknownCollation(
+                path: file.path,
+                name: error.unknownCollation ?? ""
+            )
         case let error as DatabaseError:
             EncryptedDatabaseError(
                 error,
@@ -201,6 +206,15 @@ package struct Rewrite {
             return false
         }
         return !current.isSameFile(as: identity)
+    }
+}
+
+extension DatabaseError {
+    /// The collation whose lack is the error.
+    fileprivate var unknownCollation: String? {
+        let text = "no such collation sequence: "
+        guard let message, message.hasPrefix(text) else { return nil }
+        return String(message.dropFirst(text.count))
     }
 }
 

@@ -421,6 +421,19 @@ import Testing
         #expect(try backUp(key).findings == ["NULL value in t.a"])
     }
 
+    @Test func fullTextIndexWithoutContentIsNoFinding() throws {
+        let key = try TestKey.raw()
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            CREATE VIRTUAL TABLE t USING fts4(content="", a);
+            INSERT INTO t (docid, a) VALUES (1, 'zettel');
+            """
+        )
+        #expect(try backUp(key).findings == [])
+    }
+
     @Test func functionThatIsNotHereIsNoObstacle() throws {
         let key = try TestKey.raw()
         let function = DatabaseFunction("shout", argumentCount: 1, pure: true) { _ in "!" }

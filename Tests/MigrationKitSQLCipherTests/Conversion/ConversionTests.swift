@@ -327,4 +327,44 @@ import Testing
         }
         #expect(try folder.names == ["copy.db", "notes.db"])
     }
+
+    // MARK: - What Is Wrong in the Source
+
+    @Test func whatIsWrongInTheSourceIsReportedByEveryConversion() throws {
+        let (path, key) = (folder.database, try TestKey.raw())
+        _ = try SQLCipherShell.run(path, key: nil, SQLCipherShell.shortIndex)
+        let large = try CipherSettings(pageSize: 8192)
+        for conversion in [
+            DatabaseConversion.encrypt(path, key: key.key),
+            .rekey(path, from: key.key, to: key.key),
+            .rekey(path, from: key.key, to: key.key, newCipher: large),
+            .upgrade(path, key: key.key, cipher: large),
+            .decrypt(path, key: key.key),
+        ] {
+            #expect(try conversion.run().findings == ["wrong # of entries in index i"])
+        }
+    }
+
+    @Test func collationThatIsNotHereIsNamedIfRowsAreCopied() throws {
+        let (path, key) = (folder.database, try TestKey.raw())
+        let collation = DatabaseCollation("spoken") { $0.compare($1) }
+        let queue = try EncryptedDatabase.open(
+            path,
+            key: key.key,
+            options: .init(createsFile: true, collations: [collation])
+        )
+        try queue.write { db in
+            try db.execute(
+                sql:
+                    "CREATE TABLE t (a COLLATE spoken); CREATE INDEX i ON t (a); INSERT INTO t VALUES (1)"
+            )
+        }
+        try queue.close()
+        try DatabaseConversion.rekey(path, from: key.key, to: key.key).run()
+        #expect(throws: DatabaseConversionError.unknownCollation(path: path, name: "spoken")) {
+            try DatabaseConversion.decrypt(path, key: key.key).run()
+        }
+        let options = DatabaseConversion.Options(collations: [collation])
+        try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
+    }
 }
