@@ -143,6 +143,39 @@ import Testing
         #expect(try onPlain("migrate").status == 0)
     }
 
+    @Test func tableUnderAnotherNameIsNoticedAndAdopted() throws {
+        _ = try rows(
+            "CREATE TABLE item (id INTEGER); INSERT INTO item VALUES (1); CREATE TABLE status_go_schema_migrations (version uint64, dirty bool); INSERT INTO status_go_schema_migrations VALUES (2, 'false')"
+        )
+        let refused = try onPlain("migrate", "--json")
+        #expect(refused.status == 65)
+        let hint = try refused.jsonError()["hint"] as? String
+        let adoption = [
+            "--adopt", "golang-migrate", "--adopt-table", "status_go_schema_migrations",
+        ]
+        #expect(hint?.contains("'migrate \(adoption.joined(separator: " "))'") == true)
+        let others = try onPlain("status", "--json").json()["otherTools"] as? [[String: String]]
+        #expect(
+            others == [["tool": "golang-migrate", "table": "status_go_schema_migrations"]]
+        )
+
+        #expect(try onPlain("migrate", "--adopt-table", "status_go_schema_migrations").status == 64)
+        let other = try onPlain("migrate", "--adopt", "golang-migrate")
+        #expect(other.status == 66)
+        #expect(other.stderr.contains("--adopt-table"))
+        let migrated = try tool.run(
+            ["migrate", "--db-path", tool.database, "--no-encryption", "--json"]
+                + ["--migrations", tool.migrations] + adoption
+        ).json()
+        #expect(migrated["recorded"] as? [String] == ["0001_items", "0002_row"])
+        #expect(try rows("SELECT count(*) FROM item") == "1\n")
+        // The table stays, and isn't taken for the app's.
+        let drift = try onPlain("status", "--json").json()["drift"] as? [[String: Any]]
+        #expect(
+            drift?.contains { $0["table"] as? String == "status_go_schema_migrations" } == false
+        )
+    }
+
     @Test func goosesTableWithoutAMigrationIsNoTools() throws {
         _ = try rows(
             "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER, is_applied INTEGER, tstamp TIMESTAMP); INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1)"

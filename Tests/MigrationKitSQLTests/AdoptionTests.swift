@@ -13,14 +13,16 @@ import Testing
     /// What the tool has applied, by a table that the statements make, of a folder of such files.
     private func applied(
         by tool: MigrationTool,
+        table: String? = nil,
         _ statements: String,
         files: [String] = folder
     ) throws -> [String] {
-        try adoption(from: tool, statements, files: files).identifiers
+        try adoption(from: tool, table: table, statements, files: files).identifiers
     }
 
     private func adoption(
         from tool: MigrationTool,
+        table: String? = nil,
         _ statements: String,
         files: [String] = folder
     ) throws -> MigrationAdoption {
@@ -35,7 +37,7 @@ import Testing
         let database = try DatabaseQueue()
         try database.write { try $0.execute(sql: statements) }
         // Reading is all that a read allows.
-        return try database.read { try migrations.adoption(from: tool, in: $0) }
+        return try database.read { try migrations.adoption(from: tool, table: table, in: $0) }
     }
 
     private func error(
@@ -196,6 +198,18 @@ import Testing
                 of it was applied.
                 """
         )
+    }
+
+    /// Some drivers write booleans as text. The column keeps it.
+    @Test(arguments: [("'false'", false), ("'FALSE'", false), ("0", false), ("'true'", true)])
+    func aDirtyMarkMayBeText(_ dirty: String, _ isDirty: Bool) throws {
+        let row = Self.golangMigrate + "INSERT INTO schema_migrations VALUES (10, \(dirty));"
+        if isDirty {
+            let error = error(by: .golangMigrate, row)
+            #expect(error == .unfinishedMigration(.golangMigrate, version: "10"))
+        } else {
+            #expect(try applied(by: .golangMigrate, row) == ["0001_a", "2_b", "10_c"])
+        }
     }
 
     // MARK: - sqlx
@@ -405,7 +419,7 @@ import Testing
         func found(_ statements: String) throws -> [MigrationTool] {
             let database = try DatabaseQueue()
             try database.write { try $0.execute(sql: statements) }
-            return try database.read(MigrationTool.found)
+            return try database.read(MigrationTool.found).map(\.tool)
         }
         let sqlx = try #require(Self.sqlx.firstRange(of: "INSERT"))
         for (tool, table, row) in [
@@ -443,6 +457,74 @@ import Testing
         )
     }
 
+    /// The tables of the tools, each with something applied, under a name that says nothing, and one
+    /// that speaks of migrations.
+    private static let renamed: [(MigrationTool, String?, String, String)] = [
+        (
+            .dbmate, nil, "status_go_schema_migrations",
+            dbmate + "INSERT INTO schema_migrations VALUES ('0001')"
+        ),
+        (
+            .golangMigrate, "progress", "app_migrations",
+            golangMigrate + "INSERT INTO schema_migrations VALUES (1, 'false')"
+        ),
+        (
+            .goose, "progress", "app_db_version",
+            goose + "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)"
+        ),
+        (.sqlx, "progress", "app_migrations", sqlx),
+        (
+            .diesel, nil, "app_migrations",
+            """
+            CREATE TABLE __diesel_schema_migrations (version VARCHAR(50), run_on TIMESTAMP);
+            INSERT INTO __diesel_schema_migrations VALUES ('0001', 'now')
+            """
+        ),
+        (
+            .refinery, nil, "app_schema_history",
+            """
+            CREATE TABLE refinery_schema_history (version INT4, name, applied_on, checksum);
+            INSERT INTO refinery_schema_history VALUES (1, 'a', 'now', '1')
+            """
+        ),
+        (
+            .flyway, "progress", "schema_version",
+            flyway + "(1, '1', 'd', 'SQL', 's', NULL, 'me', 1, 1)"
+        ),
+    ]
+
+    @Test(arguments: renamed)
+    func tableUnderAnotherNameIsNoticed(
+        _ tool: MigrationTool,
+        _ plain: String?,
+        _ telling: String,
+        _ statements: String
+    ) throws {
+        for (name, isNoticed) in [(plain ?? "progress", plain != nil), (telling, true)] {
+            let renamed = statements.replacing(tool.versionTable, with: name)
+            let database = try DatabaseQueue()
+            try database.write { try $0.execute(sql: renamed) }
+            let found = try database.read(MigrationTool.found)
+            #expect(found.map(\.tool) == (isNoticed ? [tool] : []), "\(name)")
+            #expect(found.allSatisfy { $0.table == name })
+            #expect(try !applied(by: tool, table: name, renamed).isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "note (version)", "page (version INTEGER, dirty INTEGER)",
+        "migrations (id INTEGER, name TEXT)", "bird_migrations (version, species)",
+        "asset (version, name, checksum)",
+    ])
+    func appsOwnTableIsNoTools(_ table: String) throws {
+        let database = try DatabaseQueue()
+        try database.write { db in
+            try db.execute(sql: "CREATE TABLE \(table)")
+            try db.execute(sql: "INSERT INTO \(table.split(separator: " ")[0]) DEFAULT VALUES")
+        }
+        #expect(try database.read(MigrationTool.found).isEmpty)
+    }
+
     // MARK: - What can't be adopted
 
     @Test(arguments: MigrationTool.allCases)
@@ -450,21 +532,28 @@ import Testing
         let temporary = Self.dbmate.replacing("CREATE", with: "CREATE TEMP")
         let view = "CREATE VIEW \(tool.versionTable) AS SELECT 1 AS version;"
         for statements in ["SELECT 1", temporary, view] {
-            #expect(error(by: tool, statements) == .noVersionTable(tool))
+            #expect(error(by: tool, statements) == .noVersionTable(tool, table: tool.versionTable))
         }
         #expect(
-            message(.noVersionTable(tool)) == """
+            message(.noVersionTable(tool, table: tool.versionTable)) == """
                 there is no table '\(tool.versionTable)', where \(tool.rawValue) records applied \
                 migrations
-                Check that it is the right database and the right tool. A renamed table can't be \
-                read.
+                Check that it is the right database and the right tool. If the tool was given \
+                another name for its table, name that one.
                 """
         )
     }
 
     @Test func anotherToolsTableIsToldByItsColumns() {
         let dbmate = error(by: .dbmate, Self.golangMigrate)
-        #expect(dbmate == .unexpectedColumns(.dbmate, columns: ["version", "dirty"]))
+        #expect(
+            dbmate
+                == .unexpectedColumns(
+                    .dbmate,
+                    table: "schema_migrations",
+                    columns: ["version", "dirty"]
+                )
+        )
         #expect(
             message(dbmate) == """
                 the table 'schema_migrations' is not dbmate's: it has the columns version, dirty
@@ -472,14 +561,28 @@ import Testing
                 """
         )
         let golangMigrate = error(by: .golangMigrate, Self.dbmate)
-        #expect(golangMigrate == .unexpectedColumns(.golangMigrate, columns: ["version"]))
+        #expect(
+            golangMigrate
+                == .unexpectedColumns(
+                    .golangMigrate,
+                    table: "schema_migrations",
+                    columns: ["version"]
+                )
+        )
         #expect(message(golangMigrate).hasSuffix("It looks like dbmate's."))
     }
 
     @Test(arguments: MigrationTool.allCases)
     func aTableOfOtherColumnsIsRefused(tool: MigrationTool) {
         let error = error(by: tool, "CREATE TABLE \(tool.versionTable) (Id, applied_at)")
-        #expect(error == .unexpectedColumns(tool, columns: ["id", "applied_at"]))
+        #expect(
+            error
+                == .unexpectedColumns(
+                    tool,
+                    table: tool.versionTable,
+                    columns: ["id", "applied_at"]
+                )
+        )
         #expect(message(error).hasSuffix("Check which tool created it."))
     }
 

@@ -141,7 +141,11 @@ extension StoreCommand {
             return ComparedSchema(source: source, schema: schema)
         case .database(let path):
             let writer = try open(path, in: context)
-            return ComparedSchema(source: source, schema: try writer.read(read), database: writer)
+            let schema = try writer.read { db in
+                // Another tool's record may have any name.
+                try read(db).ignoring(tables: MigrationTool.found(in: db).map(\.table))
+            }
+            return ComparedSchema(source: source, schema: schema, database: writer)
         }
     }
 

@@ -22,9 +22,9 @@ struct VerificationDocument: Encodable {
     let schemaVersion = JSON.schemaVersion
     let ok: Bool
     let checks: [Check]
-    let otherTools: [OtherToolDocument]?
+    let otherTools: [OtherTool]?
 
-    init(_ checks: [VerificationCheck], otherTools: [OtherToolDocument]? = nil) {
+    init(_ checks: [VerificationCheck], otherTools: [OtherTool]? = nil) {
         self.otherTools = otherTools
         ok = checks.allSatisfy(\.ok)
         self.checks = checks.map { check in

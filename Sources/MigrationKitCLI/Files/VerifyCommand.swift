@@ -89,7 +89,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
             VerificationProgress(context: context, lines: lines),
             in: context
         )
-        var others: [OtherToolDocument]?
+        var others: [OtherTool]?
         let loaded = try loadedMigrations(in: context)
         let drift = try loaded.map { try DriftOptions($0, ignoring: ignoreTable, in: context) }
         do {

@@ -11,13 +11,28 @@ extension MigrationTool: ExpressibleByArgument {
     public static var allValueStrings: [String] { allCases.map { $0.rawValue } }
 }
 
-extension ArgumentHelp {
-    /// The help of `--adopt`.
-    static var adoptedTool: ArgumentHelp {
-        ArgumentHelp(
+/// Options for continuing another tool's database.
+struct AdoptionOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
             "Record what another tool has applied, read from its own table.",
             valueName: "tool"
         )
+    )
+    var adopt: MigrationTool?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --adopt: the name of that table, if it isn't the tool's default.",
+            valueName: "name"
+        )
+    )
+    var adoptTable: String?
+
+    func validate() throws {
+        guard adoptTable == nil || adopt != nil else {
+            throw ValidationError("--adopt-table needs --adopt.")
+        }
     }
 }
 
@@ -25,14 +40,12 @@ extension OpenStore {
     /// The tools that have migrated the database, if this tool has recorded nothing in it.
     ///
     /// Other tools work only with a folder, not with a host's steps.
-    func otherTools() throws -> [MigrationTool] {
-        guard folder != nil else { return [] }
-        let tools = try writer.read(MigrationTool.found)
+    func otherTools() throws -> [OtherTool] {
         // If everything was rolled back since, the history shows that the database was adopted.
-        guard !tools.isEmpty, try runner.appliedMigrationIdentifiers(in: writer).isEmpty,
+        guard folder != nil, try runner.appliedMigrationIdentifiers(in: writer).isEmpty,
             try GRDBMigrationRunner.history(in: writer).isEmpty
         else { return [] }
-        return tools
+        return try writer.read(MigrationTool.found).map(OtherTool.init)
     }
 
     /// Refuses a database that another tool has migrated: its migrations would be applied a second
@@ -47,21 +60,21 @@ extension OpenStore {
     /// Prints a note if another tool has migrated the database.
     ///
     /// - Returns: The tools for a JSON document; `nil` if there are none.
-    func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherToolDocument]? {
+    func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
         if !json { context.errorOutput("note: \(NotAdopted(tools: tools).note)") }
-        return tools.map { OtherToolDocument(tool: $0.rawValue, table: $0.versionTable) }
+        return tools
     }
 
     /// Reads another tool's table, before anything is recorded.
     ///
     /// - Returns: `nil` if migrations are recorded already: the database was adopted before.
     /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`.
-    func adoption(from tool: MigrationTool) throws -> MigrationAdoption? {
+    func adoption(from tool: MigrationTool, table: String?) throws -> MigrationAdoption? {
         guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
         guard try runner.appliedMigrationIdentifiers(in: writer).isEmpty else { return nil }
-        return try writer.read { try folder.adoption(from: tool, in: $0) }
+        return try writer.read { try folder.adoption(from: tool, table: table, in: $0) }
     }
 
     /// Records as applied what another tool's table lists. The table stays.
@@ -69,36 +82,59 @@ extension OpenStore {
     /// - Returns: The identifiers that were recorded.
     /// - Throws: ``MigrationCLIError/adoptionWithoutFolder``; `MigrationAdoptionError`; what
     ///   the runner's baseline throws, for a database that has a ledger already.
-    func adopt(_ tool: MigrationTool, options: MigrationOptions) throws -> [String] {
+    func adopt(
+        _ tool: MigrationTool,
+        table: String?,
+        options: MigrationOptions
+    ) throws -> [String] {
         guard let folder else { throw MigrationCLIError.adoptionWithoutFolder }
         return try runner.baseline(in: writer, options: options) { db in
-            try folder.identifiersApplied(by: tool, in: db)
+            try folder.identifiersApplied(by: tool, table: table, in: db)
         }
     }
 }
 
-/// Another tool that has migrated a database, in a JSON document.
-struct OtherToolDocument: Encodable {
-    let tool: String
+/// Another tool that has migrated a database, as in a JSON document.
+struct OtherTool: Encodable {
+    let tool: MigrationTool
     let table: String
+
+    /// The words of the command that continues the database here.
+    fileprivate var adoption: [String] {
+        ["migrate", "--adopt", tool.rawValue]
+            + (table.lowercased() == tool.versionTable ? [] : ["--adopt-table", table])
+    }
 }
+
+extension MigrationTool: Encodable {}
 
 /// Another tool has migrated the database, and this tool has recorded nothing in it.
 struct NotAdopted: Error {
-    let tools: [MigrationTool]
+    let tools: [OtherTool]
 
     /// The note for commands that change nothing.
     var note: String { "\(fact); adopt it with \(ways)" }
 
     private var fact: String {
-        let tables = tools.map { "'\($0.versionTable)'" }.joined(separator: ", ")
-        let names = tools.map(\.rawValue).joined(separator: " and ")
-        let have = tools.count == 1 ? "has" : "have"
+        let tables = tools.map { "'\($0.table)'" }.joined(separator: ", ")
+        let names = MigrationTool.allCases.filter(tools.map(\.tool).contains).map(\.rawValue)
+            .joined(separator: " and ")
+        let have = Set(tools.map(\.tool)).count == 1 ? "has" : "have"
         return "\(names) \(have) migrated this database (see the table \(tables))"
     }
 
     private var ways: String {
-        tools.map { "'migrate --adopt \($0.rawValue)'" }.joined(separator: " or ")
+        tools.map { "'\($0.adoption.shellCommand)'" }.joined(separator: " or ")
+    }
+}
+
+extension MigrationAdoptionError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        guard case .noVersionTable = self else { return recoverySuggestion }
+        return """
+            Check that it is the right database and the right tool. If the tool was given another \
+            name for its table, name that one with --adopt-table.
+            """
     }
 }
 

@@ -11,7 +11,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Record migrations as applied without running them.",
             usage: """
                 \(Migrations.programName) baseline <identifier> [<options>]
-                \(Migrations.programName) baseline --adopt <tool> [<options>]
+                \(Migrations.programName) baseline --adopt <tool> [--adopt-table <name>] [<options>]
                 """,
             discussion: """
                 Use it for a database whose tables already exist. Afterwards the database is \
@@ -31,8 +31,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     )
     var identifier: String?
 
-    @Option(help: .adoptedTool)
-    var adopt: MigrationTool?
+    @OptionGroup var adopting: AdoptionOptions
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -45,7 +44,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {
-        guard (identifier == nil) != (adopt == nil) else {
+        guard (identifier == nil) != (adopting.adopt == nil) else {
             throw ValidationError("Give the last migration to record, or a tool to --adopt.")
         }
     }
@@ -62,10 +61,11 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
         if let target {
             _ = try store.noteOtherTools(in: context, json: json)
             recorded = try store.runner.baseline(in: store.writer, upTo: target)
-        } else if let adopt {
-            notes = try store.adoption(from: adopt)?.notes
+        } else if let tool = adopting.adopt {
+            let table = adopting.adoptTable
+            notes = try store.adoption(from: tool, table: table)?.notes
             if !json { notes?.forEach { context.errorOutput("note: \($0)") } }
-            recorded = try store.adopt(adopt, options: MigrationOptions())
+            recorded = try store.adopt(tool, table: table, options: MigrationOptions())
         }
         let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)
         if json {

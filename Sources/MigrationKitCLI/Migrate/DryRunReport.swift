@@ -11,7 +11,7 @@ extension CommandContext {
     func reportDryRun(
         on store: OpenStore,
         recording adoption: MigrationAdoption? = nil,
-        otherTools: [OtherToolDocument]? = nil,
+        otherTools: [OtherTool]? = nil,
         options: MigrationOptions,
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationPreview
@@ -89,7 +89,7 @@ private struct DryRunDocument: Encodable {
     let database: String?
     let dryRun = true
     let isNew: Bool?
-    let otherTools: [OtherToolDocument]?
+    let otherTools: [OtherTool]?
     let wouldRecord: [String]?
     let notes: [String]?
     let wouldApply: [StepDocument]
@@ -101,7 +101,7 @@ private struct DryRunDocument: Encodable {
         _ preview: MigrationPreview,
         of store: OpenStore,
         recording adoption: MigrationAdoption?,
-        otherTools: [OtherToolDocument]?
+        otherTools: [OtherTool]?
     ) {
         database = store.path
         isNew = store.isNew ? true : nil

@@ -25,8 +25,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
 
     @OptionGroup var range: RangeOptions
 
-    @Option(help: .adoptedTool)
-    var adopt: MigrationTool?
+    @OptionGroup var adopting: AdoptionOptions
 
     @Flag(
         name: [.customShort("n"), .long],
@@ -83,6 +82,8 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
 
     var isReport: Bool { dryRun }
 
+    private var adopt: MigrationTool? { adopting.adopt }
+
     func validate() throws {
         if dryRun, backup != nil {
             throw ValidationError("A dry run changes nothing. Leave out --backup.")
@@ -112,7 +113,9 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
         if !json { store.tellCreation(to: context) }
         var options = try run.options(in: context)
         options.verifiesUnchanged = verify
-        let adoption = try adopt.flatMap { try store.adoption(from: $0) }
+        let adoption = try adopt.flatMap {
+            try store.adoption(from: $0, table: adopting.adoptTable)
+        }
         if adopt == nil, !dryRun { try store.checkIsAdopted() }
         try store.checkForDrafts(
             upTo: target,
@@ -144,7 +147,11 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
         }
         var adopted: [String]? = adopt == nil ? nil : []
         if let adoption {
-            adopted = try store.adopt(adoption.tool, options: options)
+            adopted = try store.adopt(
+                adoption.tool,
+                table: adopting.adoptTable,
+                options: options
+            )
             if !json { context.output((adopted ?? []).baselineSummary) }
         }
         if !json { try store.tellNotes(to: context) }

@@ -130,7 +130,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         let schemaVersion = JSON.schemaVersion
         let database: String?
         let isNew: Bool?
-        let otherTools: [OtherToolDocument]?
+        let otherTools: [OtherTool]?
         let transaction: String
         let migrations: [Step]
     }

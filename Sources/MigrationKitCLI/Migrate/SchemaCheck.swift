@@ -16,6 +16,7 @@ extension DriftOptions {
         in context: CommandContext
     ) throws {
         self.init(ignoring: try context.ignoredTables(names))
+        ignoredIn = { try MigrationTool.found(in: $0).map(\.table) }
         // The configuration of a program's own database has the functions that its steps use.
         guard let folder = loaded.folder else { return }
         configuration = .ofMigrations

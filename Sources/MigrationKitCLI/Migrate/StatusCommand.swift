@@ -89,14 +89,14 @@ private struct StatusReport {
     let rows: [Row]
     let pending: PendingMigrations
     let drift: SchemaDrift
-    private let otherTools: [OtherToolDocument]?
+    private let otherTools: [OtherTool]?
     /// The missing applied migrations for which a pending one has the same text.
     private let renamed: [(old: String, new: String)]
 
     init(
         of store: OpenStore,
         _ drift: SchemaDrift,
-        otherTools: [OtherToolDocument]?
+        otherTools: [OtherTool]?
     ) throws {
         let overview = try store.runner.overview(of: store.writer)
         let changed = Set(overview.changed)
@@ -254,7 +254,7 @@ private struct StatusReport {
         let pending: [String]
         let drift: [DriftDocument]?
         let driftNote: String?
-        let otherTools: [OtherToolDocument]?
+        let otherTools: [OtherTool]?
     }
 }
 

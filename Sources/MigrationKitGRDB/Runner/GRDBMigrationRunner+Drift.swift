@@ -93,9 +93,12 @@ extension GRDBMigrationRunner {
         // The usual case, without reading every table's columns.
         guard try memory.read(SchemaTexts.init) != present else { return .same }
 
-        let ignored = options.ignoredNames
-        let (now, schema) = try writer.read { db in
-            (try MigrationLedger.read(db), try DatabaseSchema(of: db).ignoring(tables: ignored))
+        let (now, schema, ignored) = try writer.read { db in
+            let ignored = try options.ignoredNames + (options.ignoredIn?(db) ?? [])
+            return (
+                try MigrationLedger.read(db),
+                try DatabaseSchema(of: db).ignoring(tables: ignored), ignored
+            )
         }
         // Another process may have migrated the database meanwhile.
         guard now == applied else {

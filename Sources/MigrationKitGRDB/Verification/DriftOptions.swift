@@ -6,6 +6,9 @@ public struct DriftOptions: Sendable {
     /// `GRDBMigrationRunner.drift(in:ignoring:configuration:options:)`.
     public var ignoredNames: [String]
 
+    /// Returns further tables that are left out, from the verified database.
+    package var ignoredIn: (@Sendable (Database) throws -> [String])?
+
     /// The configuration of the database in memory on which the steps run; `nil` for that of the
     /// verified database.
     public var configuration: Configuration?

@@ -3,13 +3,13 @@ import Foundation
 
 /// Why another tool's version table can't be adopted.
 ///
-/// See ``MigrationFolder/identifiersApplied(by:in:)``.
+/// See ``MigrationFolder/identifiersApplied(by:table:in:)``.
 public enum MigrationAdoptionError: Error, Equatable, Sendable {
     /// The database doesn't have the tool's table.
-    case noVersionTable(MigrationTool)
+    case noVersionTable(MigrationTool, table: String)
 
     /// There is a table with that name, but its columns are not the tool's.
-    case unexpectedColumns(MigrationTool, columns: [String])
+    case unexpectedColumns(MigrationTool, table: String, columns: [String])
 
     /// The tool has started a migration and not finished it.
     case unfinishedMigration(MigrationTool, version: String)
@@ -26,10 +26,10 @@ extension MigrationAdoptionError: LocalizedError {
     /// What is wrong.
     public var errorDescription: String? {
         switch self {
-        case .noVersionTable(let tool):
-            "there is no table '\(tool.versionTable)', where \(tool.rawValue) records applied migrations"
-        case .unexpectedColumns(let tool, let columns):
-            "the table '\(tool.versionTable)' is not \(tool.rawValue)'s: it has the columns "
+        case .noVersionTable(let tool, let table):
+            "there is no table '\(table)', where \(tool.rawValue) records applied migrations"
+        case .unexpectedColumns(let tool, let table, let columns):
+            "the table '\(table)' is not \(tool.rawValue)'s: it has the columns "
                 + columns.joined(separator: ", ")
         case .unfinishedMigration(let tool, let version):
             "\(tool.rawValue) started the migration \(version) and did not finish it"
@@ -47,8 +47,11 @@ extension MigrationAdoptionError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noVersionTable:
-            "Check that it is the right database and the right tool. A renamed table can't be read."
-        case .unexpectedColumns(let tool, let columns):
+            """
+            Check that it is the right database and the right tool. If the tool was given another \
+            name for its table, name that one.
+            """
+        case .unexpectedColumns(let tool, _, let columns):
             owner(of: columns, besides: tool).map { "It looks like \($0.rawValue)'s." }
                 ?? "Check which tool created it."
         case .unfinishedMigration(let tool, _):

@@ -9,11 +9,16 @@ extension MigrationFolder {
     ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
+    ///   - table: The name of the tool's table; `nil` is its default name.
     ///   - db: The database, in a transaction or not.
     /// - Returns: The identifiers in the folder's order; empty if the tool has applied nothing.
-    /// - Throws: What ``adoption(from:in:)`` throws.
-    public func identifiersApplied(by tool: MigrationTool, in db: Database) throws -> [String] {
-        try adoption(from: tool, in: db).identifiers
+    /// - Throws: What ``adoption(from:table:in:)`` throws.
+    public func identifiersApplied(
+        by tool: MigrationTool,
+        table: String? = nil,
+        in db: Database
+    ) throws -> [String] {
+        try adoption(from: tool, table: table, in: db).identifiers
     }
 
     /// The steps that another tool has applied to a database, according to its version table, and
@@ -26,6 +31,7 @@ extension MigrationFolder {
     ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
+    ///   - table: The name of the tool's table; `nil` is its default name.
     ///   - db: The database, in a transaction or not.
     /// - Returns: The identifiers in the folder's order, empty if the tool has applied nothing; and
     ///   the notes.
@@ -33,15 +39,17 @@ extension MigrationFolder {
     ///   folder; GRDB's `DatabaseError` if the database can't be read.
     public func adoption(
         from tool: MigrationTool,
+        table name: String? = nil,
         in db: Database
     ) throws -> MigrationAdoption {
-        guard let columns = try tool.table.columns(in: db) else {
-            throw MigrationAdoptionError.noVersionTable(tool)
+        let name = name ?? tool.versionTable
+        guard let columns = try ToolTable.columns(of: name, in: db) else {
+            throw MigrationAdoptionError.noVersionTable(tool, table: name)
         }
         guard tool.table.hasMade(columns: Set(columns)) else {
-            throw MigrationAdoptionError.unexpectedColumns(tool, columns: columns)
+            throw MigrationAdoptionError.unexpectedColumns(tool, table: name, columns: columns)
         }
-        let table = try tool.table.read(in: db)
+        let table = try tool.table.read(name, in: db)
         if let version = sorted(table.unfinished).first {
             throw MigrationAdoptionError.unfinishedMigration(tool, version: version)
         }
@@ -126,33 +134,43 @@ extension MigrationFolder {
 }
 
 extension MigrationTool {
-    /// The tools that have migrated a database, according to their version tables.
+    /// The tools that have migrated a database, according to their version tables, whatever the
+    /// tables' names are.
     ///
     /// A runner ignores these tables, and would apply everything a second time. Call this before
     /// the first run on a database that may belong to another tool.
     ///
     /// - Parameter db: The database.
-    /// - Returns: The tools; empty if no such table lists a migration.
+    /// - Returns: The tools, each with its table; empty if no such table lists a migration.
     /// - Throws: GRDB's `DatabaseError` if the database can't be read.
-    public static func found(in db: Database) throws -> [MigrationTool] {
-        let names = Set(allCases.map { "'\($0.versionTable)'" }).sorted().joined(separator: ", ")
-        // Most databases have none of these tables, so this is usually the only query.
-        let isThere = try Bool.fetchOne(
+    public static func found(in db: Database) throws -> [(tool: MigrationTool, table: String)] {
+        // Virtual tables have no root page. Their columns are known only to their modules.
+        let tables = try String.fetchAll(
             db,
             sql: """
-                SELECT EXISTS (
-                    SELECT 1 FROM main.sqlite_master
-                    WHERE type = 'table' AND name COLLATE NOCASE IN (\(names))
-                )
+                SELECT name FROM main.sqlite_master
+                WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
                 """
         )
-        guard isThere == true else { return [] }
-        return try allCases.filter { tool in
-            guard let columns = try tool.table.columns(in: db),
-                tool.table.hasMade(columns: Set(columns))
-            else { return false }
-            return try !tool.table.read(in: db).isEmpty
+        let found = try tables.compactMap { name -> (tool: MigrationTool, table: String)? in
+            guard let tool = owner(of: name, columns: try db.columns(in: name, in: "main")),
+                try !tool.table.read(name, in: db).isEmpty
+            else { return nil }
+            return (tool, name)
         }
+        return allCases.flatMap { tool in found.filter { $0.tool == tool } }
+    }
+
+    /// The tool to which a table belongs, judged by its name and columns.
+    private static func owner(of table: String, columns: [ColumnInfo]) -> MigrationTool? {
+        let named = allCases.filter { $0.versionTable == table.lowercased() }
+        guard named.isEmpty else {
+            let columns = Set(columns.map { $0.name.lowercased() })
+            return named.first { $0.table.hasMade(columns: columns) }
+        }
+        // Some tools' tables have the columns of another's and more.
+        return allCases.filter { $0.table.hasMade(table, columns: columns) }
+            .max { $0.table.columns.count < $1.table.columns.count }
     }
 }
 
@@ -160,7 +178,7 @@ extension MigrationTool {
 
 /// What another tool has applied to a folder's database, according to its version table.
 ///
-/// See ``MigrationFolder/adoption(from:in:)``.
+/// See ``MigrationFolder/adoption(from:table:in:)``.
 public struct MigrationAdoption: Equatable, Sendable {
     /// The tool.
     public let tool: MigrationTool
@@ -177,7 +195,7 @@ public struct MigrationAdoption: Equatable, Sendable {
 /// A tool that records what it has applied in its own table, so its databases can be continued
 /// here.
 ///
-/// See ``MigrationFolder/identifiersApplied(by:in:)``.
+/// See ``MigrationFolder/identifiersApplied(by:table:in:)``.
 public enum MigrationTool: String, CaseIterable, Sendable {
     /// `schema_migrations(version)`, one row for each applied migration.
     /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>

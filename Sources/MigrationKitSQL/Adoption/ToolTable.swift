@@ -13,6 +13,10 @@ struct ToolTable: Sendable {
     /// The columns that only another tool's table of the same name has.
     var otherColumns: Set<String> = []
 
+    /// Columns with their types, such as `version uint64`. A table that has them all is this tool's
+    /// under any name.
+    var signature: Set<String> = []
+
     /// Whether the tool runs files in the order of their names as text. Diesel does so, too, and
     /// its folders have that order here. The others compare numbers.
     var sortsFilesByText = false
@@ -30,16 +34,37 @@ struct ToolTable: Sendable {
         self.columns.isSubset(of: columns) && otherColumns.isDisjoint(with: columns)
     }
 
-    /// Reads the table, which is there.
-    func read(in db: Database) throws -> VersionTable {
-        try read("main.\(name)", db)
+    /// Whether a table that doesn't have this tool's default name belongs to it all the same.
+    ///
+    /// An app's own table may have a column `version`, too. So either the columns leave no doubt, or
+    /// the name has to speak of migrations.
+    func hasMade(_ table: String, columns: [ColumnInfo]) -> Bool {
+        let names = Set(columns.map { $0.name.lowercased() })
+        guard hasMade(columns: names) else { return false }
+        let typed = Set(columns.map { "\($0.name) \($0.type)".lowercased() })
+        if !signature.isEmpty, signature.isSubset(of: typed) { return true }
+        let table = table.lowercased()
+        let speaksOfMigrations = [
+            "migrat", "schema_version", "schemaversion", "schema_history", "db_version",
+        ].contains { table.contains($0) }
+        return speaksOfMigrations && (self.columns.count > 1 || names == self.columns)
+    }
+
+    /// Reads the table of the name, which is there.
+    func read(_ table: String, in db: Database) throws -> VersionTable {
+        try read("main.\(table.quotedDatabaseIdentifier)", db)
     }
 
     /// - Returns: `nil` if there is no such table. Attached and temporary databases are not
     ///   searched.
-    func columns(in db: Database) throws -> [String]? {
-        guard try db.tableExists(name, in: "main") else { return nil }
-        return try db.columns(in: name, in: "main").map { $0.name.lowercased() }
+    static func columns(of table: String, in db: Database) throws -> [String]? {
+        guard try db.tableExists(table, in: "main") else { return nil }
+        return try db.columns(in: table, in: "main").map { $0.name.lowercased() }
+    }
+
+    /// SQL that is true for a boolean that isn't false. Some drivers write booleans as text.
+    private static func isTrue(_ column: String) -> String {
+        "lower(\(column)) NOT IN ('0', '0.0', 'f', 'false')"
     }
 }
 
@@ -58,13 +83,14 @@ extension ToolTable {
 
     static let goose = ToolTable(
         name: "goose_db_version",
-        columns: ["id", "version_id", "is_applied"]
+        columns: ["id", "version_id", "is_applied"],
+        signature: ["version_id integer", "is_applied integer", "tstamp timestamp"]
     ) { table, db in
         // The last row of a version counts. The row 0 isn't a migration: goose adds it when it
         // makes the table.
         let query = """
             SELECT version_id FROM \(table) AS version
-            WHERE version_id <> 0 AND is_applied <> 0 AND NOT EXISTS (
+            WHERE version_id <> 0 AND \(isTrue("is_applied")) AND NOT EXISTS (
                 SELECT 1 FROM \(table) AS later
                 WHERE later.version_id = version.version_id AND later.id > version.id
             )
@@ -74,13 +100,17 @@ extension ToolTable {
 
     static let golangMigrate = ToolTable(
         name: "schema_migrations",
-        columns: ["version", "dirty"]
+        columns: ["version", "dirty"],
+        signature: ["version uint64", "dirty bool"]
     ) { table, db in
         let version = try texts("SELECT version FROM \(table)", in: db)
         return VersionTable(
             versions: version,
             through: version,
-            unfinished: try texts("SELECT version FROM \(table) WHERE dirty <> 0", in: db)
+            unfinished: try texts(
+                "SELECT version FROM \(table) WHERE \(isTrue("dirty"))",
+                in: db
+            )
         )
     }
 
@@ -156,6 +186,7 @@ extension ToolTable {
     static let sqlx = ToolTable(
         name: "_sqlx_migrations",
         columns: ["version", "success", "checksum"],
+        signature: ["version bigint", "success boolean", "checksum blob", "execution_time bigint"],
         read: { table, db in
             var result = VersionTable()
             result.unfinished = try texts("SELECT version FROM \(table) WHERE success <> 1", in: db)
@@ -179,6 +210,7 @@ extension ToolTable {
     static let flyway = ToolTable(
         name: "flyway_schema_history",
         columns: ["installed_rank", "version", "type", "script", "checksum", "success"],
+        signature: ["installed_rank int", "success boolean"],
         read: { table, db in
             let query = "SELECT version, type, checksum, success, script FROM \(table)"
             var result = VersionTable()
