@@ -182,6 +182,38 @@ import Testing
         #expect(try tool.onStore("migrate").status == 0)
     }
 
+    @Test(arguments: [
+        ["rollback"], ["rollback", "--all"], ["rollback", "--to", "0001"], ["redo"],
+    ])
+    func undoingIsAskedOnTheTerminal(_ command: [String]) throws {
+        let arguments = command + tool.opening + ["--migrations", tool.migrations]
+        func history() throws -> String { try tool.run(["history"] + tool.opening).stdout }
+        let before = try history()
+        for (answer, status) in [("n", 77), ("y", 0)] as [(String, Int32)] {
+            let terminal = try TerminalProcess(
+                builtExecutable("migrationkit-cli"),
+                arguments,
+                environment: tool.environment
+            )
+            #expect(terminal.wait(for: "created is lost. [y/N]"))
+            terminal.type("\(answer)\n".utf8)
+            let end = terminal.finish()
+            #expect(end.status == status, "\(end)")
+            #expect(try (history() == before) == (answer == "n"))
+        }
+        // An option answers, and where nothing can be undone, nothing is asked.
+        for more in [["--yes"], ["--no-prompt"]] {
+            let end = try TerminalProcess(
+                builtExecutable("migrationkit-cli"),
+                ["rollback", "--all"] + more + tool.opening + ["--migrations", tool.migrations],
+                environment: tool.environment
+            ).finish()
+            #expect(end.status == 0, "\(end)")
+            #expect(!end.stdout.contains("[y/N]"), "\(end)")
+            #expect(try tool.onStore("migrate").status == 0)
+        }
+    }
+
     @Test func deletedMigrationIsToldAsSuch() throws {
         try FileManager.default.removeItem(atPath: tool.folder.path("migrations/0002_row.sql"))
         for command in ["migrate", "rollback", "plan"] {

@@ -8,10 +8,12 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             commandName: "redo",
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations and apply them again.",
-            usage: "\(Migrations.programName) redo [<database>] [--steps <number>] [<options>]",
+            usage:
+                "\(Migrations.programName) redo [<database>] [--steps <number>] [--yes] [<options>]",
             discussion: """
                 For development: undoing a migration loses every row and value in the tables and \
-                columns that it created, whoever wrote them. If one of the migrations can't be \
+                columns that it created, whoever wrote them. On a terminal, it asks first; without \
+                one, it doesn't. If one of the migrations can't be \
                 undone, none is. With --all-or-nothing, undoing is one transaction and applying is \
                 another.
                 """
@@ -22,6 +24,9 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     @Option(help: ArgumentHelp("How many migrations to redo.", valueName: "number"))
     var steps = 1
+
+    @Flag(name: .shortAndLong, help: "Don't ask.")
+    var yes = false
 
     @OptionGroup var run: RunOptions
     @Flag(help: "Print one JSON document.")
@@ -42,6 +47,11 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         }
         try store.checkIsAdopted()
         let options = try run.options(in: context)
+        if !yes {
+            try store.confirmUndoing(noPrompt: database.keychain.noPrompt, in: context) {
+                try $0.plannedRollback(in: store.writer, steps: steps, options: options)
+            }
+        }
         try context.reportRedo(on: store, options: options, json: json) { options in
             try store.runner.redoMigrations(in: store.writer, steps: steps, options: options)
         }

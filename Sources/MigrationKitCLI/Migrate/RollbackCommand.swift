@@ -9,10 +9,11 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations, newest first, then verify.",
             usage:
-                "\(Migrations.programName) rollback [<database>] [--steps <number>] [<options>]",
+                "\(Migrations.programName) rollback [<database>] [--steps <number>] [--yes] [<options>]",
             discussion: """
                 Undoing a migration that created a table or column deletes what is in it: make a \
-                backup first. If one of the migrations can't be undone, none is.
+                backup first. On a terminal, it asks first; without one, it doesn't. If one of \
+                the migrations can't be undone, none is.
                 """
         )
     }
@@ -36,6 +37,9 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
 
     @Flag(help: "Undo all.")
     var all = false
+
+    @Flag(name: .shortAndLong, help: "Don't ask.")
+    var yes = false
 
     @OptionGroup var run: RunOptions
     @Flag(help: "Print one JSON document.")
@@ -70,6 +74,17 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
         }
         try store.checkIsAdopted()
         let options = try run.options(in: context)
+        let count = all ? .max : steps ?? 1
+        if !yes {
+            try store.confirmUndoing(noPrompt: database.keychain.noPrompt, in: context) {
+                try $0.plannedRollback(
+                    in: store.writer,
+                    steps: count,
+                    downTo: target,
+                    options: options
+                )
+            }
+        }
         try context.report(.rolledBack, on: store, options: options, json: json) { options in
             if let target {
                 return try store.runner.rollbackMigrations(
@@ -80,9 +95,39 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
             }
             return try store.runner.rollbackMigrations(
                 in: store.writer,
-                steps: all ? .max : steps ?? 1,
+                steps: count,
                 options: options
             )
         }
+    }
+}
+
+extension OpenStore {
+    /// Asks before migrations are undone, which deletes what is in the tables that they created. If
+    /// nobody watches, the command goes on: scripts roll back, too.
+    ///
+    /// - Parameter plan: The migrations to undo, newest first.
+    /// - Throws: What the plan throws; ``KeyCommandError/declined``.
+    func confirmUndoing(
+        noPrompt: Bool,
+        in context: CommandContext,
+        plan: (GRDBMigrationRunner) throws -> [String]
+    ) throws {
+        guard context.canPrompt, !noPrompt, Terminal.isWatched else { return }
+        let undone = try plan(runner)
+        guard let newest = undone.first, let oldest = undone.last else { return }
+        let which =
+            undone.count == 1 ? newest : "\(undone.count) migrations, \(newest) to \(oldest)"
+        try context.confirm(
+            """
+            Undo \(which)? The content of the tables and columns that \
+            \(undone.count == 1 ? "it" : "they") created is lost.
+            """,
+            isAnswered: false,
+            noPrompt: noPrompt,
+            else: MigrationCLIError.needsConfirmation(
+                deed: "undo \(undone.count == 1 ? "the migration" : "the migrations")"
+            )
+        )
     }
 }

@@ -32,6 +32,13 @@ struct BackwardRun {
         }
     }
 
+    /// The steps that the run would roll back, newest first, without rolling any back.
+    func planned() throws -> [String] {
+        try BusyWaiting.during(options, on: writer) {
+            try writer.writeWithoutTransaction(plan(_:)).map(\.step.identifier)
+        }
+    }
+
     private func carryOut() throws -> MigrationReport {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
             try MigrationLock.hold(for: writer, options: options) {

@@ -40,12 +40,7 @@ extension GRDBMigrationRunner {
         steps count: Int = 1,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
-        guard count >= 0 else {
-            throw MigrationKitError.rollbackStepCountMustBeNonNegative(count)
-        }
-        return try BackwardRun(self, on: writer, options: options) { applied in
-            Array(registry.applied(among: applied).reversed().prefix(count))
-        }.run()
+        try backwardRun(in: writer, steps: count, options: options).run()
     }
 
     /// Rolls back every step that was applied after one of them, newest first, then verifies the
@@ -65,13 +60,58 @@ extension GRDBMigrationRunner {
         downTo targetIdentifier: String,
         options: MigrationOptions = MigrationOptions()
     ) throws -> MigrationReport {
+        try backwardRun(in: writer, downTo: targetIdentifier, options: options).run()
+    }
+
+    /// The steps that a run would roll back, newest first, without rolling any back.
+    ///
+    /// - Parameters:
+    ///   - writer: The database. It is only read.
+    ///   - count: How many steps, from 0 upwards.
+    ///   - targetIdentifier: The step to roll back to, instead of a number of steps.
+    ///   - options: How the run works.
+    /// - Returns: The identifiers.
+    /// - Throws: What the run would throw before its first step.
+    package func plannedRollback(
+        in writer: any DatabaseWriter,
+        steps count: Int,
+        downTo targetIdentifier: String? = nil,
+        options: MigrationOptions = MigrationOptions()
+    ) throws -> [String] {
+        let run =
+            if let targetIdentifier {
+                try backwardRun(in: writer, downTo: targetIdentifier, options: options)
+            } else {
+                try backwardRun(in: writer, steps: count, options: options)
+            }
+        return try run.planned()
+    }
+
+    private func backwardRun(
+        in writer: any DatabaseWriter,
+        steps count: Int,
+        options: MigrationOptions
+    ) throws -> BackwardRun {
+        guard count >= 0 else {
+            throw MigrationKitError.rollbackStepCountMustBeNonNegative(count)
+        }
+        return BackwardRun(self, on: writer, options: options) { applied in
+            Array(registry.applied(among: applied).reversed().prefix(count))
+        }
+    }
+
+    private func backwardRun(
+        in writer: any DatabaseWriter,
+        downTo targetIdentifier: String,
+        options: MigrationOptions
+    ) throws -> BackwardRun {
         let end = try end(upTo: targetIdentifier)
-        return try BackwardRun(self, on: writer, options: options) { applied in
+        return BackwardRun(self, on: writer, options: options) { applied in
             guard applied.has(targetIdentifier) else {
                 throw MigrationKitError.rollbackTargetNotApplied(targetIdentifier)
             }
             return registry.steps[end...].filter { applied.has($0.identifier) }.reversed()
-        }.run()
+        }
     }
 
     /// Rolls back the steps that were applied last, and applies them again.

@@ -159,6 +159,12 @@ enum Terminal {
         return true
     }
 
+    /// Whether someone is watching the process: standard input or standard error is a terminal. A
+    /// script's or a test's child may have a terminal to ask on, and nobody at it.
+    static var isWatched: Bool {
+        (isatty(STDIN_FILENO) == 1 || isatty(STDERR_FILENO) == 1) && canAsk
+    }
+
     /// Asks a yes-or-no question. Ctrl-C ends the process, as always.
     ///
     /// - Returns: Whether the answer was yes; `nil` if there is no terminal to ask on.
