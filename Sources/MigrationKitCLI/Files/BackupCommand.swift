@@ -74,6 +74,7 @@ struct BackupDocument: Encodable {
     let output: String
     let bytes: Int
     let compared: Bool
+    let verified: Bool
     let findings: [String]
     let seconds: Double
 
@@ -83,6 +84,7 @@ struct BackupDocument: Encodable {
         bytes = report.byteCount
         compared = report.isCompared
         findings = report.findings
+        verified = findings.isEmpty
         seconds = report.seconds
     }
 }

@@ -126,6 +126,7 @@ struct ConversionDocument: Encodable {
     let phases: [String: Double]
     let notes: [String]
     let compared = true
+    let verified: Bool
     let findings: [String]
 
     init(
@@ -147,6 +148,7 @@ struct ConversionDocument: Encodable {
         )
         self.notes = notes.map(\.line)
         findings = report.findings
+        verified = findings.isEmpty
     }
 }
 

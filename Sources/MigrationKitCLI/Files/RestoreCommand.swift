@@ -15,9 +15,9 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
                 """,
             discussion: """
                 The key options give the backup's key. The restored database has that key, too, \
-                unless an option of 'New key' gives another. The backup is copied beside the \
-                database, compared with it, and renamed into its place. Other programs must close the \
-                database first. The database may be missing or damaged, or its key may be lost.
+                unless an option of 'New key' gives another. A copy of the backup is written \
+                beside the database, compared with the backup, and renamed into its place. Other \
+                programs must close the database first. The database may be missing or damaged, or its key may be lost.
 
                 The database that is there is lost, unless --keep-original is given. Without it, \
                 the command asks first.
@@ -244,6 +244,7 @@ struct RestoreDocument: Encodable {
     let formerKey: FormerKeyAction?
     let notes: [String]
     let compared = true
+    let verified: Bool
 
     init(
         database: String,
@@ -258,6 +259,7 @@ struct RestoreDocument: Encodable {
         original = report.originalPath
         bytes = report.byteCount
         findings = report.findings
+        verified = findings.isEmpty
         seconds = report.seconds
         self.formerKey = formerKey
         self.notes = notes.map(\.line)

@@ -80,6 +80,7 @@ struct RotatedKeyDocument: Encodable {
     let seconds: Double
     let notes: [String]
     let compared = true
+    let verified: Bool
     let findings: [String]
 
     init(database: String, report: KeyRotationReport, notes: [ConversionNote]) {
@@ -94,6 +95,7 @@ struct RotatedKeyDocument: Encodable {
         seconds = report.conversion.seconds
         self.notes = notes.map(\.line)
         findings = report.conversion.findings
+        verified = findings.isEmpty
     }
 }
 
