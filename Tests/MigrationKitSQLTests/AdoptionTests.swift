@@ -525,6 +525,22 @@ import Testing
         #expect(try database.read(MigrationTool.found).isEmpty)
     }
 
+    /// The name is another program's choice, and becomes part of SQL.
+    @Test func anyNameOfATableIsQuoted() throws {
+        let name = "a\" b\"\u{301}"
+        let database = try DatabaseQueue()
+        try database.write { db in
+            let table = GRDBMigrationSQLHelpers.quoted(name)
+            try db.execute(
+                sql: """
+                    CREATE TABLE \(table) (version uint64, dirty bool);
+                    INSERT INTO \(table) VALUES (1, 0);
+                    """
+            )
+            #expect(try MigrationTool.found(in: db).map(\.table) == [name])
+        }
+    }
+
     // MARK: - What can't be adopted
 
     @Test(arguments: MigrationTool.allCases)

@@ -145,27 +145,39 @@ extension MigrationTool {
     /// - Throws: GRDB's `DatabaseError` if the database can't be read.
     public static func found(in db: Database) throws -> [(tool: MigrationTool, table: String)] {
         // Virtual tables have no root page. Their columns are known only to their modules.
-        let tables = try String.fetchAll(
+        let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT name FROM main.sqlite_master
-                WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                SELECT object.name AS "table", lower(info.name) AS name, lower(info.type) AS type
+                FROM main.sqlite_master AS object, pragma_table_info(object.name, 'main') AS info
+                WHERE object.type = 'table' AND object.rootpage > 0
+                    AND object.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                ORDER BY object.rowid
                 """
         )
-        let found = try tables.compactMap { name -> (tool: MigrationTool, table: String)? in
-            guard let tool = owner(of: name, columns: try db.columns(in: name, in: "main")),
-                try !tool.table.read(name, in: db).isEmpty
+        var tables: [(name: String, columns: [(name: String, type: String)])] = []
+        for row in rows {
+            let table: String = row["table"]
+            if tables.last?.name != table { tables.append((table, [])) }
+            tables[tables.count - 1].columns.append((row["name"], row["type"]))
+        }
+        let found = try tables.compactMap { table -> (tool: MigrationTool, table: String)? in
+            guard let tool = owner(of: table.name, columns: table.columns),
+                try !tool.table.read(table.name, in: db).isEmpty
             else { return nil }
-            return (tool, name)
+            return (tool, table.name)
         }
         return allCases.flatMap { tool in found.filter { $0.tool == tool } }
     }
 
     /// The tool to which a table belongs, judged by its name and columns.
-    private static func owner(of table: String, columns: [ColumnInfo]) -> MigrationTool? {
+    private static func owner(
+        of table: String,
+        columns: [(name: String, type: String)]
+    ) -> MigrationTool? {
         let named = allCases.filter { $0.versionTable == table.lowercased() }
         guard named.isEmpty else {
-            let columns = Set(columns.map { $0.name.lowercased() })
+            let columns = Set(columns.map(\.name))
             return named.first { $0.table.hasMade(columns: columns) }
         }
         // Some tools' tables have the columns of another's and more.

@@ -38,10 +38,12 @@ struct ToolTable: Sendable {
     ///
     /// An app's own table may have a column `version`, too. So either the columns leave no doubt, or
     /// the name has to speak of migrations.
-    func hasMade(_ table: String, columns: [ColumnInfo]) -> Bool {
-        let names = Set(columns.map { $0.name.lowercased() })
+    ///
+    /// - Parameter columns: Its columns with their types, in small letters.
+    func hasMade(_ table: String, columns: [(name: String, type: String)]) -> Bool {
+        let names = Set(columns.map(\.name))
         guard hasMade(columns: names) else { return false }
-        let typed = Set(columns.map { "\($0.name) \($0.type)".lowercased() })
+        let typed = Set(columns.map { "\($0.name) \($0.type)" })
         if !signature.isEmpty, signature.isSubset(of: typed) { return true }
         let table = table.lowercased()
         let speaksOfMigrations = [
@@ -52,14 +54,15 @@ struct ToolTable: Sendable {
 
     /// Reads the table of the name, which is there.
     func read(_ table: String, in db: Database) throws -> VersionTable {
-        try read("main.\(table.quotedDatabaseIdentifier)", db)
+        try read("main.\"\(table.escaping("\"", as: "\"\""))\"", db)
     }
 
     /// - Returns: `nil` if there is no such table. Attached and temporary databases are not
     ///   searched.
     static func columns(of table: String, in db: Database) throws -> [String]? {
         guard try db.tableExists(table, in: "main") else { return nil }
-        return try db.columns(in: table, in: "main").map { $0.name.lowercased() }
+        let sql = "SELECT lower(name) FROM pragma_table_info(?, 'main')"
+        return try String.fetchAll(db, sql: sql, arguments: [table])
     }
 
     /// SQL that is true for a boolean that isn't false. Some drivers write booleans as text.
