@@ -11,7 +11,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
             abstract: "Record migrations as applied without running them.",
             usage: """
                 \(Migrations.programName) baseline <identifier> [<options>]
-                \(Migrations.programName) baseline --adopt <tool> [--adopt-table <name>] [<options>]
+                \(Migrations.programName) baseline --adopt <tool> [<options>]
                 """,
             discussion: """
                 Use it for a database whose tables already exist. Afterwards the database is \

@@ -8,8 +8,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             commandName: "redo",
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations and apply them again.",
-            usage:
-                "\(Migrations.programName) redo [<database>] [--steps <number>] [--yes] [<options>]",
+            usage: "\(Migrations.programName) redo [<database>] [--steps <number>] [<options>]",
             discussion: """
                 For development: undoing a migration loses every row and value in the tables and \
                 columns that it created, whoever wrote them. On a terminal, it asks first; without \

@@ -8,8 +8,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
             commandName: "rollback",
             _superCommandName: Migrations.programName,
             abstract: "Undo the latest migrations, newest first, then verify.",
-            usage:
-                "\(Migrations.programName) rollback [<database>] [--steps <number>] [--yes] [<options>]",
+            usage: "\(Migrations.programName) rollback [<database>] [--steps <number>] [<options>]",
             discussion: """
                 Undoing a migration that created a table or column deletes what is in it: make a \
                 backup first. On a terminal, it asks first; without one, it doesn't. If one of \
