@@ -98,8 +98,8 @@ extension CommandContext {
         }
         errorOutput(
             """
-              'verify --full' checks everything. If the file is damaged, 'salvage' recovers what
-              can be read.
+              'verify --full' checks everything. If the file is damaged, 'salvage' recovers
+              what can be read.
             """
         )
     }

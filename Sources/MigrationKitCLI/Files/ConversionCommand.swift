@@ -107,8 +107,7 @@ extension ConversionReport {
 
 /// What was found about the structure of a new file, in a sentence.
 func soundness(_ findings: [String]) -> String {
-    findings.isEmpty
-        ? "Its structure is sound." : "Not everything in it is sound, or could be checked."
+    findings.isEmpty ? "Its structure is sound." : "See the warnings."
 }
 
 /// What a conversion prints as JSON.

@@ -31,7 +31,7 @@ extension MigrationFolder {
     ///
     /// - Parameters:
     ///   - tool: The tool that has migrated the database.
-    ///   - table: The name of the tool's table; `nil` is its default name.
+    ///   - name: The name of the tool's table; `nil` is its default name.
     ///   - db: The database, in a transaction or not.
     /// - Returns: The identifiers in the folder's order, empty if the tool has applied nothing; and
     ///   the notes.
