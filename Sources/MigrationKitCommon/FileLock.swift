@@ -162,10 +162,6 @@ package struct FileLock: Sendable {
                 }
             }
             if isStillThere(descriptor) {
-                guard Self.isLock(descriptor) else {
-                    close(descriptor)
-                    throw .refused(code: EEXIST)
-                }
                 sign(descriptor)
                 return descriptor
             }
@@ -182,15 +178,6 @@ package struct FileLock: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { return EEXIST }
         // 0 links: the last holder has just removed it.
         return status.st_nlink > 1 ? EMLINK : nil
-    }
-
-    /// Whether a file has nothing but a process id, as a lock file has. Any other file must not be
-    /// overwritten and removed.
-    private static func isLock(_ descriptor: Int32) -> Bool {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        let count = pread(descriptor, &bytes, bytes.count, 0)
-        guard count >= 0, count < bytes.count else { return false }
-        return bytes[..<count].allSatisfy { (0x30...0x39).contains($0) || $0 == 0x0a }
     }
 
     private func isStillThere(_ descriptor: Int32) -> Bool {

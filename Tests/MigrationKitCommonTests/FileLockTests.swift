@@ -100,12 +100,6 @@ import Testing
         #expect(try folder.names == ["notes.db.lock", "victim"])
     }
 
-    @Test func aFileWithOtherContentIsLeftAsItIs() throws {
-        try folder.write("notes.db.lock", "somebody's words".utf8)
-        #expect(throws: FileLock.Failure.refused(code: EEXIST)) { try lock.withLock(timeout: 0) {} }
-        #expect(try folder.data("notes.db.lock") == Data("somebody's words".utf8))
-    }
-
     /// Somebody removed the file of a lock that is held, so that another process could take it, too.
     @Test func anothersLockIsNotRemoved() throws {
         let held = try #require(try lock.hold())
