@@ -4,8 +4,8 @@ import MigrationKitCommon
 /// The files that a change of a project can contain: those of a git repository or, outside of any,
 /// those of a folder.
 ///
-/// Whoever proposes a change also chooses where its links lead. What checks the change must not show
-/// files that aren't part of it.
+/// The author of a change also chooses where its links lead. A check of the change must not show files
+/// that aren't part of it.
 package struct Repository: Sendable {
     /// The path of the top, without links.
     private let top: String
