@@ -177,7 +177,11 @@ extension LintTests {
         _ arguments: String...,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        for command in [["lint"], ["lint", "--format", "github"], ["schema-dump"]] {
+        let commands = [
+            ["lint"], ["lint", "--format", "github"], ["schema-dump"],
+            ["schema-diff", "--to", "/dev/null"], ["create", "next", "--to", "/dev/null"],
+        ]
+        for command in commands {
             let result = try runInProject(command + arguments)
             #expect(result.status == 77, "\(result)", sourceLocation: sourceLocation)
             let text = result.stdout + result.stderr
@@ -238,11 +242,17 @@ extension LintTests {
         #expect(result.stdout.contains("Checked 4 migrations"), "\(result)")
     }
 
-    @Test func aDumpThatIsALinkOutOfTheRepositoryIsNotCompared() throws {
+    @Test func aDumpThatIsALinkOutOfTheRepositoryIsNotShown() throws {
         try makeProject()
         try link("schema.sql", to: tool.folder.path("elsewhere/0004_secret.sql"))
-        let result = try runInProject(["schema-dump", "--check", "schema.sql"])
-        #expect(result.status == 77, "\(result)")
-        #expect(!result.stdout.contains("geheim"), "\(result)")
+        for command in [
+            ["schema-dump", "--check", "schema.sql"], ["schema-diff", "--to", "schema.sql"],
+            ["schema-diff", "--from", "schema.sql", "--to", "migrations"],
+            ["create", "next", "--to", "schema.sql"],
+        ] {
+            let result = try runInProject(command)
+            #expect(result.status == 77, "\(result)")
+            #expect(!(result.stdout + result.stderr).contains("geheim"), "\(result)")
+        }
     }
 }

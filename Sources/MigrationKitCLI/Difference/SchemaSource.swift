@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
@@ -103,7 +104,11 @@ extension StoreCommand {
         switch source {
         case .migrations:
             do {
-                let loaded = try migrations.load(from: context.host, context: context)
+                let loaded = try migrations.load(
+                    from: context.host,
+                    context: context,
+                    ofStranger: true
+                )
                 return ComparedSchema(
                     source: source,
                     schema: try loaded.runnerWithoutDrafts()
@@ -114,7 +119,7 @@ extension StoreCommand {
                 return ComparedSchema(source: source, schema: try Self.emptySchema())
             }
         case .folder(let path):
-            let folder = try MigrationFolder(path: path)
+            let folder = try MigrationFolder(ofStranger: path)
             let runner = try GRDBMigrationRunner(
                 steps: folder.steps,
                 enforceLexicographicOrder: false
@@ -126,6 +131,7 @@ extension StoreCommand {
                     .inMemory(configuration: .ofMigrations, read)
             )
         case .dump(let path):
+            if path != "-" { try LinkLeavesRepository.check(path) }
             let dump =
                 path == "-"
                 ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
@@ -189,6 +195,29 @@ struct BrokenDumpError: CodedError, Equatable {
     var recoverySuggestion: String? { error.recoverySuggestion }
 
     var code: ErrorCode { ErrorCode("unusableDump", .dataError) }
+}
+
+/// A dump of a schema is a link that leads out of the repository. It may be part of a stranger's
+/// change, who could show any file this way.
+struct LinkLeavesRepository: CodedError, Equatable {
+    let path: String
+
+    /// - Throws: ``LinkLeavesRepository`` if the file is such a link.
+    static func check(_ path: String) throws {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        guard linkTarget(path) != nil, let repository = Repository(of: folder),
+            repository.isLeft(by: path)
+        else { return }
+        throw LinkLeavesRepository(path: path)
+    }
+
+    var errorDescription: String? { "\(path) is a link that leads out of the repository" }
+
+    var recoverySuggestion: String? {
+        "Give the path of the file itself. Otherwise a change that is checked could show any file."
+    }
+
+    var code: ErrorCode { ErrorCode("leavesRepository", .noPermission) }
 }
 
 extension MigrationFolderError {

@@ -21,9 +21,6 @@ enum SchemaCommandError: Error, Equatable {
     /// The file to compare with can't be read.
     case unreadable(path: String, reason: String)
 
-    /// The file to compare with is a link that leads out of the repository.
-    case leavesRepository(path: String)
-
     /// A file exists at the path of the new database.
     case databaseExists(path: String)
 
@@ -40,7 +37,6 @@ extension SchemaCommandError: LocalizedError {
         case .noSuchFile(let path, _): "there is no file \(path)"
         case .isFolder(let path): "\(path) is a folder, not a file"
         case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
-        case .leavesRepository(let path): "\(path) is a link that leads out of the repository"
         case .databaseExists(let path): "\(path) already exists"
         case .opensAnotherFile: "this program doesn't open the database that --db-path names"
         }
@@ -63,8 +59,6 @@ extension SchemaCommandError: LocalizedError {
             "Give the path of the file in it."
         case .unreadable:
             "Check the file and its permissions."
-        case .leavesRepository:
-            "Give the path of the file itself. Otherwise a change that is checked could show any file."
         case .databaseExists:
             "A dump creates a new database. Choose another path, or move the existing file away."
         case .opensAnotherFile:
@@ -80,7 +74,6 @@ extension SchemaCommandError: CodedError {
         case .noSuchFile: ErrorCode("noSuchFile", .noInput)
         case .isFolder: ErrorCode("isDirectory", .noInput)
         case .unreadable: ErrorCode("unreadableFile", .noPermission)
-        case .leavesRepository: ErrorCode("leavesRepository", .noPermission)
         case .databaseExists: ErrorCode("databaseExists", .cannotCreate)
         case .opensAnotherFile: ErrorCode("opensAnotherFile", .cannotCreate)
         }

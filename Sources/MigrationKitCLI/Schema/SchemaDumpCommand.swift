@@ -157,12 +157,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
     }
 
     private func contents(of path: String, command: String) throws -> [UInt8] {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if linkTarget(path) != nil, let repository = Repository(of: folder),
-            repository.isLeft(by: path)
-        {
-            throw SchemaCommandError.leavesRepository(path: path)
-        }
+        try LinkLeavesRepository.check(path)
         do {
             return try FileContents.of(path)
         } catch let error as POSIXError {
