@@ -174,8 +174,8 @@ struct SalvageText {
         )
         lines.append(
             report.isComplete
-                ? "Everything was recovered. The new file was verified."
-                : "Not everything was recovered. The new file was verified."
+                ? "Everything was recovered. The new file's structure is sound."
+                : "Not everything was recovered. The new file's structure is sound."
         )
         return lines
     }

@@ -17,7 +17,7 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
                   --master-key-file <path> --output-dir <folder> [<options>]
                 """,
             discussion: """
-                Each copy is made and verified as by 'backup', and has its database's key. Its \
+                Each copy is made and compared as by 'backup', and has its database's key. Its \
                 name is the store's, with the database's extension. An existing file is never \
                 replaced, so start with an empty folder. After an interrupted run, --skip-existing \
                 makes only the missing copies.
