@@ -27,6 +27,33 @@ enum Crash {
         return Data(header) + Data(count: 512 - header.count)
     }
 
+    /// A write-ahead log with one transaction, which has written the first page.
+    /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
+    static func log(ofFirstPage page: [UInt8], pageCount: Int) -> Data {
+        var (log, sums) = ([UInt8](), (UInt32(0), UInt32(0)))
+        func bytes(_ words: [UInt32]) -> [UInt8] {
+            words.flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) }
+        }
+        func add(_ bytes: [UInt8]) {
+            for index in stride(from: 0, to: bytes.count, by: 8) {
+                let words = [index, index + 4].map { start in
+                    bytes[start..<(start + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+                }
+                sums.0 = sums.0 &+ words[0] &+ sums.1
+                sums.1 = sums.1 &+ words[1] &+ sums.0
+            }
+        }
+        // The mark of sums in this byte order, the version, the size of a page, the number of the
+        // checkpoint, and two salts.
+        log = bytes([0x377f_0683, 3_007_000, UInt32(page.count), 0, 1, 2])
+        add(log)
+        log += bytes([sums.0, sums.1])
+        let frame = bytes([1, UInt32(pageCount), 1, 2])
+        add(Array(frame.prefix(8)))
+        add(page)
+        return Data(log + frame + bytes([sums.0, sums.1]) + page)
+    }
+
     /// A journal holds pages that an unfinished transaction has already overwritten.
     static func leaveJournal(of path: String, key: TestKey) throws {
         try kill(

@@ -210,6 +210,45 @@ import Testing
         }
     }
 
+    /// Whoever has the key can write an authentic page with any content. SQLCipher decrypts pages of
+    /// its own size into memory for pages of the size that the first one names.
+    @Test(arguments: [(16, 2), (16, 32), (21, 65)])
+    func aHeaderThatCanNotBeThisFilesIsDamage(offset: Int, value: UInt8) throws {
+        try Fixtures.encrypted(path, key: key)
+        try FirstPage.set(offset, to: value, in: path, key: key)
+        try expect(.damaged(path: path, pages: [1]))
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [1])) {
+            try DatabaseBackup(path, to: folder.path("copy.db"), form: .encrypted(key.key)).run()
+        }
+    }
+
+    /// Such a header is in the log.
+    @Test func aHeaderInTheLogThatCanNotBeThisFilesIsDamage() throws {
+        try Fixtures.encrypted(path, key: key)
+        let whole = try folder.databaseData()
+        try FirstPage.set(16, to: 2, in: path, key: key)
+        let page = Array(try folder.databaseData().prefix(4096))
+        try folder.write("notes.db", whole)
+        try folder.write(
+            "notes.db-wal",
+            Crash.log(ofFirstPage: page, pageCount: whole.count / 4096)
+        )
+        try expect(.damaged(path: path, pages: [1]))
+    }
+
+    /// SQLite would make the file as long as the journal says that it was.
+    @Test func aJournalOfALongerFileIsDamage() throws {
+        try Fixtures.encrypted(path, key: key)
+        var journal = Crash.journalOfNothing
+        journal.replaceSubrange(16..<20, with: [0x3f, 0xff, 0xff, 0xff])
+        try folder.write("notes.db-journal", journal)
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [])) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {
         try Fixtures.encrypted(path, key: key)
         try Crash.leaveLog(of: path, key: key)

@@ -139,7 +139,10 @@ struct ReportWriter {
                     finding.damage.pages = try damagedPages(key: derived, cipher: cipher)
                         .filter { log?.committedPages[$0] == nil }
                 }
-                guard let header else { break }
+                guard let header else {
+                    if finding.damage == FileDamage() { finding.damage.pages = [1] }
+                    break
+                }
                 try describe(
                     header,
                     key: derived,
@@ -215,6 +218,10 @@ struct ReportWriter {
         if !usesLog, content.pageCount > size / header.pageSize {
             // If only a part of the last page is there, it counts as missing.
             finding.damage.missingPageCount = content.pageCount - size / header.pageSize
+        }
+        if let key, let cipher, try !FileInspection(file, cipher: cipher).hasHeader(with: key) {
+            if finding.damage == FileDamage() { finding.damage.pages = [1] }
+            return
         }
         let connection: CipherConnection
         do {

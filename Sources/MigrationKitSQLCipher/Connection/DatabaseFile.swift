@@ -269,6 +269,28 @@ extension DatabaseFile {
         }
     }
 
+    /// Throws if the rollback journal of an unfinished change can't be read, since SQLite ignores one
+    /// that it can't check; or if the journal counts on more pages than there are. The database's
+    /// original size is in the journal's header, and SQLite would make the file that long again,
+    /// with zeros. <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    ///
+    /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)``; other ``EncryptedDatabaseError``
+    ///   if the journal can't be read.
+    func checkJournal() throws {
+        let isTooShort = try confirmed { () -> Bool? in
+            guard let journal = try UntouchedFile.find(resolvedPath + "-journal").get(),
+                let header = try journal.read(at: 0, count: 28),
+                header.starts(with: Recovery.journalMagic)
+            else { return nil }
+            let originalSize = Int(header.word(16)) * Int(header.word(24))
+            // What a change cuts off is in the journal.
+            return try originalSize > Int(status.st_size) + journal.size ? true : nil
+        }
+        guard isTooShort == nil else {
+            throw EncryptedDatabaseError.damaged(path: path, pages: [])
+        }
+    }
+
     /// Throws if the file lacks pages that the write-ahead log counts on. Moving the log into such a
     /// file repairs nothing, and would fill the gap with zeros.
     ///

@@ -52,50 +52,49 @@ package struct FileInspection {
         return try key.derived(salt: salt, cipher: cipher)
     }
 
-    /// Whether the key decrypts the first page, either as it is or as SQLite will restore it.
+    /// Whether the key decrypts the first page, as SQLite will read it.
     ///
     /// - Parameter key: A raw key.
     package func opens(with key: DatabaseKey) throws -> Bool {
+        if let opens = try opensRecovered(with: key, cipher: cipher) { return opens }
         // A page that another process is just writing looks damaged.
-        let opensNow = try (0..<3).contains { _ in
+        return try (0..<3).contains { _ in
             try read(with: key, cipher: cipher) != .notADatabase
         }
-        return try opensNow && hasHeader(with: key) || opensRecovered(with: key, cipher: cipher)
     }
 
     /// Whether the key decrypts the version of the first page that a journal beside the file holds.
     ///
     /// - Parameter key: A raw key.
-    private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool {
+    /// - Returns: `nil` if there is none that was encrypted with this key.
+    private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool? {
         // The salt is at the beginning of every version of that page.
         guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt),
             page.count == cipher.pageSize
-        else { return false }
+        else { return nil }
+        if DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil { return true }
         let form = try PageForm(key: key, salt: salt, cipher: cipher)
-        return form.provesPages
-            ? form.isIntact(page, number: 1)
-            : DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
+        return form.provesPages && form.isIntact(page, number: 1) ? false : nil
     }
 
-    /// Whether the first page begins like a database. An HMAC proves this before SQLite sees
-    /// anything. Without one, a wrong key decrypts to nonsense. SQLite might read it as the mark of
-    /// a write-ahead log, and create a log before it finds the error.
+    /// Whether the first page, as SQLite will read it, begins like that of a database with pages of
+    /// the expected size.
     ///
-    /// > Payload fractions: must be 64, 32 and 32 (bytes 21 to 23).
-    /// <https://www.sqlite.org/fileformat.html#payload_fractions>
+    /// SQLite must not read any other. If an authentic page names another size than the settings,
+    /// SQLCipher decrypts whole pages into memory for smaller ones. And without an HMAC, a wrong key
+    /// decrypts to nonsense, which SQLite might read as the mark of a write-ahead log, and create a
+    /// log before it finds the error.
     ///
     /// - Parameter key: A raw key.
-    func hasHeader(with key: DatabaseKey) -> Bool {
-        guard cipher.hmacAlgorithm == .off,
-            let decryption = try? PageCipher(key: key, cipher: cipher)
-        else { return true }
-        // A page that another process is just writing looks like nonsense, too.
-        return (0..<3).contains { _ in
-            guard let connection = try? CipherConnection(immutable: file.absolutePath),
-                let page = try? connection.bytes(at: 0, count: cipher.pageSize),
-                let content = decryption.decrypt(page, number: 1)
-            else { return true }
-            return content[21...23] == [64, 32, 32]
+    package func hasHeader(with key: DatabaseKey) throws -> Bool {
+        if let opens = try opensRecovered(with: key, cipher: cipher) { return opens }
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            // A page that another process is just writing looks like nonsense, too.
+            for _ in 0..<3 where try connection.hasHeader(with: key, cipher: cipher) { return true }
+            return false
+        } catch {
+            throw Self.cannotRead(file, error)
         }
     }
 
@@ -128,7 +127,9 @@ package struct FileInspection {
         switch try authenticPages(key: derivedKey) {
         case .first:
             // The key is right, but SQLite can't read the decrypted header.
-            return EncryptedDatabaseError.newerFormat(path: file.path)
+            return try hasHeader(with: derivedKey)
+                ? EncryptedDatabaseError.newerFormat(path: file.path)
+                : EncryptedDatabaseError.damaged(path: file.path, pages: [1])
         case .others:
             let pages = try damagedPages(key: derivedKey)
             return EncryptedDatabaseError.damaged(path: file.path, pages: pages)
@@ -160,12 +161,11 @@ package struct FileInspection {
 
     private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
         for other in CipherSettings.versions where other != cipher {
-            var opens = try decrypts(key, other)
-            if !opens, case .firstPage = try Recovery(of: file) {
-                let derived = try key.derived(salt: salt, cipher: other)
-                opens = try opensRecovered(with: derived, cipher: other)
-            }
-            guard !opens else {
+            let derived = try key.derived(salt: salt, cipher: other)
+            guard
+                try !decrypts(derived, other),
+                try opensRecovered(with: derived, cipher: other) != true
+            else {
                 return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
             }
         }
@@ -184,6 +184,8 @@ package struct FileInspection {
 
     /// Whether the key decrypts the first page with these settings, even if the rest of the file
     /// was cut off.
+    ///
+    /// - Parameter key: A raw key.
     private func decrypts(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
         let code = try read(with: key, cipher: cipher).primary
         return code == CipherCode.ok.primary || code == CipherCode.corrupt.primary
@@ -242,14 +244,18 @@ package struct FileInspection {
 
     /// The result code of reading the first page.
     ///
+    /// - Parameter key: A raw key.
     /// - Throws: An ``EncryptedDatabaseError`` if the file can't be opened or read now: that says
     ///   nothing about the key.
     private func read(with key: DatabaseKey, cipher: CipherSettings) throws -> CipherCode {
         let code: CipherCode
-        do {
+        do throws(CipherCode) {
             let connection = try CipherConnection(immutable: file.absolutePath)
             let result = connection.setKey(key, cipher: cipher)
-            code = result == .ok ? connection.run("PRAGMA schema_version") : result
+            guard result == .ok else { throw result }
+            code =
+                try connection.hasHeader(with: key, cipher: cipher)
+                ? connection.run("PRAGMA schema_version") : .notADatabase
         } catch {
             code = error
         }
@@ -261,5 +267,18 @@ package struct FileInspection {
         -> EncryptedDatabaseError
     {
         EncryptedDatabaseError(code, path: file.path)
+    }
+}
+
+extension CipherConnection {
+    /// Whether the first page, as it is on the disk, decrypts to a database's header.
+    ///
+    /// - Parameter key: A raw key.
+    fileprivate borrowing func hasHeader(
+        with key: DatabaseKey,
+        cipher: CipherSettings
+    ) throws(CipherCode) -> Bool {
+        let page = try bytes(at: 0, count: cipher.pageSize)
+        return DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
     }
 }

@@ -170,8 +170,7 @@ package struct Opening {
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
-        // SQLite ignores a journal that it can't check, so an unreadable journal must throw here.
-        _ = try file.hasHotJournal
+        try file.checkJournal()
         // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.
         var keepsLog = false

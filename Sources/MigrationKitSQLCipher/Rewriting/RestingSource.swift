@@ -92,7 +92,10 @@ final class RestingSource: RewriteSource, PageSource {
     ) throws -> DatabaseKey? {
         let inspection = try FileInspection(file, cipher: form.cipher)
         let derivedKey = try form.key.map { try inspection.derive($0) }
-        if let derivedKey {
+        if let key = form.key, let derivedKey {
+            guard try inspection.opens(with: derivedKey) else {
+                throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
+            }
             let code = connection.setKey(derivedKey, cipher: form.cipher)
             guard code == .ok else { throw EncryptedDatabaseError(code, path: file.path) }
         } else {
