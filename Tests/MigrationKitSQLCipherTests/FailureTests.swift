@@ -249,6 +249,28 @@ import Testing
         #expect(try folder.snapshot() == before)
     }
 
+    /// SQLite would delete the file that the journal names as its super-journal.
+    @Test func aJournalThatNamesAnotherFileDeletesNothing() throws {
+        try Fixtures.encrypted(path, key: key)
+        let other = folder.path("other.txt")
+        try folder.write("other.txt", "geblieben".utf8)
+        var journal = Crash.journalOfNothing
+        // The database has as many pages as before.
+        journal[19] = UInt8(try folder.databaseData().count / 4096)
+        func bytes(_ value: Int) -> [UInt8] {
+            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
+        }
+        // After the page of the lock bytes come the name, its length, and its checksum.
+        journal += bytes(0x4000_0000 / 4096 + 1) + Array(other.utf8) + bytes(other.utf8.count)
+        journal += bytes(other.utf8.reduce(0) { $0 + Int($1) }) + journal.prefix(8)
+        try folder.write("notes.db-journal", journal)
+        let before = try folder.snapshot()
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [])) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.snapshot() == before)
+    }
+
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {
         try Fixtures.encrypted(path, key: key)
         try Crash.leaveLog(of: path, key: key)

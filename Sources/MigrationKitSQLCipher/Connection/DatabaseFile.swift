@@ -270,25 +270,45 @@ extension DatabaseFile {
     }
 
     /// Throws if the rollback journal of an unfinished change can't be read, since SQLite ignores one
-    /// that it can't check; or if the journal counts on more pages than there are. The database's
-    /// original size is in the journal's header, and SQLite would make the file that long again,
-    /// with zeros. <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    /// that it can't check; or if SQLite wrote no such journal:
+    ///
+    /// - It counts on more pages than there are. The database's original size is in its header, and
+    ///   SQLite would make the file that long again, with zeros.
+    ///   <https://www.sqlite.org/fileformat.html#the_rollback_journal>
+    /// - It ends with the name of a file that is no super-journal. SQLite would delete that file.
     ///
     /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)``; other ``EncryptedDatabaseError``
     ///   if the journal can't be read.
     func checkJournal() throws {
-        let isTooShort = try confirmed { () -> Bool? in
+        let isForeign = try confirmed { () -> Bool? in
             guard let journal = try UntouchedFile.find(resolvedPath + "-journal").get(),
                 let header = try journal.read(at: 0, count: 28),
                 header.starts(with: Recovery.journalMagic)
             else { return nil }
             let originalSize = Int(header.word(16)) * Int(header.word(24))
             // What a change cuts off is in the journal.
-            return try originalSize > Int(status.st_size) + journal.size ? true : nil
+            if try originalSize > Int(status.st_size) + journal.size { return true }
+            return try Self.superJournal(of: journal).map(Self.isSuperJournal) == false ? true : nil
         }
-        guard isTooShort == nil else {
+        guard isForeign == nil else {
             throw EncryptedDatabaseError.damaged(path: path, pages: [])
         }
+    }
+
+    /// The name with which the journal of a transaction over several databases ends.
+    /// <https://www.sqlite.org/atomiccommit.html#_super_journal_file>
+    private static func superJournal(of journal: UntouchedFile) throws -> [UInt8]? {
+        guard let end = try journal.read(at: journal.size - 16, count: 16),
+            end.suffix(8) == Recovery.journalMagic[...]
+        else { return nil }
+        let count = Int(end.word(0))
+        return try journal.read(at: journal.size - 16 - count, count: count)
+    }
+
+    /// Whether SQLite gives this name to super-journals: `-mj`, six digits, a 9, and two digits.
+    private static func isSuperJournal(_ name: [UInt8]) -> Bool {
+        String(decoding: name.suffix(12), as: UTF8.self)
+            .wholeMatch(of: /-mj[0-9A-F]{6}9[0-9A-F]{2}/) != nil
     }
 
     /// Throws if the file lacks pages that the write-ahead log counts on. Moving the log into such a
