@@ -4,7 +4,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     /// `BEGIN`, `COMMIT`, `END`, `ROLLBACK`, `SAVEPOINT` or `RELEASE` outside a trigger's body.
     case transactionControl
 
-    /// `ATTACH` or `DETACH`.
+    /// `ATTACH`, `DETACH`, or `VACUUM INTO`, which writes another file.
     case attachment
 
     /// `VACUUM` in a step that runs in a transaction.
@@ -23,7 +23,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
     package var name: String {
         switch self {
         case .transactionControl: "BEGIN, COMMIT or ROLLBACK"
-        case .attachment: "ATTACH or DETACH"
+        case .attachment: "ATTACH, DETACH or VACUUM INTO"
         case .vacuum: "VACUUM"
         case .encryptionPragma: "a PRAGMA about the key or the encryption"
         case .temporaryStoragePragma: "a PRAGMA about temporary storage"
@@ -58,7 +58,7 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case .transactionControl:
             "Remove it. A migration is undone as a whole. Put parts that must commit separately into migrations of their own."
         case .attachment:
-            "Remove it, and import the data with another program."
+            "Remove it. Import data with another program; 'migrate --backup' copies the database."
         case .vacuum:
             if let wayOut {
                 "Put it into a migration of its own that \(wayOut)"
@@ -90,7 +90,8 @@ public enum RefusedStatement: String, Equatable, Sendable, CaseIterable {
         case "ATTACH", "DETACH":
             self = .attachment
         case "VACUUM":
-            self = .vacuum
+            // A name may come before: VACUUM main INTO 'file'.
+            self = words.dropFirst().prefix(2).contains("INTO") ? .attachment : .vacuum
         default:
             guard let pragma = Pragma(words: words) else { return nil }
             self.init(pragma)

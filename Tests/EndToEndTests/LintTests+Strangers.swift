@@ -255,4 +255,28 @@ extension LintTests {
             #expect(!(result.stdout + result.stderr).contains("geheim"), "\(result)")
         }
     }
+
+    /// The commands that run migrations on a database in memory.
+    @Test(arguments: [
+        ["lint"], ["schema-dump"], ["schema-diff", "--to", "/dev/null"],
+        ["create", "next", "--to", "/dev/null"], ["create", "next", "--rebuild", "a"],
+    ])
+    func migrationsOfStrangersWriteNoFile(_ command: [String]) throws {
+        try makeProject()
+        let written = tool.folder.path("written")
+        for statement in ["VACUUM INTO", "VACUUM main INTO", "EXPLAIN VACUUM INTO"] {
+            let sql = """
+                -- migrate:up transaction:false
+                CREATE TABLE a (b);
+                \(statement) '\(written)';
+                -- migrate:down transaction:false
+                DROP TABLE a;
+
+                """
+            try tool.folder.write("project/migrations/0004_write.sql", sql.utf8)
+            let result = try runInProject(command)
+            #expect(result.status != 0, "\(result)")
+            #expect(access(written, F_OK) != 0)
+        }
+    }
 }

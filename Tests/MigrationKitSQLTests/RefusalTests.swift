@@ -206,11 +206,11 @@ import Testing
             (
                 .attachment, "ATTACH 'other.db' AS other KEY 'k'",
                 """
-                1_a.sql:2:3: a migration can't contain ATTACH or DETACH: a migration works on its \
-                own database only
+                1_a.sql:2:3: a migration can't contain ATTACH, DETACH or VACUUM INTO: a migration \
+                works on its own database only
                 2 |   ATTACH …
                   |   ^
-                Remove it, and import the data with another program.
+                Remove it. Import data with another program; 'migrate --backup' copies the database.
                 """
             ),
             (

@@ -411,8 +411,9 @@ private final class StatementWatch {
         _ database: UnsafePointer<CChar>?,
         _ cause: UnsafePointer<CChar>?
     ) -> Int32 {
-        // A check never touches a file. VACUUM attaches a database without a name.
-        if code == SQLITE_ATTACH, let first, first.pointee != 0 { return SQLITE_DENY }
+        // A check never touches a file. VACUUM attaches a database with an empty name; a name that is
+        // an expression isn't known here.
+        if code == SQLITE_ATTACH, first?.pointee != 0 { return SQLITE_DENY }
         guard isRecording else { return SQLITE_OK }
         let action = StatementAction(
             kind: StatementAction.Kind(code),
