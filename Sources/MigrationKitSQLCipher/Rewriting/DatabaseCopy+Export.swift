@@ -96,6 +96,10 @@ extension DatabaseCopy {
                 ORDER BY isTable AND name = 'sqlite_sequence', rowid
                 """
         )
+        if objects.isEmpty {
+            // The first table brings the encoding and the schema's format into the header.
+            try db.execute(sql: "CREATE TABLE \(target).tree (x); DROP TABLE \(target).tree")
+        }
         // No row stays in the schema, in which SQLite searches for each new table.
         let roots = try objects.indices.map { index in
             let columns = objects[index]["hasRowids"] ? "(x)" : "(x PRIMARY KEY) WITHOUT ROWID"

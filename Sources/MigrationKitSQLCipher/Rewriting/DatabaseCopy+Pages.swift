@@ -234,10 +234,15 @@ extension DatabaseCopy {
     static let unexplained = String(cString: sqlite3_errstr(SQLITE_ERROR))
 
     /// Whether a finding of `quick_check` is damage, and not a value that breaks a rule of its
-    /// table. The source has such values, too.
+    /// table, or a full-text index that doesn't fit its content: an app may keep it up to date
+    /// itself, and be late. The source has these, too.
+    /// <https://www.sqlite.org/fts5.html#external_content_tables>
     static func isDamage(_ finding: String) -> Bool {
         !finding.hasPrefix("CHECK constraint failed in ")
             && finding.prefixMatch(of: /(non-)?[A-Z]+ value in\s/) == nil
+            && finding.prefixMatch(
+                of: /(malformed|unable to validate the) inverted index for FTS\d table\s/
+            ) == nil
     }
 
     /// Reports damage that stops a check in the same way as damage that the check finds.

@@ -434,6 +434,29 @@ import Testing
         #expect(try backUp(key).findings == [])
     }
 
+    /// An app keeps such an index up to date itself, and it may be late.
+    @Test func fullTextIndexThatIsLateIsToldAndCopied() throws {
+        let key = try TestKey.raw()
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            CREATE TABLE note (a); CREATE VIRTUAL TABLE found USING fts4(content="note", a);
+            INSERT INTO note VALUES ('one'), ('two');
+            INSERT INTO found (rowid, a) VALUES (1, 'one');
+            """
+        )
+        let report = try backUp(key)
+        #expect(report.findings.count == 1)
+        #expect(report.findings.first?.contains("main.found") == true, "\(report.findings)")
+        let copy = try EncryptedDatabase.open(output, key: key.key)
+        #expect(
+            try copy.read {
+                try Int.fetchAll($0, sql: "SELECT rowid FROM found WHERE found MATCH 'one OR two'")
+            } == [1]
+        )
+    }
+
     @Test func functionThatIsNotHereIsNoObstacle() throws {
         let key = try TestKey.raw()
         let function = DatabaseFunction("shout", argumentCount: 1, pure: true) { _ in "!" }

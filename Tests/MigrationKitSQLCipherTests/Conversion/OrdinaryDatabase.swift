@@ -11,6 +11,12 @@ struct OrdinaryDatabase {
         add()
     }
 
+    /// - Parameter script: What isn't left to chance.
+    init(script: [String]) {
+        generator = SeededGenerator(seed: 0)
+        self.script = script
+    }
+
     /// Makes the file with the `sqlite3` shell.
     func make(_ path: String) throws {
         _ = try SQLiteShell.run(path, script.joined(separator: "\n"))
@@ -56,7 +62,7 @@ struct OrdinaryDatabase {
                     if hidden != 2:
                         wanted += [b'typeof(' + quoted(column) + b')', quoted(column)]
                 found[name] = rows(b'SELECT ' + b', '.join(wanted) + b' FROM ' + quoted(name))
-            for name in ('words5', 'words4'):
+            for name in [row[1].decode() for row in schema if row[1] in (b'words5', b'words4')]:
                 found['match ' + name] = rows(
                     'SELECT rowid, * FROM %s WHERE %s MATCH ?' % (name, name), 'word1')
             db.close()

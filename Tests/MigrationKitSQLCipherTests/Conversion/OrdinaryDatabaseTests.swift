@@ -21,6 +21,13 @@ import Testing
             "\(number), MIGRATIONKIT_SEED=\(SeededGenerator.seed)\n\(database.script.joined(separator: "\n"))"
         )
     }
+
+    /// The encoding is in the header, which SQLite writes with the first table.
+    @Test(arguments: ["CREATE TABLE t (a); DROP TABLE t;", "CREATE VIEW v AS SELECT 1 AS a;"])
+    func encodingOfADatabaseWithoutTablesIsKept(_ schema: String) throws {
+        let database = OrdinaryDatabase(script: ["PRAGMA encoding = 'UTF-16le';", schema])
+        #expect(try TemporaryFolder().differences(of: database, 0) == "")
+    }
 }
 
 extension TemporaryFolder {
