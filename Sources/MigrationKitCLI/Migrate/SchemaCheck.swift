@@ -18,9 +18,7 @@ extension DriftOptions {
         self.init(ignoring: try context.ignoredTables(names))
         ignoredIn = { try MigrationTool.found(in: $0).map(\.table) }
         // The configuration of a program's own database has the functions that its steps use.
-        guard let folder = loaded.folder else { return }
-        configuration = .ofMigrations
-        fileWriters = Set(folder.scripts.filter { $1.writesFiles }.keys)
+        if loaded.folder != nil { configuration = .ofMigrations }
     }
 
     /// For many stores: the migrations run once for each set of them that is applied in a store.
@@ -33,15 +31,6 @@ extension DriftOptions {
         guard let configuration else { return }
         let schemas = SharedSchemas(loaded.runner, configuration)
         shared = { try schemas.database(applying: $0) }
-    }
-}
-
-extension MigrationSQL {
-    /// Whether it has `VACUUM INTO`, the only statement of a folder that writes another file.
-    fileprivate var writesFiles: Bool {
-        !usesTransaction
-            && upStatements.map { $0.text.uppercased() }
-                .contains { $0.hasPrefix("VACUUM") && $0.contains("INTO") }
     }
 }
 

@@ -79,9 +79,6 @@ extension GRDBMigrationRunner {
             return .notCompared(reason: "unknown migrations are applied")
         }
         if isRecorded { return .same }
-        if let writer = identifiers.intersection(options.fileWriters).min() {
-            return .notCompared(reason: "\(writer) writes a file, so it must not run again")
-        }
         let memory =
             try options.shared?(identifiers)
             ?? MigratedMemory(

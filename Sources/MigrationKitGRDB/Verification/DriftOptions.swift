@@ -16,9 +16,6 @@ public struct DriftOptions: Sendable {
     /// Returns a database on which these steps have run, for another store; `nil` if there is none.
     package var shared: (@Sendable (_ identifiers: Set<String>) throws -> DatabaseQueue?)?
 
-    /// Steps that write files, and so must not run again.
-    package var fileWriters: Set<String> = []
-
     /// - Parameters:
     ///   - names: Tables and views that are left out. A `*` at the end stands for any characters.
     ///   - configuration: The configuration of the database in memory.

@@ -279,22 +279,6 @@ import Testing
         #expect(try tool.onStore("status", "--exit-code").status == 0)
     }
 
-    /// Nobody who verifies a database asks for another file.
-    @Test func aMigrationThatWritesAFileDoesNotRunAgain() throws {
-        let copy = tool.folder.path("copy.db")
-        try tool.folder.write(
-            "migrations/0003_copy.sql",
-            "-- migrate:up transaction:false\nvacuum /* all */ into '\(copy)';\n".utf8
-        )
-        try migrate()
-        try FileManager.default.removeItem(atPath: copy)
-        try loseTheRecord()
-        let note = "not compared: 0003_copy writes a file, so it must not run again"
-        #expect(try check()["note"] as? String == note)
-        #expect(try tool.onStore("status").status == 0)
-        #expect(!FileManager.default.fileExists(atPath: copy))
-    }
-
     @Test func anAppliedDraftIsNoFailure() throws {
         try migrate()
         try tool.write("0002_title", up: "", down: "")
