@@ -53,16 +53,7 @@ extension DatabaseCopy {
             // Has the schema read, too.
             try db.execute(sql: "PRAGMA writable_schema = RESET")
             for tree in trees where tree.isTable { try copyRows(of: tree, db) }
-            try db.execute(sql: "PRAGMA writable_schema = ON")
-            for tree in trees where tree.columns?.standIn != nil {
-                try db.execute(
-                    sql: """
-                        UPDATE \(target).sqlite_schema
-                        SET sql = (SELECT sql FROM main.sqlite_schema WHERE rowid = ?1) WHERE rowid = ?1
-                        """,
-                    arguments: [tree.id]
-                )
-            }
+            try replaceStandIns(among: trees, db)
             // Triggers, views and virtual tables come last: a trigger would see the new rows.
             try db.execute(
                 sql: """
@@ -89,7 +80,7 @@ extension DatabaseCopy {
         let objects = try Row.fetchAll(
             db,
             sql: """
-                SELECT rowid, name, type = 'table' AS isTable, type = 'table' AND name NOT IN (
+                SELECT rowid, name, tbl_name, type = 'table' AS isTable, type = 'table' AND name NOT IN (
                     SELECT name FROM pragma_table_list WHERE schema = 'main' AND wr
                 ) AS hasRowids
                 FROM main.sqlite_schema WHERE rootpage > 0
@@ -106,32 +97,68 @@ extension DatabaseCopy {
             try db.execute(sql: "CREATE TABLE \(target).tree\(index) \(columns)")
             let root = try Int.fetchOne(db, sql: "SELECT rootpage FROM \(target).sqlite_schema")
             try db.execute(sql: "DELETE FROM \(target).sqlite_schema")
-            return root
+            return root ?? 0
         }
-        return try zip(objects, roots).map { object, root in
-            let name: String = object["name"]
-            let tree = ExportedTree(
+        let trees = try zip(objects, roots).map { object, root in
+            ExportedTree(
                 id: object["rowid"],
-                name: name,
+                root: root,
+                table: object["tbl_name"],
                 isTable: object["isTable"],
                 columns: object["isTable"]
-                    ? try ExportedColumns(of: name, hasRowids: object["hasRowids"], db) : nil
+                    ? try ExportedColumns(of: object["name"], hasRowids: object["hasRowids"], db)
+                    : nil
             )
+        }
+        let standIns = trees.standIns
+        for tree in trees where tree.isTable || !standIns.contains(tree.table) {
+            try record(tree, db)
+        }
+        return trees
+    }
+
+    /// Writes the row of `sqlite_schema` of a b-tree.
+    private func record(_ tree: ExportedTree, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                INSERT INTO \(Self.schema).sqlite_schema (rowid, type, name, tbl_name, rootpage, sql)
+                SELECT rowid, type, name, tbl_name, ?, coalesce(?, sql) FROM main.sqlite_schema
+                WHERE rowid = ?
+                """,
+            arguments: [tree.root, tree.columns?.standIn, tree.id]
+        )
+    }
+
+    /// Makes the tables what they are in the source, and fills their indexes.
+    private func replaceStandIns(among trees: [ExportedTree], _ db: Database) throws {
+        let standIns = trees.standIns
+        try db.execute(sql: "PRAGMA writable_schema = ON")
+        for tree in trees where standIns.contains(tree.table) {
+            guard tree.isTable else {
+                try record(tree, db)
+                continue
+            }
             try db.execute(
                 sql: """
-                    INSERT INTO \(target).sqlite_schema (rowid, type, name, tbl_name, rootpage, sql)
-                    SELECT rowid, type, name, tbl_name, ?, coalesce(?, sql) FROM main.sqlite_schema
-                    WHERE rowid = ?
+                    UPDATE \(Self.schema).sqlite_schema
+                    SET sql = (SELECT sql FROM main.sqlite_schema WHERE rowid = ?1) WHERE rowid = ?1
                     """,
-                arguments: [root, tree.columns?.standIn, tree.id]
+                arguments: [tree.id]
             )
-            return tree
         }
+        let tables = standIns.intersection(trees.filter { !$0.isTable }.map(\.table))
+        guard !tables.isEmpty else { return }
+        try db.execute(sql: "PRAGMA writable_schema = RESET")
+        for table in tables.sorted() {
+            try db.execute(sql: "REINDEX \(Self.schema).\(table.quotedName)")
+        }
+        try db.execute(sql: "PRAGMA writable_schema = ON")
     }
 
     /// Copies the rows of a table, and the entries of its indexes.
     private func copyRows(of tree: ExportedTree, _ db: Database) throws {
-        let (from, to) = ("main.\(tree.name.quotedName)", "\(Self.schema).\(tree.name.quotedName)")
+        let name = tree.table.quotedName
+        let (from, to) = ("main.\(name)", "\(Self.schema).\(name)")
         guard let columns = tree.columns?.list else {
             return try db.execute(sql: "INSERT INTO \(to) SELECT * FROM \(from)")
         }
@@ -146,20 +173,32 @@ extension DatabaseCopy {
 private struct ExportedTree {
     /// The rowid in `sqlite_schema`.
     let id: Int64
-    let name: String
+    /// The root page in the new file.
+    let root: Int
+    /// The table's name, or that of the index's table.
+    let table: String
     let isTable: Bool
     /// `nil` if SQLite copies the records as they are.
     let columns: ExportedColumns?
+}
+
+extension [ExportedTree] {
+    /// The tables that are others until they have their rows.
+    fileprivate var standIns: Set<String> {
+        Set(filter { $0.columns?.standIn != nil }.map(\.table))
+    }
 }
 
 /// What is copied of a table whose records SQLite doesn't copy as they are.
 private struct ExportedColumns {
     /// The rowid, if a name leads to it, and the columns.
     let list: String
-    /// What the table is in the new file until it has its rows; `nil` for what it is in the end.
+    /// What the table is in the new file until it has its rows, without its indexes; `nil` for what
+    /// it is in the end.
     ///
     /// It has the columns that are stored, without their rules: a row is copied even if it breaks them,
-    /// or if they need a function that isn't registered.
+    /// or if they need a function that isn't registered. And a generated value stays what it was: another
+    /// version of SQLite may write another text for a number.
     let standIn: String?
 
     /// - Returns: `nil` if SQLite copies the records as they are, with their rowids.
@@ -171,32 +210,37 @@ private struct ExportedColumns {
             sql: "SELECT name, type, hidden, pk FROM pragma_table_xinfo(?, 'main')",
             arguments: [table]
         )
-        let areUnique = try Bool.fetchAll(
+        let indexes = try Row.fetchAll(
             db,
-            sql: "SELECT \"unique\" FROM pragma_index_list(?, 'main')",
+            sql: "SELECT \"unique\" AS isUnique, origin FROM pragma_index_list(?, 'main')",
             arguments: [table]
         )
-        let rowid = hasRowids ? rowidName(besides: columns.map { $0["name"] }) : nil
-        let isKeyed = !areUnique.isEmpty || columns.contains { $0["pk"] != 0 }
+        let hasKey = columns.contains { $0["pk"] != 0 }
+        if hasKey || !indexes.isEmpty {
+            // SQLite prepares for rows that an index refuses, and no generated column takes a value.
+            guard columns.contains(where: { $0["hidden"] != 0 }),
+                !hasKey || indexes.contains(where: { $0["isUnique"] })
+            else { return nil }
+        }
         func names(_ columns: [Row]) -> [String] {
             columns.map { ($0["name"] as String).quotedName }
         }
-        if !isKeyed, let rowid {
-            // SQLite would number the rows anew. Only REAL changes what is stored: whole numbers
-            // take less room. <https://www.sqlite.org/datatype3.html>
+        if hasRowids, let rowid = rowidName(besides: columns.map({ $0["name"] })) {
+            // Otherwise SQLite would number the rows of a table without a key and an index anew.
             let stored = columns.filter { $0["hidden"] != 2 }
+            // Without an index of its own, the key is the rowid, and not in the record.
+            let keyIsRowid = hasKey && !indexes.contains { $0["origin"] == "pk" }
             let definitions = zip(names(stored), stored).map { name, column in
-                ColumnAffinity(of: column["type"]) == .real ? "\(name) REAL" : name
+                if keyIsRowid, column["pk"] != 0 { return "\(name) INTEGER PRIMARY KEY" }
+                // Only REAL changes what is stored: whole numbers take less room.
+                // <https://www.sqlite.org/datatype3.html>
+                return ColumnAffinity(of: column["type"]) == .real ? "\(name) REAL" : name
             }
             standIn = "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"
             list = ([rowid] + names(stored)).joined(separator: ", ")
-        } else if isKeyed, columns.contains(where: { $0["hidden"] != 0 }),
-            areUnique.contains(true) || !columns.contains(where: { $0["pk"] != 0 })
-        {
-            // SQLite prepares for rows that an index refuses, and no generated column takes a value.
+        } else if hasKey || !indexes.isEmpty {
             standIn = nil
-            list = ([rowid].compactMap { $0 } + names(columns.filter { $0["hidden"] == 0 }))
-                .joined(separator: ", ")
+            list = names(columns.filter { $0["hidden"] == 0 }).joined(separator: ", ")
         } else {
             return nil
         }

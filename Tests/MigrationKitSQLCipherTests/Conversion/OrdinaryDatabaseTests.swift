@@ -28,6 +28,26 @@ import Testing
         let database = OrdinaryDatabase(script: ["PRAGMA encoding = 'UTF-16le';", schema])
         #expect(try TemporaryFolder().differences(of: database, 0) == "")
     }
+
+    /// Versions of SQLite write some numbers as different texts, so INSERT would compute another value.
+    @Test(arguments: [
+        "id INTEGER PRIMARY KEY, code REAL UNIQUE", "id TEXT PRIMARY KEY, code REAL",
+        "id INTEGER, code REAL, rowid TEXT UNIQUE",
+    ])
+    func generatedValuesStayWhatTheyWere(_ columns: String) throws {
+        let database = OrdinaryDatabase(script: [
+            """
+            CREATE TABLE t (\(columns), text TEXT AS ('old ' || code) STORED, twice AS (code * 2));
+            CREATE INDEX texts ON t (text COLLATE NOCASE) WHERE code > 1;
+            CREATE INDEX doubles ON t (twice DESC);
+            INSERT INTO t (id, code) VALUES (3, 1.5), (5, 2), (8, NULL), (9, 1e300);
+            DELETE FROM t WHERE id = 5;
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'old ', 'new ');
+            """
+        ])
+        #expect(try TemporaryFolder().differences(of: database, 0) == "")
+    }
 }
 
 extension TemporaryFolder {
