@@ -62,6 +62,9 @@ public enum DatabaseConversionError: Error, Equatable, Sendable {
     /// Copying the rows needs a collation of the app, which isn't registered; its name.
     case unknownCollation(path: String, name: String)
 
+    /// Copying the rows needs an SQL function of the app, which isn't registered; its name.
+    case unknownFunction(path: String, name: String)
+
     /// The copy differs from the source, and was deleted; how it differs.
     case copyDiffers(path: String, difference: String)
 
@@ -108,6 +111,8 @@ extension DatabaseConversionError: LocalizedError {
             "\(path) has been written, but its folder can't be synchronized: \(systemReason(code))"
         case .unknownCollation(let path, let name):
             "an index in \(path) is sorted by the collation '\(name)', which isn't known here"
+        case .unknownFunction(let path, let name):
+            "an index or a generated column in \(path) uses the function '\(name)', which isn't known here"
         case .copyDiffers(let path, let difference):
             "the copy of \(path) differs from it: \(difference)"
         case .copyIsDamaged(let path, let finding):
@@ -157,11 +162,11 @@ extension DatabaseConversionError: LocalizedError {
             the old file may be back, or none may exist.
             Keep the old key and the new one, and check the disk.
             """
-        case .unknownCollation:
+        case .unknownCollation, .unknownFunction:
             """
-            Nothing was changed. The collation belongs to the app that made the database. Convert \
-            the database in that app, with the collation in the options; or drop the index there, \
-            and make it again afterwards.
+            Nothing was changed. It belongs to the app that made the database. Convert the database \
+            in that app, with it in the options; or drop what uses it there, and make it again \
+            afterwards.
             """
         case .copyDiffers, .copyIsDamaged:
             "The copy was deleted, and nothing was changed. Verify the database and the disk."
@@ -198,6 +203,7 @@ extension DatabaseConversionError: CodedError {
         case .notEnoughRoom: ErrorCode("diskFull", .inputOutput)
         case .notSynced: ErrorCode("notSynced", .inputOutput)
         case .unknownCollation: ErrorCode("unknownCollation", .failed)
+        case .unknownFunction: ErrorCode("unknownFunction", .failed)
         case .copyDiffers: ErrorCode("copyDiffers", .verificationFailed)
         case .copyIsDamaged: ErrorCode("copyIsDamaged", .verificationFailed)
         }

@@ -182,16 +182,12 @@ package struct Rewrite {
             EncryptedDatabaseError.inputOutput(path: place.path, detail: systemReason(code))
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
-        case let error as DatabaseError where error.unknownCollation != nil:
-            DatabaseConversionError.unknownCollation(
-                path: file.path,
-                name: error.unknownCollation ?? ""
-            )
         case let error as DatabaseError:
-            EncryptedDatabaseError(
-                error,
-                path: (error.resultCode == .SQLITE_FULL ? place : file).path
-            ) ?? error
+            error.lack(in: file.path)
+                ?? EncryptedDatabaseError(
+                    error,
+                    path: (error.resultCode == .SQLITE_FULL ? place : file).path
+                ) ?? error
         case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path:
             // The key was read before the lock was free, and the process that held the lock has
             // rewritten the database.
@@ -210,11 +206,20 @@ package struct Rewrite {
 }
 
 extension DatabaseError {
-    /// The collation whose lack is the error.
-    fileprivate var unknownCollation: String? {
-        let text = "no such collation sequence: "
-        guard let message, message.hasPrefix(text) else { return nil }
-        return String(message.dropFirst(text.count))
+    /// The error that names the collation or function which isn't registered, if it is about one.
+    fileprivate func lack(in path: String) -> (any Error)? {
+        let collation = "no such collation sequence: "
+        let function = "unknown function: "
+        guard let message else { return nil }
+        if message.hasPrefix(collation) {
+            let name = String(message.dropFirst(collation.count))
+            return DatabaseConversionError.unknownCollation(path: path, name: name)
+        }
+        if message.hasPrefix(function), message.hasSuffix("()") {
+            let name = String(message.dropFirst(function.count).dropLast(2))
+            return DatabaseConversionError.unknownFunction(path: path, name: name)
+        }
+        return nil
     }
 }
 

@@ -367,4 +367,26 @@ import Testing
         let options = DatabaseConversion.Options(collations: [collation])
         try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
     }
+
+    @Test func functionThatIsNotHereIsNamedIfRowsAreCopied() throws {
+        let (path, key) = (folder.database, try TestKey.raw())
+        let function = DatabaseFunction("spoken", argumentCount: 1, pure: true) { $0[0] }
+        let queue = try EncryptedDatabase.open(
+            path,
+            key: key.key,
+            options: .init(createsFile: true, functions: [function])
+        )
+        try queue.write { db in
+            try db.execute(
+                sql: "CREATE TABLE t (a); CREATE INDEX i ON t (spoken(a)); INSERT INTO t VALUES (1)"
+            )
+        }
+        try queue.close()
+        try DatabaseConversion.rekey(path, from: key.key, to: key.key).run()
+        #expect(throws: DatabaseConversionError.unknownFunction(path: path, name: "spoken")) {
+            try DatabaseConversion.decrypt(path, key: key.key).run()
+        }
+        let options = DatabaseConversion.Options(functions: [function])
+        try DatabaseConversion.decrypt(path, key: key.key, options: options).run()
+    }
 }
