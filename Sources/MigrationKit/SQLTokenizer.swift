@@ -7,12 +7,12 @@ package struct SQLToken: Equatable {
         case lineComment
         /// `/* ... */`
         case blockComment
-        /// A keyword, a bare identifier or a number.
+        /// A keyword, a bare identifier, a number or a named parameter.
         case word
         /// `'...'`, `"..."`, `` `...` `` or `[...]`.
         case quoted
         case semicolon
-        /// Any other character, one by one.
+        /// A numbered parameter, or any other character, one by one.
         case symbol
         /// A string or a comment without an end. It extends to the end of the text.
         case unterminated
@@ -76,6 +76,11 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
         case 0xEF where peek(0) == 0xBB && peek(1) == 0xBF:
             position += 2
             return .space
+        case UInt8(ascii: "$"), UInt8(ascii: "@"), UInt8(ascii: ":"), UInt8(ascii: "#"):
+            return scanParameter()
+        case UInt8(ascii: "?"):
+            skip { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            return .symbol
         case _ where Self.isWord(byte):
             skip(while: Self.isWord)
             return .word
@@ -96,6 +101,30 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
         // SQLite takes this for a comment, and ignores everything after it without an error.
         position = end
         return .unterminated
+    }
+
+    /// A name may have colons in pairs, and anything but space in parentheses behind it: `$a::b(')`
+    /// is one token. SQLite takes it for a parameter in a statement, and for any text among the
+    /// arguments of a virtual table. <https://www.sqlite.org/lang_expr.html#varparam>
+    private mutating func scanParameter() -> SQLToken.Kind {
+        let start = position
+        var isNamed = false
+        while let byte = peek(0) {
+            if Self.isWord(byte) {
+                isNamed = true
+                position += 1
+            } else if byte == UInt8(ascii: "("), isNamed {
+                position += 1
+                skip { !Self.isSpace($0) && $0 != UInt8(ascii: ")") }
+                if peek(0) == UInt8(ascii: ")") { position += 1 }
+                break
+            } else if byte == UInt8(ascii: ":"), peek(1) == UInt8(ascii: ":") {
+                position += 2
+            } else {
+                break
+            }
+        }
+        return position == start ? .symbol : .word
     }
 
     /// A quote inside is written twice.
@@ -134,5 +163,136 @@ package struct SQLTokenizer: IteratorProtocol, Sequence {
         default:
             false
         }
+    }
+}
+
+// MARK: - SQL Statement Boundary
+
+/// Follows the tokens of a statement, and finds its end.
+///
+/// A statement ends with a semicolon. `CREATE TRIGGER` ends with the semicolon after an `END` that
+/// itself follows a semicolon, as in <https://www.sqlite.org/c3ref/complete.html>. So the `END` of
+/// a `CASE` doesn't end it.
+package struct SQLStatementBoundary {
+    private enum State {
+        /// Only spaces so far.
+        case start
+        /// After `EXPLAIN`, which may precede any statement.
+        case explain
+        /// After `CREATE`, with or without `TEMP`.
+        case create
+        /// In a statement that ends with the next semicolon.
+        case plain
+        /// In the body of a trigger, not after a semicolon.
+        case trigger
+        /// In the body of a trigger, after a semicolon.
+        case triggerStatementEnd
+        /// After the `END` of a trigger.
+        case triggerEnd
+    }
+
+    private var state = State.start
+
+    package init() {}
+
+    /// Whether a comment at this point is inside a trigger's body.
+    package var isInTriggerBody: Bool {
+        state == .trigger || state == .triggerStatementEnd
+    }
+
+    /// Whether the text may end here: no trigger is waiting for its `END`.
+    package var isComplete: Bool {
+        state == .start
+    }
+
+    /// Processes the next token. Spaces and comments change nothing.
+    ///
+    /// - Parameters:
+    ///   - kind: The token's kind.
+    ///   - word: The token in upper case, if it is a word.
+    package mutating func take(_ kind: SQLToken.Kind, word: String?) {
+        switch kind {
+        case .space, .lineComment, .blockComment: return
+        case .semicolon: state = isInTriggerBody ? .triggerStatementEnd : .start
+        case .word, .quoted, .symbol, .unterminated: state = next(word: word)
+        }
+    }
+
+    private func next(word: String?) -> State {
+        switch (state, word) {
+        case (.start, "EXPLAIN"): .explain
+        case (.start, "CREATE"), (.explain, "CREATE"): .create
+        case (.explain, _): .explain
+        case (.create, "TEMP"), (.create, "TEMPORARY"): .create
+        case (.create, "TRIGGER"): .trigger
+        case (.triggerStatementEnd, "END"): .triggerEnd
+        case (.start, _), (.create, _), (.plain, _): .plain
+        case (.trigger, _), (.triggerStatementEnd, _), (.triggerEnd, _): .trigger
+        }
+    }
+}
+
+// MARK: - Single Statements
+
+extension SQLStatementBoundary {
+    /// The statements of a text, each from its first token to its semicolon, if it has one.
+    ///
+    /// - Parameters:
+    ///   - text: The bytes of the text, in UTF-8.
+    ///   - range: The part of it to split; by default all of it.
+    package static func statements(
+        in text: [UInt8],
+        range: Range<Int>? = nil
+    ) -> [Range<Int>] {
+        var statements: [Range<Int>] = []
+        var boundary = SQLStatementBoundary()
+        var start: Int?
+        var (end, depth) = (0, 0)
+        func endStatement() {
+            if let start { statements.append(start..<end) }
+            (start, depth) = (nil, 0)
+            boundary = SQLStatementBoundary()
+        }
+        for token in SQLTokenizer(text, in: range) {
+            switch token.kind {
+            case .space, .lineComment, .blockComment: continue
+            case .semicolon where start == nil: continue
+            // It is one of the arguments of a virtual table.
+            case .semicolon where depth > 0: continue
+            case .symbol where text[token.range.lowerBound] == UInt8(ascii: "("): depth += 1
+            case .symbol where text[token.range.lowerBound] == UInt8(ascii: ")"): depth -= 1
+            case .word, .quoted, .semicolon, .symbol, .unterminated: break
+            }
+            start = start ?? token.range.lowerBound
+            end = token.range.upperBound
+            let word =
+                token.kind == .word
+                ? String(decoding: text[token.range], as: UTF8.self).uppercased() : nil
+            boundary.take(token.kind, word: word)
+            if boundary.isComplete { endStatement() }
+        }
+        endStatement()
+        return statements
+    }
+}
+
+extension String {
+    /// Whether nothing is left to run behind a place, in bytes of UTF-8.
+    package func isBlank(from place: Int) -> Bool {
+        let bytes = Array(utf8)
+        return SQLTokenizer(bytes, in: min(place, bytes.count)..<bytes.count).allSatisfy {
+            [.space, .lineComment, .blockComment, .semicolon].contains($0.kind)
+        }
+    }
+
+    /// The text of an object of a schema without what may stand behind its statement, which SQLite
+    /// doesn't read.
+    package var firstStatement: String {
+        let bytes = Array(utf8)
+        let statements = SQLStatementBoundary.statements(in: bytes)
+        guard statements.count > 1, let first = statements.first else { return self }
+        let end = SQLTokenizer(bytes, in: first).reversed()
+            .first { ![.space, .semicolon].contains($0.kind) }
+        return String(decoding: bytes[..<(end?.range.upperBound ?? 0)], as: UTF8.self)
     }
 }

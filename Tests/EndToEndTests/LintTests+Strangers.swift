@@ -279,4 +279,31 @@ extension LintTests {
             #expect(access(written, F_OK) != 0)
         }
     }
+
+    /// For SQLite, `$x(')` is one token.
+    @Test(arguments: [
+        ["lint"], ["schema-dump"], ["schema-diff", "--to", "/dev/null"],
+        ["create", "next", "--to", "/dev/null"], ["create", "next", "--rebuild", "a"],
+    ])
+    func noStatementHidesFromTheJudge(_ command: [String]) throws {
+        try makeProject()
+        let written = tool.folder.path("written")
+        for statement in [
+            "PRAGMA cipher_log_level = TRACE; PRAGMA cipher_log = '\(written)'",
+            "ATTACH '\(written)' AS e; CREATE TABLE e.x (a)",
+        ] {
+            let sql = """
+                -- migrate:up
+                CREATE TABLE a (b);
+                CREATE VIRTUAL TABLE t USING fts4(a, b $x(')); \(statement); -- '));
+                -- migrate:down
+                DROP TABLE t; DROP TABLE a;
+
+                """
+            try tool.folder.write("project/migrations/0004_write.sql", sql.utf8)
+            let result = try runInProject(command)
+            #expect(result.status != 0, "\(result)")
+            #expect(access(written, F_OK) != 0)
+        }
+    }
 }

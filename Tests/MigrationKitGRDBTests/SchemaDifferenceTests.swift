@@ -558,10 +558,51 @@ import Testing
 
     @Test func aDumpTouchesNoFile() throws {
         let path = NSTemporaryDirectory() + "dump-\(UUID().uuidString).db"
-        for statement in ["ATTACH '\(path)' AS other", "VACUUM INTO '\(path)'"] {
+        for statement in [
+            "ATTACH '\(path)' AS other", "VACUUM INTO '\(path)'", "PRAGMA cipher_log = '\(path)'",
+            "PRAGMA main . \"cipher_log\" = '\(path)'",
+        ] {
             #expect(throws: DatabaseError.self) { try DatabaseSchema(sql: statement) }
         }
         #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    /// SQLite reads one statement of a row of `sqlite_schema`, and nothing behind it.
+    @Test func whatStandsBehindAStatementInTheSchemaIsNotRun() throws {
+        let queue = try DatabaseQueue(
+            sql: """
+                CREATE TABLE t (a, b); CREATE VIEW v AS SELECT ';' AS a;
+                CREATE TRIGGER r AFTER INSERT ON t BEGIN SELECT CASE 1 WHEN 1 THEN 2 END; END;
+                """
+        )
+        let before = try queue.read { try DatabaseSchema(of: $0).statements }
+        try queue.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET sql = sql || ' ; -- ;' || char(10) || 'DROP TABLE t; .shell';
+                    PRAGMA writable_schema = RESET
+                    """
+            )
+        }
+        let schema = try queue.read { try DatabaseSchema(of: $0) }
+        #expect(schema.statements == before)
+        let difference = try SchemaDifference(
+            from: DatabaseSchema(sql: "CREATE TABLE u (a)"),
+            to: schema
+        )
+        let migration = try SchemaMigration(difference)
+        #expect(!migration.up.contains { $0.contains("DROP TABLE t") })
+        try queue.write { db in
+            #expect(throws: DatabaseError.self) {
+                try db.run(statement: "CREATE TABLE one (a); CREATE TABLE two (a)")
+            }
+            let one = try Int.fetchOne(
+                db,
+                sql: "SELECT count(*) FROM sqlite_schema WHERE name = 'one'"
+            )
+            #expect(one == 0)
+        }
     }
 
     @Test func twoHundredTablesAreComparedAtOnce() throws {

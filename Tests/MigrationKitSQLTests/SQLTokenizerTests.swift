@@ -10,7 +10,7 @@ import MigrationKit
 @Suite struct SQLTokenizerTests {
     private static let fragments = [
         "'", "''", "\"", "`", "[", "]", "--", "/*", "*/", "-", "/", "*", ";", "\n", " ", "(", "x",
-        "é", "$a", "_1", "BEGIN", "END", "END;", ";END;", "CREATE ", "TRIGGER ", "TEMP ",
+        "é", "a$", "_1", "BEGIN", "END", "END;", ";END;", "CREATE ", "TRIGGER ", "TEMP ",
         "TEMPORARY ", "EXPLAIN ", "CASE ", "end", "create trigger t begin ", "select 1;", "\t",
     ]
 
@@ -57,6 +57,45 @@ import MigrationKit
         }
         // Texts of both kinds, or the comparison says nothing.
         #expect(complete > 1_000 && complete < 19_000)
+    }
+
+    /// Among the arguments of a virtual table, SQLite takes any token. `sqlite3_complete()` doesn't know
+    /// all of them: `$a(')` is one.
+    @Test func statementsEndWhereSQLiteStopsReading() throws {
+        let fragments = [
+            "'", "\"", "[", "]", "--", "/*", "*/", ";", "\n", " ", "(", ")", "x", "$", "$a", "@a",
+            ":a",
+            "#a", "::", "?", "?1", "$a(", "@a::b(", ":a(", "x'", "x'41'", "1e", "->>", "é",
+            "SELECT 1;",
+            "');", "'));", "--));",
+        ]
+        try MigrationDatabase().run { db in
+            var generator = SeededGenerator(seed: 0x5EED)
+            var compiled = 0
+            for _ in 0..<20_000 {
+                let middle = (0..<Int.random(in: 1...9, using: &generator))
+                    .map { _ in fragments.randomElement(using: &generator) ?? "" }.joined()
+                let text = "CREATE VIRTUAL TABLE t USING fts4(a, b \(middle)); SELECT 1;"
+                let statements = SQLStatementBoundary.statements(in: Array(text.utf8))
+                var statement: OpaquePointer?
+                let read = text.withCString { start in
+                    var end: UnsafePointer<CChar>?
+                    let code = sqlite3_prepare_v2(db.sqliteConnection, start, -1, &statement, &end)
+                    return code == SQLITE_OK ? end.map { $0 - start } : nil
+                }
+                sqlite3_finalize(statement)
+                guard let read else { continue }
+                compiled += 1
+                // Spaces and comments at the end are no part of ours.
+                let end = statements.first?.upperBound ?? read
+                let rest = end <= read ? SQLTokenizer(Array(text.utf8), in: end..<read) : nil
+                let isSame = rest?.allSatisfy {
+                    [.space, .lineComment, .blockComment].contains($0.kind)
+                }
+                #expect(isSame == true, "\(text)")
+            }
+            #expect(compiled > 200)
+        }
     }
 
     @Test func theNotesExampleIsSplitWhereSQLiteSplitsIt() throws {

@@ -238,7 +238,7 @@ extension Database {
     fileprivate func load(_ schema: DatabaseSchema) throws {
         for statement in schema.statements {
             do {
-                try withDoubleQuotedStrings(true) { try execute(sql: statement) }
+                try withDoubleQuotedStrings(true) { try run(statement: statement) }
             } catch let error as DatabaseError {
                 if MemoryDatabase.canReplace(error) { throw error }
                 let words = SQLTokens(statement).tokens.prefix { $0.text != "(" }.prefix(4)

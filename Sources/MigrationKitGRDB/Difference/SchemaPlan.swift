@@ -64,7 +64,7 @@ struct SchemaPlan {
     private mutating func run(_ sql: String, for object: String) throws {
         while true {
             do {
-                try db.execute(sql: sql)
+                try db.run(statement: sql)
                 return statements.append(sql)
             } catch let error as DatabaseError {
                 if MemoryDatabase.canReplace(error) { throw error }

@@ -159,7 +159,7 @@ extension Database {
     /// its triggers.
     fileprivate func execute(orSkippingModule statement: String) throws {
         do {
-            try execute(sql: statement)
+            try run(statement: statement)
         } catch let error as DatabaseError {
             let message = error.message ?? ""
             let lacks = ["no such module: ", "no such table: ", "no such tokenizer: "]

@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import MigrationKit
 
 /// An object of the schema that has an SQL statement.
 struct SchemaObject: Hashable, Sendable {
@@ -17,7 +18,8 @@ struct SchemaObject: Hashable, Sendable {
         kind = Kind(rawValue: row["type"]) ?? .table
         name = row["name"]
         table = row["tbl_name"]
-        sql = row["sql"]
+        let text: String = row["sql"]
+        sql = text.firstStatement
     }
 
     /// How a rebuild is allowed to lose it; `nil` for a table.

@@ -38,7 +38,7 @@ extension TableRebuild {
             try db.create(step.sql, of: table, temporaryName, isOld: true)
         case .copy:
             do {
-                try db.execute(sql: step.sql)
+                try db.run(statement: step.sql)
             } catch let error as DatabaseError {
                 let reason = error.message(about: temporaryName, as: table)
                 switch error.resultCode {
@@ -53,7 +53,7 @@ extension TableRebuild {
             try db.execute(step.sql, rebuilding: table)
         case .object(let object):
             do {
-                try db.withDoubleQuotedStrings(true) { try db.execute(sql: step.sql) }
+                try db.withDoubleQuotedStrings(true) { try db.run(statement: step.sql) }
             } catch let error as DatabaseError
                 where [.SQLITE_ERROR, .SQLITE_CONSTRAINT].contains(error.resultCode)
             {

@@ -248,7 +248,7 @@ extension Database {
     ///   <https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted>
     func create(_ sql: String, of table: String, _ temporaryName: String, isOld: Bool) throws {
         do {
-            try withDoubleQuotedStrings(isOld) { try execute(sql: sql) }
+            try withDoubleQuotedStrings(isOld) { try run(statement: sql) }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             throw TableRebuildError.unusableDefinition(
                 table: table,
@@ -260,7 +260,7 @@ extension Database {
     /// Runs a statement that SQLite may refuse because of another object of the schema.
     func execute(_ sql: String, rebuilding table: String) throws {
         do {
-            try execute(sql: sql)
+            try run(statement: sql)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
             throw TableRebuildError.brokenReference(
                 table: table,

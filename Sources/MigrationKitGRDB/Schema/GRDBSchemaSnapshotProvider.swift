@@ -73,7 +73,15 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
                     CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END,
                     name
                 """
-        )
+        ).map { row in
+            let sql: String = row["sql"]
+            let statement = sql.firstStatement
+            guard statement != sql else { return row }
+            return [
+                "type": row["type"], "name": row["name"], "sql": statement,
+                "tbl_name": row["tbl_name"],
+            ]
+        }
     }
 
     /// The statement with its semicolon.

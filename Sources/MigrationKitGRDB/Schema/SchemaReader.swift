@@ -102,7 +102,9 @@ package final class SchemaReader {
         let sql: String
 
         init(_ row: Row) {
-            (type, name, table, rootPage, sql) = (row[0], row[1], row[2], row[3], row[4])
+            let sql: String = row[4]
+            (type, name, table, rootPage) = (row[0], row[1], row[2], row[3])
+            self.sql = sql.firstStatement
         }
     }
 

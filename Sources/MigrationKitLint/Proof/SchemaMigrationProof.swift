@@ -151,13 +151,13 @@ public struct SchemaMigrationProof: Sendable {
     private var step: MigrationStep<Database> {
         let (up, down) = (migration.up, migration.down)
         let rollback: (@Sendable (Database) throws -> Void) = { db in
-            for statement in down { try db.execute(sql: statement) }
+            for statement in down { try db.run(statement: statement) }
         }
         return MigrationStep(
             identifier: "migration",
             sourceFile: "proof",
             apply: { db in
-                for statement in up { try db.execute(sql: statement) }
+                for statement in up { try db.run(statement: statement) }
             },
             rollback: down.isEmpty ? nil : rollback
         )

@@ -414,6 +414,10 @@ private final class StatementWatch {
         // A check never touches a file. VACUUM attaches a database with an empty name; a name that is
         // an expression isn't known here.
         if code == SQLITE_ATTACH, first?.pointee != 0 { return SQLITE_DENY }
+        // SQLCipher appends to the file that `cipher_log` names.
+        if code == SQLITE_PRAGMA, let first, sqlite3_strnicmp(first, "cipher", 6) == 0 {
+            return SQLITE_DENY
+        }
         guard isRecording else { return SQLITE_OK }
         let action = StatementAction(
             kind: StatementAction.Kind(code),

@@ -13,40 +13,43 @@ struct SQLScript: Sendable {
 
     /// Runs the statements one by one.
     ///
-    /// SQLite itself finds the end of each statement. Each one is compiled after the one before it
-    /// has run, since it may need its result. Rows are discarded.
+    /// Each one is compiled after the one before it has run, since it may need its result. Rows are
+    /// discarded.
     ///
-    /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement.
+    /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement, or
+    ///   reads several where one was judged.
     func run(in db: Database) throws {
-        for range in ranges { try run(range, in: db) }
-    }
-
-    private func run(_ range: Range<Int>, in db: Database) throws {
-        let statements = try db.allStatements(sql: file.text(in: range))
-        var position = range.lowerBound
-        while let statement = try compile(next: statements, from: position, in: db) {
-            do {
-                try checkHasNoParameters(statement)
-                try statement.execute()
-            } catch let error as DatabaseError {
-                throw failure(error, from: position, tokenOffset: nil)
+        for range in ranges {
+            for statement in SQLStatementBoundary.statements(in: file.bytes, range: range) {
+                try run(statement, in: db)
             }
-            position += byteCount(of: statement)
         }
     }
 
-    private func compile(
-        next statements: SQLStatementCursor,
-        from position: Int,
-        in db: Database
-    ) throws -> Statement? {
+    private func run(_ range: Range<Int>, in db: Database) throws {
+        let statement = try compile(range, in: db)
         do {
-            return try statements.next()
+            try checkHasNoParameters(statement)
+            try statement.execute()
+        } catch let error as DatabaseError {
+            throw failure(error, from: range.lowerBound, tokenOffset: nil)
+        }
+    }
+
+    private func compile(_ range: Range<Int>, in db: Database) throws -> Statement {
+        do {
+            // What was not judged isn't compiled either: SQLCipher's own pragmas do their work then.
+            let text = file.text(in: range)
+            let statement = try db.allStatements(sql: text).next()
+            guard let statement, let read = sqlite3_sql(statement.sqliteStatement),
+                text.isBlank(from: strlen(read))
+            else { throw DatabaseError(message: "SQLite reads another statement here") }
+            return statement
         } catch let error as DatabaseError {
             // The offset of the token that SQLite reports, from the statement's first byte:
             // https://www.sqlite.org/c3ref/errcode.html
             let offset = Int(sqlite3_error_offset(db.sqliteConnection))
-            throw failure(error, from: position, tokenOffset: offset >= 0 ? offset : nil)
+            throw failure(error, from: range.lowerBound, tokenOffset: offset >= 0 ? offset : nil)
         }
     }
 
@@ -55,11 +58,6 @@ struct SQLScript: Sendable {
         guard sqlite3_bind_parameter_count(statement.sqliteStatement) == 0 else {
             throw DatabaseError(message: "a migration has no values to bind to parameters")
         }
-    }
-
-    /// The length of the text from which a statement was compiled, with the space before it.
-    private func byteCount(of statement: Statement) -> Int {
-        sqlite3_sql(statement.sqliteStatement).map { strlen($0) } ?? 0
     }
 
     private func failure(
@@ -103,7 +101,14 @@ extension SQLScript {
             var end = bytes.count
             for token in SQLTokenizer(file.bytes, in: range)
             where ![.space, .lineComment, .blockComment].contains(token.kind) {
-                bytes += file.bytes[token.range]
+                var text = file.bytes[token.range]
+                // These were once two tokens.
+                if token.kind == .word,
+                    [":", "@", "#"].map(UInt8.init(ascii:)).contains(text.first)
+                {
+                    bytes += [text.removeFirst(), 0]
+                }
+                bytes += text
                 // No token contains a NUL, so this separates them.
                 bytes.append(0)
                 if token.kind != .semicolon { end = bytes.count }

@@ -1,0 +1,28 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import MigrationKit
+
+extension Database {
+    /// Runs one statement of a text that may be a stranger's: of a schema, a dump or a folder. What
+    /// SQLite reads behind it is refused, not run.
+    ///
+    /// - Throws: A `DatabaseError`.
+    package func run(statement sql: String) throws {
+        try singleStatement(sql).execute()
+    }
+
+    /// Compiles the only statement of a text. Nothing behind it is compiled, since SQLCipher's own
+    /// pragmas do their work then.
+    ///
+    /// - Throws: A `DatabaseError`, also if there is another one.
+    private func singleStatement(_ sql: String) throws -> Statement {
+        let statement = try allStatements(sql: sql).next()
+        guard let statement, let read = sqlite3_sql(statement.sqliteStatement),
+            sql.isBlank(from: strlen(read))
+        else {
+            throw DatabaseError(message: "there must be exactly one statement")
+        }
+        return statement
+    }
+}
