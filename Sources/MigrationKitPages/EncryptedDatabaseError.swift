@@ -24,6 +24,9 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// pipe, a socket or a device.
     case journalIsNoFile(path: String, kind: String)
 
+    /// The journal at this path names a file that isn't SQLite's, which SQLite would delete.
+    case foreignJournal(path: String)
+
     /// A key was given for a database that is not encrypted.
     case plaintext(path: String)
 
@@ -100,6 +103,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is not a database"
         case .journalIsNoFile(let path, let kind):
             "\(path) is a \(kind), not a file"
+        case .foreignJournal(let path):
+            "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .plaintext(let path):
             "\(path) is not encrypted"
         case .encrypted(let path):
@@ -152,6 +157,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "Check the path. If it was a database, it was truncated or overwritten: restore a backup."
         case .journalIsNoFile:
             "SQLite uses this name for a journal and would open it. Find out what created it, then remove it."
+        case .foreignJournal:
+            "Nothing was changed. Find out what created it, and move it away."
         case .plaintext:
             "Open it without encryption, or encrypt it first. Check that no program expects it to be encrypted."
         case .encrypted:
@@ -222,6 +229,7 @@ extension EncryptedDatabaseError: CodedError {
         case .notAFile: ErrorCode("notAFile", .noInput)
         case .notADatabase: ErrorCode("notADatabase", .noInput)
         case .journalIsNoFile: ErrorCode("journalIsNoFile", .noInput)
+        case .foreignJournal: ErrorCode("foreignJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)
         case .encrypted: ErrorCode("encrypted", .noPermission)
         case .wrongKey, .rawKeyAsPassphrase: ErrorCode("wrongKey", .noPermission)

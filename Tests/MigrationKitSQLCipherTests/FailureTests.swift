@@ -265,10 +265,21 @@ import Testing
         journal += bytes(other.utf8.reduce(0) { $0 + Int($1) }) + journal.prefix(8)
         try folder.write("notes.db-journal", journal)
         let before = try folder.snapshot()
-        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [])) {
-            try EncryptedDatabase.open(path, key: key.key)
-        }
+        let foreign = EncryptedDatabaseError.foreignJournal(path: path + "-journal")
+        #expect(throws: foreign) { try EncryptedDatabase.open(path, key: key.key) }
         #expect(try folder.snapshot() == before)
+
+        // A backup replaces the database whatever is in it, but its journal is looked at all the same.
+        let backup = try TemporaryFolder()
+        try Fixtures.encrypted(backup.path("backup.db"), key: key)
+        #expect(throws: foreign) {
+            try DatabaseRestore(path, from: backup.path("backup.db"), form: .encrypted(key.key))
+                .run()
+        }
+        #expect(
+            try folder.snapshot().entries.mapValues(\.content)
+                == before.entries.mapValues(\.content)
+        )
     }
 
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {

@@ -270,28 +270,48 @@ extension DatabaseFile {
     }
 
     /// Throws if the rollback journal of an unfinished change can't be read, since SQLite ignores one
-    /// that it can't check; or if SQLite wrote no such journal:
+    /// that it can't check; or if it counts on more pages than there are. The database's original size
+    /// is in its header, and SQLite would make the file that long again, with zeros.
+    /// <https://www.sqlite.org/fileformat.html#the_rollback_journal>
     ///
-    /// - It counts on more pages than there are. The database's original size is in its header, and
-    ///   SQLite would make the file that long again, with zeros.
-    ///   <https://www.sqlite.org/fileformat.html#the_rollback_journal>
-    /// - It ends with the name of a file that is no super-journal. SQLite would delete that file.
-    ///
-    /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)``; other ``EncryptedDatabaseError``
-    ///   if the journal can't be read.
+    /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)``; what ``checkSuperJournal()`` throws;
+    ///   other ``EncryptedDatabaseError`` if the journal can't be read.
     func checkJournal() throws {
+        try checkSuperJournal()
+        let isTooLong = try confirmed { () -> Bool? in
+            guard let (journal, header) = try hotJournal else { return nil }
+            let originalSize = Int(header.word(16)) * Int(header.word(24))
+            // What a change cuts off is in the journal.
+            return try originalSize > Int(status.st_size) + journal.size ? true : nil
+        }
+        guard isTooLong == nil else {
+            throw EncryptedDatabaseError.damaged(path: path, pages: [])
+        }
+    }
+
+    /// Throws if the rollback journal ends with the name of a file that is no super-journal. SQLite
+    /// would delete that file.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/foreignJournal(path:)``; other ``EncryptedDatabaseError``
+    ///   if the journal can't be read.
+    func checkSuperJournal() throws {
         let isForeign = try confirmed { () -> Bool? in
+            guard let (journal, _) = try hotJournal else { return nil }
+            return try Self.superJournal(of: journal).map(Self.isSuperJournal) == false ? true : nil
+        }
+        guard isForeign == nil else {
+            throw EncryptedDatabaseError.foreignJournal(path: path + "-journal")
+        }
+    }
+
+    /// The rollback journal of an unfinished change, and its header.
+    private var hotJournal: (UntouchedFile, header: [UInt8])? {
+        get throws {
             guard let journal = try UntouchedFile.find(resolvedPath + "-journal").get(),
                 let header = try journal.read(at: 0, count: 28),
                 header.starts(with: Recovery.journalMagic)
             else { return nil }
-            let originalSize = Int(header.word(16)) * Int(header.word(24))
-            // What a change cuts off is in the journal.
-            if try originalSize > Int(status.st_size) + journal.size { return true }
-            return try Self.superJournal(of: journal).map(Self.isSuperJournal) == false ? true : nil
-        }
-        guard isForeign == nil else {
-            throw EncryptedDatabaseError.damaged(path: path, pages: [])
+            return (journal, header)
         }
     }
 

@@ -275,6 +275,7 @@ extension DatabaseFile {
     ///
     /// - Throws: ``EncryptedDatabaseError`` if the log can't be read; a ``CipherCode``.
     func settleJournals() throws {
+        try checkSuperJournal()
         let log = try UntouchedFile.find(resolvedPath + "-wal").get()
         let pageSize = try log.flatMap(WriteAheadLog.init)?.pageSize
         let file = try UnreadFile(absolutePath, isReadOnly: false)

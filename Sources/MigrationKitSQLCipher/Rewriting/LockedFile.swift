@@ -169,8 +169,10 @@ final class LockedPlace: LockedFile {
     private var held: UnreadFile?
     /// Whether the log hides commits, which are lost when SQLite moves the log into the file.
     private let hidesCommits: Bool
+    /// Whether the rollback journal would make the file longer than it ever was.
+    private let hasWrongJournal: Bool
 
-    /// Locks a file, and moves its journals into it. A damaged log is left alone until the file is
+    /// Locks a file, and moves its journals into it. A damaged one is left alone until the file is
     /// replaced.
     ///
     /// - Parameters:
@@ -188,8 +190,16 @@ final class LockedPlace: LockedFile {
         } catch EncryptedDatabaseError.damagedLog where !isKept {
             hidesCommits = true
         }
-        try hold(settlesJournals: !hidesCommits)
+        do {
+            try file.checkJournal()
+            hasWrongJournal = false
+        } catch EncryptedDatabaseError.damaged where !isKept {
+            hasWrongJournal = true
+        }
+        try hold(settlesJournals: settlesJournals)
     }
+
+    private var settlesJournals: Bool { !hidesCommits && !hasWrongJournal }
 
     /// Reserves a path where there is no file but perhaps the journals of a deleted database.
     /// SQLite removes those when it opens an empty file. ``free()`` must be called at the end.
@@ -229,12 +239,12 @@ final class LockedPlace: LockedFile {
 
     func holdAgain() throws {
         unlock()
-        try hold(settlesJournals: !hidesCommits)
+        try hold(settlesJournals: settlesJournals)
     }
 
     func emptyJournals() throws {
         // They were emptied when the file was locked, and nobody could write since then.
-        guard hidesCommits else { return }
+        guard hidesCommits, !hasWrongJournal else { return }
         unlock()
         try hold(settlesJournals: true)
         guard try FileIdentity.of(file.absolutePath).map(identity.isSameFile) == true else {
