@@ -212,7 +212,10 @@ private struct ExportedColumns {
         )
         let indexes = try Row.fetchAll(
             db,
-            sql: "SELECT \"unique\" AS isUnique, origin FROM pragma_index_list(?, 'main')",
+            sql: """
+                SELECT name, "unique" AS isUnique, origin = 'pk' AS isKey
+                FROM pragma_index_list(?, 'main')
+                """,
             arguments: [table]
         )
         let hasKey = columns.contains { $0["pk"] != 0 }
@@ -222,27 +225,47 @@ private struct ExportedColumns {
                 !hasKey || indexes.contains(where: { $0["isUnique"] })
             else { return nil }
         }
+        let rowid = hasRowids ? rowidName(besides: columns.map { $0["name"] }) : nil
         func names(_ columns: [Row]) -> [String] {
             columns.map { ($0["name"] as String).quotedName }
         }
-        if hasRowids, let rowid = rowidName(besides: columns.map({ $0["name"] })) {
-            // Otherwise SQLite would number the rows of a table without a key and an index anew.
-            let stored = columns.filter { $0["hidden"] != 2 }
-            // Without an index of its own, the key is the rowid, and not in the record.
-            let keyIsRowid = hasKey && !indexes.contains { $0["origin"] == "pk" }
-            let definitions = zip(names(stored), stored).map { name, column in
-                if keyIsRowid, column["pk"] != 0 { return "\(name) INTEGER PRIMARY KEY" }
-                // Only REAL changes what is stored: whole numbers take less room.
-                // <https://www.sqlite.org/datatype3.html>
-                return ColumnAffinity(of: column["type"]) == .real ? "\(name) REAL" : name
-            }
-            standIn = "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"
-            list = ([rowid] + names(stored)).joined(separator: ", ")
-        } else if hasKey || !indexes.isEmpty {
+        if hasRowids, rowid == nil {
+            guard hasKey || !indexes.isEmpty else { return nil }
             standIn = nil
             list = names(columns.filter { $0["hidden"] == 0 }).joined(separator: ", ")
-        } else {
-            return nil
+            return
         }
+        // Otherwise SQLite would number the rows of a table without a key and an index anew.
+        let stored = columns.filter { $0["hidden"] != 2 }
+        let keyIndex = indexes.first { $0["isKey"] }
+        var definitions = zip(names(stored), stored).map { name, column in
+            // Without an index of its own, the key is the rowid, and not in the record.
+            if keyIndex == nil, column["pk"] != 0 { return "\(name) INTEGER PRIMARY KEY" }
+            // Only REAL changes what is stored: whole numbers take less room.
+            // <https://www.sqlite.org/datatype3.html>
+            return ColumnAffinity(of: column["type"]) == .real ? "\(name) REAL" : name
+        }
+        // The rows of a table without rowids are in the order of its key.
+        if !hasRowids, let keyIndex {
+            definitions.append(try Self.key(of: keyIndex["name"], db))
+        }
+        standIn =
+            "CREATE TABLE \(table.quotedName) (\(definitions.joined(separator: ", ")))"
+            + (hasRowids ? "" : " WITHOUT ROWID")
+        list = ([rowid].compactMap { $0 } + names(stored)).joined(separator: ", ")
+    }
+
+    /// The key of a table without rowids as a constraint.
+    private static func key(of index: String, _ db: Database) throws -> String {
+        let terms = try String.fetchAll(
+            db,
+            sql: """
+                SELECT '"' || replace(name, '"', '""') || '" COLLATE "' || replace(coll, '"', '""')
+                    || iif("desc", '" DESC', '"')
+                FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno
+                """,
+            arguments: [index]
+        )
+        return "PRIMARY KEY (\(terms.joined(separator: ", ")))"
     }
 }

@@ -182,6 +182,10 @@ package struct Rewrite {
             EncryptedDatabaseError.inputOutput(path: place.path, detail: systemReason(code))
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
+        // Only our own SQL runs, and copies rows. They contradict their schema.
+        case let error as DatabaseError
+        where [.SQLITE_CONSTRAINT, .SQLITE_TOOBIG].contains(error.resultCode):
+            EncryptedDatabaseError.damaged(path: file.path, pages: [])
         case let error as DatabaseError:
             error.lack(in: file.path)
                 ?? EncryptedDatabaseError(

@@ -33,11 +33,14 @@ import Testing
     @Test(arguments: [
         "id INTEGER PRIMARY KEY, code REAL UNIQUE", "id TEXT PRIMARY KEY, code REAL",
         "id INTEGER, code REAL, rowid TEXT UNIQUE",
+        "id TEXT COLLATE NOCASE PRIMARY KEY DESC, code REAL",
     ])
     func generatedValuesStayWhatTheyWere(_ columns: String) throws {
+        let kind = columns.contains("DESC") ? "WITHOUT ROWID" : ""
         let database = OrdinaryDatabase(script: [
             """
-            CREATE TABLE t (\(columns), text TEXT AS ('old ' || code) STORED, twice AS (code * 2));
+            CREATE TABLE t (\(columns), text TEXT AS ('old ' || code) STORED, twice AS (code * 2))
+                \(kind);
             CREATE INDEX texts ON t (text COLLATE NOCASE) WHERE code > 1;
             CREATE INDEX doubles ON t (twice DESC);
             INSERT INTO t (id, code) VALUES (3, 1.5), (5, 2), (8, NULL), (9, 1e300);
