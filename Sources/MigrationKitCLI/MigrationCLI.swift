@@ -173,6 +173,7 @@ public enum MigrationCLI {
     static func run(arguments: [String], context: CommandContext) throws {
         try HostMigrations.$commandName.withValue(context.host.commandName) {
             try parseAndRun(arguments: arguments, context: context)
+            try context.checkPagesRead()
         }
     }
 

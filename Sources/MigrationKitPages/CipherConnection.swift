@@ -67,6 +67,16 @@ package struct CipherConnection: ~Copyable {
         sqlite3_close(connection)
     }
 
+    /// Whether SQLCipher can still authenticate what it reads on a connection, in the transaction
+    /// that may be open. See `Database.checkPagesRead()`.
+    package static func readsAuthenticPages(on connection: OpaquePointer?) -> Bool {
+        // Up to 4.18, the page after the damaged one can't be read.
+        let (_, code) = column("SELECT max(sql) FROM main.sqlite_schema", on: connection)
+        guard code == .done else { return false }
+        return column("PRAGMA main.cipher_status", on: connection).values != ["0"]
+            || column("PRAGMA main.cipher_salt", on: connection).values.isEmpty
+    }
+
     /// Keeps the log's index in this process, not in a file that others see.
     package borrowing func keepLogIndexInMemory() {
         _ = run("PRAGMA locking_mode = EXCLUSIVE")

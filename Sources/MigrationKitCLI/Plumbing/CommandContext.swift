@@ -61,6 +61,9 @@ struct CommandContext: Sendable {
     /// Records the current database, for a later error.
     let database = Note<String>()
 
+    /// The databases that were opened.
+    private let opened = Locked<[any DatabaseWriter]>([])
+
     /// The settings file.
     let settingsSource = SettingsSource()
 
@@ -109,10 +112,19 @@ struct CommandContext: Sendable {
         if let draft { resolved.dbPath = draft }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
+        opened.withLock { $0.append(writer) }
         // Only after the key is proven.
         if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
         // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
+    }
+
+    /// Throws if a page of an opened database couldn't be read, whatever SQLite made of it.
+    func checkPagesRead() throws {
+        for writer in opened.withLock({ $0 })
+        where (try? writer.unsafeReentrantRead { try $0.hasUnreadablePages }) == true {
+            throw EncryptedDatabaseError.damaged(path: database.noted ?? "the database", pages: [])
+        }
     }
 
     private func dropLostCommits(in writer: any DatabaseWriter, _ path: String?) throws {

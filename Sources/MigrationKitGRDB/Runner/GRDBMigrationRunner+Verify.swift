@@ -247,8 +247,15 @@ extension GRDBMigrationRunner {
         func check(_ scope: IntegrityFindings.Scope) throws {
             // A transaction for each, since SQLite reads no further page in one in which it came to
             // a page that can't be decrypted.
-            try monitor.reading(writer, withConstraints: true) { db in
-                try findings.add(scope, in: db)
+            let before = findings
+            do {
+                try monitor.reading(writer, withConstraints: true) { db in
+                    try findings.add(scope, in: db)
+                }
+            } catch let error as DatabaseError where error.isUnreadablePage {
+                // What was found may be wrong: other pages were read as zeros, too.
+                findings = before
+                findings.addUnreadablePage()
             }
         }
         guard !monitor.usesSQLiteIntegrityCheck else { return try check(.database) }

@@ -117,20 +117,14 @@ public enum MigrationBackup {
         }
         try source.read { db in
             // Begins the transaction whose state is copied.
-            try look(at: db)
+            db.clearSchemaCache()
+            try db.execute(sql: "SELECT count(*) FROM sqlite_master")
             try copy.writeWithoutTransaction { target in
                 try db.backup(to: target, pagesPerStep: 1024) { _ in try cancellation?.check() }
             }
-            // SQLCipher returns zeros for a page that it can't authenticate, and fails at the next
-            // page in the same transaction. For the last page, that next one is here.
-            try look(at: db)
+            try db.checkPagesRead()
         }
         try copy.close()
-    }
-
-    private static func look(at db: Database) throws {
-        db.clearSchemaCache()
-        try db.execute(sql: "SELECT count(*) FROM sqlite_master")
     }
 
     /// Opened again, because the connection that wrote it has its pages in memory. Opened for

@@ -99,7 +99,7 @@ struct IntegrityFindings {
             let tables = Set(try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames))
             let rows = try String.fetchCursor(db, sql: "PRAGMA main.\(scope.pragma)")
             var count = 0
-            while let row = try next(of: rows) {
+            while let row = try next(of: rows, db) {
                 count += 1
                 for line in row.split(separator: "\n") where line != "ok" && !line.hasPrefix("***")
                 {
@@ -146,6 +146,12 @@ struct IntegrityFindings {
         }
     }
 
+    /// Adds that there is a page which can't be read.
+    mutating func addUnreadablePage() {
+        unreadable += 1
+        constraints.isComplete = false
+    }
+
     /// Adds an error that kept SQLite from checking a table.
     mutating func add(_ error: DatabaseError, of table: String) {
         found.add(
@@ -168,11 +174,14 @@ struct IntegrityFindings {
     }
 
     /// The next row; also `nil` if SQLite gives up at a page that can't be decrypted.
-    private mutating func next(of rows: FastDatabaseValueCursor<String>) throws -> String? {
+    private mutating func next(
+        of rows: FastDatabaseValueCursor<String>,
+        _ db: Database
+    ) throws -> String? {
         do {
-            return try rows.next()
+            return try db.namingUnusableTables { try rows.next() }
         } catch let error as DatabaseError
-            where error.resultCode == .SQLITE_ERROR || error.resultCode == .SQLITE_CORRUPT
+            where error.isUnexplained || error.resultCode == .SQLITE_CORRUPT
         {
             unreadable += 1
             return nil

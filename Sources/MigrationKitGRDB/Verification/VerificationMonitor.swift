@@ -98,7 +98,13 @@ package final class VerificationMonitor {
         _ body: (Database) throws -> Value
     ) throws -> Value {
         func watched(_ db: Database) throws -> Value {
-            try watching(db) { try body(db) }
+            do {
+                let value = try watching(db) { try body(db) }
+                guard try !db.hasUnreadablePages else { throw DatabaseError.unreadablePage }
+                return value
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
+                throw try db.hasUnreadablePages ? DatabaseError.unreadablePage : error
+            }
         }
         return withConstraints
             ? try writer.readingWithConstraints(watched) : try writer.read(watched)
@@ -124,8 +130,8 @@ extension Error {
     var findingText: String {
         guard let error = self as? DatabaseError else { return localizedDescription }
         let message = error.message ?? "error \(error.resultCode.rawValue)"
-        // SQLite's only message for a page that can't be decrypted.
-        return message == "SQL logic error" ? "a page can't be read" : "SQLite: \(message)"
+        return error.isUnreadablePage || error.isUnexplained
+            ? "a page can't be read" : "SQLite: \(message)"
     }
 }
 

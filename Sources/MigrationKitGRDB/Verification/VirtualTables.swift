@@ -39,6 +39,22 @@ enum VirtualTables {
         return try all(db).filter { !checked.contains($0.module) }.map(\.name)
     }
 
+    /// The error of the first table that can't be used at all, for example because only the app has
+    /// its tokenizer.
+    fileprivate static func failure(in db: Database) throws -> DatabaseError? {
+        for table in try all(db) {
+            let name = GRDBMigrationSQLHelpers.quoted(table.name)
+            // FTS5 looks for the tokenizer when it is needed.
+            let search = table.module == "fts5" ? "WHERE \(name) MATCH 'a'" : "LIMIT 0"
+            do {
+                _ = try Row.fetchOne(db, sql: "SELECT 1 FROM main.\(name) \(search)")
+            } catch let error as DatabaseError where error.isUnexplained == false {
+                return DatabaseError(resultCode: .SQLITE_ERROR, message: error.message)
+            }
+        }
+        return nil
+    }
+
     private static func check(
         _ tables: [Table],
         _ outcome: inout VerificationOutcome,
@@ -113,7 +129,23 @@ enum VirtualTables {
     }
 }
 
+extension Database {
+    /// Runs a check of SQLite's. Since SQLite 3.47, one that comes to a virtual table which can't be
+    /// used fails without a message; this error has one.
+    package func namingUnusableTables<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError where error.isUnexplained {
+            throw try VirtualTables.failure(in: self) ?? error
+        }
+    }
+}
+
 extension DatabaseError {
+    /// Whether SQLite has only a code for it. SQLCipher up to 4.18 gives it for a page that can't be
+    /// decrypted, among others.
+    var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == "SQL logic error" }
+
     /// Whether the error is about the table, and not about a lock, the disk or a cancellation.
     fileprivate var isFinding: Bool {
         switch resultCode {

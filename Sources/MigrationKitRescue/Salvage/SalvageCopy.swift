@@ -112,18 +112,12 @@ struct SalvageCopy {
         let report = try StructureCheck(keys: ContentKeys()).run(queue, provesPages: true) {
             try monitor.reach($0)
         }
-        let findings = try queue.inDatabase { db in
+        let unsound = try queue.inDatabase { db in
             try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+            let checks = try report?.remainingChecks(in: db) ?? [StructureCheck.Report.wholeCheck]
             return try monitor.watching(db) {
-                let checks =
-                    try report?.remainingChecks(in: db) ?? [StructureCheck.Report.wholeCheck]
-                return try checks.flatMap { try String.fetchAll(db, sql: $0) }
-            }.filter { $0 != "ok" }
-        }
-        let unsound = try findings.map { finding in
-            guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
-            else { throw damage(finding) }
-            return SalvageReport.Unmade(type: "table", name: name, reason: finding)
+                try checks.flatMap { try findings(of: $0, virtualTables, db) }
+            }
         }
         // The doubt may be about a free page, which SQLite doesn't read.
         if report?.findings != [], let finding = try queue.unauthenticPage(monitor) {
@@ -138,6 +132,30 @@ struct SalvageCopy {
         }
         try queue.close()
         return unsound
+    }
+
+    /// What a check finds, which may only be about virtual tables.
+    private func findings(
+        of check: String,
+        _ virtualTables: [String],
+        _ db: Database
+    ) throws -> [SalvageReport.Unmade] {
+        let findings: [String]
+        do {
+            findings = try db.namingUnusableTables { try String.fetchAll(db, sql: check) }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // Something that the table needs isn't registered here.
+            guard
+                let name = virtualTables.first(where: { check.hasSuffix("(\($0.quotedName))") }),
+                let reason = error.message
+            else { throw error }
+            return [SalvageReport.Unmade(type: "table", name: name, reason: reason)]
+        }
+        return try findings.filter { $0 != "ok" }.map { finding in
+            guard let name = virtualTables.first(where: { finding.contains("main.\($0)") })
+            else { throw damage(finding) }
+            return SalvageReport.Unmade(type: "table", name: name, reason: finding)
+        }
     }
 
     private func damage(_ finding: String) -> DatabaseConversionError {

@@ -38,6 +38,7 @@ struct DatabaseCopy {
                 try encrypting(db) {
                     try monitor.watching(db, measure: { FileManager.default.size(of: path) }) {
                         try export(db, header)
+                        try db.checkPagesRead()
                     }
                 }
                 try db.execute(sql: "DETACH DATABASE \(Self.schema)")
@@ -272,7 +273,7 @@ struct DatabaseCopy {
             let measure = { (db.pagesRead - before) * pageSize }
             do {
                 let rows = try monitor.watching(db, measure: measure) {
-                    try Row.fetchAll(db, sql: check)
+                    try db.namingUnusableTables { try Row.fetchAll(db, sql: check) }
                 }
                 let findings = rows.map { row in
                     row.databaseValues.map { String.fromDatabaseValue($0) ?? "\($0)" }
@@ -280,7 +281,10 @@ struct DatabaseCopy {
                 }
                 let known = try findings.isEmpty ? [] : db.findingsWithoutContent()
                 return (findings.filter { $0 != "ok" && !known.contains($0) }.sorted(), nil)
-            } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_ERROR
+                || error.extendedResultCode == .SQLITE_CORRUPT_VTAB
+            {
                 return ([], error.message ?? "SQLite \(error.resultCode.rawValue)")
             }
         }

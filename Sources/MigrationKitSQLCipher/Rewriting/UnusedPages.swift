@@ -69,8 +69,7 @@ final class UnusedPages {
                 findings.allSatisfy({ $0 == "ok" || !DatabaseCopy.isDamage($0) })
             else { return false }
         }
-        // SQLCipher returns zeros for a page that it can't authenticate, and fails at the next one.
-        return Self.texts("SELECT max(sql) FROM main.sqlite_schema", on: connection) != nil
+        return CipherConnection.readsAuthenticPages(on: connection)
     }
 
     /// Whether a page may be a pointer map, which a database with `auto_vacuum` has.

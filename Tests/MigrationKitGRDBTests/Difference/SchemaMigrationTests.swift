@@ -745,8 +745,8 @@ import Testing
         ),
     ]
 
-    /// SQLite computes a generated column after it has checked the types. The verification of a run
-    /// finds what is wrong.
+    /// SQLite 3.46 computes a generated column after it has checked the types, so only the verification
+    /// of a run finds what is wrong. SQLite 3.53 refuses the row.
     @Test(arguments: ["VIRTUAL", "STORED"])
     func generatedValuesOfAStrictTableAreCounted(_ kind: String) throws {
         let from = "CREATE TABLE t (a TEXT, g ANY AS (a) \(kind)) STRICT"
@@ -758,9 +758,13 @@ import Testing
         let hazard = try #require(migration.hazards.first { $0.kind == .mayViolateCheck })
         let query = try #require(hazard.countQuery)
         #expect(try queue.read { try Int.fetchOne($0, sql: query) } == 1, "\(query)")
-        try queue.run(migration.up)
-        let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
-        #expect(finding == "non-INTEGER value in t.g")
+        do {
+            try queue.run(migration.up)
+            let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+            #expect(finding == "non-INTEGER value in t.g")
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            #expect(error.message == "cannot store TEXT value in INTEGER column new_t.g")
+        }
         // Without another type, there is nothing to announce.
         let other = try SchemaMigration(
             from: from,

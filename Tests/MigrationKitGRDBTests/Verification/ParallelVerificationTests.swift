@@ -117,10 +117,20 @@ import Testing
         #expect(expected.allSatisfy(\.ok) == (fault == .none))
         #expect(expected.map(\.name) == ["quick_check", "foreign_key_check"])
 
-        #expect(try checks(in: open(two)) == expected)
+        expect(try checks(in: open(two)), toTell: expected)
         // What isn't sound is looked at once more: with the given connection, and one beside it.
         #expect(two.values.count == (fault == .none ? 3 : 4))
-        #expect(try checks(in: store.openPool()) == expected)
+        expect(try checks(in: store.openPool()), toTell: expected)
+    }
+
+    /// From SQLCipher 4.19 on, a connection that came to a page which it can't read is of no use for
+    /// the checks after that. Another one may be.
+    private func expect(_ found: [VerificationCheck], toTell expected: [VerificationCheck]) {
+        #expect(found.map(\.name) == expected.map(\.name))
+        for (found, expected) in zip(found, expected)
+        where expected.detail?.hasSuffix("page can't be read") != true {
+            #expect(found == expected)
+        }
     }
 
     /// Indexes are compared on two connections as well.
@@ -134,7 +144,7 @@ import Testing
         let expected = try all(AnyDatabaseWriter(open(one)))
         #expect(one.values.count == 1)
         #expect(expected.allSatisfy(\.ok) == (fault == .none))
-        #expect(try all(open(two)) == expected)
+        expect(try all(open(two)), toTell: expected)
         if fault == .none { #expect(two.values.count == 5) }
     }
 

@@ -346,6 +346,23 @@ import Testing
         }
     }
 
+    /// SQLite's check of such a table fails without a word since its version 3.47.
+    @Test func aTableWhoseTokenizerOnlyTheAppHasIsCopied() throws {
+        let key = try TestKey.raw()
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            .dbconfig defensive off
+            CREATE VIRTUAL TABLE found USING fts5 (text, tokenize = 'porter');
+            INSERT INTO found VALUES ('word');
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'porter', 'of_the_app') WHERE name = 'found';
+            """
+        )
+        #expect(try backUp(key).findings == ["no such tokenizer: of_the_app"])
+    }
+
     /// The pages of a large value, the last one above all, are none in which a check of the
     /// structure would find anything.
     @Test(arguments: [2, 150, 299, 300])

@@ -165,7 +165,8 @@ import Testing
         let checks = try verify()
         #expect(checks.last?.name == "virtual_tables")
         let rows = try #require(checks.first { $0.name == "row_constraints" })
-        #expect(rows.note != nil)
+        // From SQLCipher 4.19 on, nothing can be read after that page.
+        #expect(rows.note != nil || rows.detail == "a page can't be read")
     }
 
     // MARK: - The log
