@@ -8,6 +8,8 @@ package final class NewFile {
     package let path: String
 
     private let files: NewFiles
+    /// Which file it is; `nil` if another makes it.
+    private var identity: (device: dev_t, number: ino_t)?
     /// The file's own lock, if no other protects it.
     private var claim: FileLock.Held?
 
@@ -17,6 +19,11 @@ package final class NewFile {
         self.claim = claim
     }
 
+    fileprivate func identify(by descriptor: Int32) {
+        var status = stat()
+        if fstat(descriptor, &status) == 0 { identity = (status.st_dev, status.st_ino) }
+    }
+
     /// Removes the file under its hidden name, and what SQLite may have put beside it.
     package func remove() {
         NewFiles.removeFiles(of: path)
@@ -24,10 +31,24 @@ package final class NewFile {
         claim = nil
     }
 
+    /// Opens the file that was made. Whoever else may write to the folder could have put another one
+    /// in its place, which must not get its content, mode or owner.
+    private func descriptor(for access: Int32) throws(NewFileError) -> Int32 {
+        let descriptor = open(path, access | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw NewFileError(path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0,
+            identity.map({ $0 == (status.st_dev, status.st_ino) }) ?? true
+        else {
+            close(descriptor)
+            throw NewFileError(path, ESTALE)
+        }
+        return descriptor
+    }
+
     /// Has `body` write to a descriptor of the file.
     package func write(_ body: (_ descriptor: Int32) throws -> Void) throws {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw NewFileError(path, errno) }
+        let descriptor = try descriptor(for: O_WRONLY)
         do {
             try body(descriptor)
         } catch {
@@ -53,8 +74,7 @@ package final class NewFile {
         mode: mode_t?,
         owner: (user: uid_t, group: gid_t)? = nil
     ) throws(NewFileError) {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw NewFileError(path, errno) }
+        let descriptor = try descriptor(for: O_RDWR)
         defer { close(descriptor) }
         let isRoot = geteuid() == 0
         if let owner, isRoot || getegid() != owner.group {
@@ -272,6 +292,7 @@ package struct NewFiles: Sendable {
         }
         // The umask may have removed bits that SQLite needs.
         if let mode { fchmod(descriptor, mode) }
+        file.identify(by: descriptor)
         close(descriptor)
         return file
     }

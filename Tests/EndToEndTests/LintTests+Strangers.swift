@@ -256,6 +256,40 @@ extension LintTests {
         }
     }
 
+    /// An ignored file may be there that isn't part of any change.
+    @Test func aLinkToAnotherKindOfFileIsNotShown() throws {
+        try makeProject()
+        try tool.folder.write("project/.env", "geheim = 1".utf8)
+        try link("schema.sql", to: ".env")
+        let compared = try runInProject(["schema-diff", "--to", "schema.sql"])
+        #expect(compared.status == 77, "\(compared)")
+        try link("migrations/0004_secret.sql", to: "../.env")
+        try expectRefusal()
+    }
+
+    @Test func aFolderThatIsALinkIsNoWayOut() throws {
+        try makeProject()
+        try link("db", to: tool.folder.path("elsewhere"))
+        for command in [
+            ["schema-dump", "--check", "db/0004_secret.sql"],
+            ["schema-dump", "--output", "db/new.sql"],
+            ["schema-diff", "--to", "db/0004_secret.sql"], ["schema-diff", "--to", "./db"],
+            ["create", "next", "--to", "db/0004_secret.sql"],
+        ] {
+            let result = try runInProject(command)
+            #expect(result.status == 77, "\(result)")
+            #expect(!(result.stdout + result.stderr).contains("geheim"), "\(result)")
+        }
+        try settings.write("migrations = \"../elsewhere\"", to: "project/migrationkit.toml")
+        for command in [["create", "next"], ["create", "--rebuild", "notes"]] {
+            #expect(try runInProject(command).status == 77)
+        }
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: tool.folder.path("elsewhere")
+        )
+        #expect(names == ["0004_secret.sql"])
+    }
+
     /// The commands that run migrations on a database in memory.
     @Test(arguments: [
         ["lint"], ["schema-dump"], ["schema-diff", "--to", "/dev/null"],

@@ -10,6 +10,19 @@ import Testing
         folder = try TemporaryFolder()
     }
 
+    /// Who may write to the folder can put another file in its place. Root would give it to the owner.
+    @Test func anotherFileInItsPlaceGetsNothing() throws {
+        let new = try NewFiles(for: folder.path("a.db")).make()
+        defer { new.remove() }
+        try folder.write("other", "own".utf8, mode: 0o400)
+        try #require(rename(folder.path("other"), new.path) == 0)
+        let stale = NewFileError(new.path, ESTALE)
+        #expect(throws: stale) { try new.finish(mode: 0o644) }
+        #expect(throws: stale) { try new.write { _ in Issue.record("opened") } }
+        var status = stat()
+        #expect(stat(new.path, &status) == 0 && status.st_mode & 0o777 == 0o400)
+    }
+
     @Test func whatIsThereIsReplacedOnlyIfThatIsAskedFor() throws {
         let path = folder.path("a.txt")
         try NewFile.write("one".utf8, to: path, replaces: false)

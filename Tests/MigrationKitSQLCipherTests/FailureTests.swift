@@ -282,6 +282,20 @@ import Testing
         )
     }
 
+    /// SQLite gives journals to the owner of the database, who may have put another file there.
+    @Test(.enabled(if: geteuid() == 0), arguments: ["-wal", "-journal", "-shm"])
+    func aFileOfRootsIsNotGivenAway(_ suffix: String) throws {
+        try Fixtures.encrypted(path, key: key)
+        try #require(chown(path, 65_534, 65_534) == 0)
+        try folder.write("notes.db" + suffix, "geheim".utf8, mode: 0o600)
+        #expect(throws: EncryptedDatabaseError.journalOfRoot(path: path + suffix)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        var status = stat()
+        #expect(stat(path + suffix, &status) == 0 && status.st_uid == 0)
+        #expect(try folder.data("notes.db" + suffix) == Data("geheim".utf8))
+    }
+
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {
         try Fixtures.encrypted(path, key: key)
         try Crash.leaveLog(of: path, key: key)

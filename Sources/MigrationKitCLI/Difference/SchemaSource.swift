@@ -119,6 +119,7 @@ extension StoreCommand {
                 return ComparedSchema(source: source, schema: try Self.emptySchema())
             }
         case .folder(let path):
+            try LinkLeavesRepository.check(path)
             let folder = try MigrationFolder(ofStranger: path)
             let runner = try GRDBMigrationRunner(
                 steps: folder.steps,
@@ -195,29 +196,6 @@ struct BrokenDumpError: CodedError, Equatable {
     var recoverySuggestion: String? { error.recoverySuggestion }
 
     var code: ErrorCode { ErrorCode("unusableDump", .dataError) }
-}
-
-/// A dump of a schema is a link that leads out of the repository. It may be part of a stranger's
-/// change, who could show any file this way.
-struct LinkLeavesRepository: CodedError, Equatable {
-    let path: String
-
-    /// - Throws: ``LinkLeavesRepository`` if the file is such a link.
-    static func check(_ path: String) throws {
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        guard linkTarget(path) != nil, let repository = Repository(of: folder),
-            repository.isLeft(by: path)
-        else { return }
-        throw LinkLeavesRepository(path: path)
-    }
-
-    var errorDescription: String? { "\(path) is a link that leads out of the repository" }
-
-    var recoverySuggestion: String? {
-        "Give the path of the file itself. Otherwise a change that is checked could show any file."
-    }
-
-    var code: ErrorCode { ErrorCode("leavesRepository", .noPermission) }
 }
 
 extension MigrationFolderError {

@@ -99,6 +99,9 @@ struct CreateCommand: DifferenceCommand {
     }
 
     func run(in context: CommandContext) throws {
+        if migrations.migrations == nil {
+            try context.checkPlace(ofFoundMigrations: migrations.path(in: context))
+        }
         if let to { return try writeDifference(to: to, in: context) }
         let rebuilding = try rebuild.map { try RebuildMigration(of: $0, migrations, context) }
         let created = try MigrationFolder.create(
@@ -258,7 +261,8 @@ private struct RebuildMigration {
     /// - Throws: ``MigrationCLIError/unknownTable(_:nearest:)``; a `TableRebuildError`; what a
     ///   migration throws.
     init(of table: String, _ migrations: FolderMigrations, _ context: CommandContext) throws {
-        let runner = try migrations.load(from: context.host, context: context).runner
+        let runner = try migrations.load(from: context.host, context: context, ofStranger: true)
+            .runner
         let rebuild = try runner.inMemory(configuration: .ofMigrations) { db in
             do {
                 return try TableRebuild(of: table, in: db)

@@ -331,7 +331,7 @@ struct SQLFolder {
     }
 
     private func checkPlace(of name: String) throws {
-        if repository?.isLeft(by: path(of: name)) ?? false {
+        if repository?.isLeft(byFile: path(of: name)) ?? false {
             throw MigrationFolderError.leavesRepository(file: name)
         }
     }

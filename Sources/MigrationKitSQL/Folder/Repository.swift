@@ -9,6 +9,8 @@ import MigrationKitCommon
 package struct Repository: Sendable {
     /// The path of the top, without links.
     private let top: String
+    /// Whether it is git's.
+    private let isGits: Bool
 
     /// - Parameter folder: A folder of the repository.
     /// - Returns: `nil` if there is no such folder.
@@ -17,14 +19,37 @@ package struct Repository: Sendable {
         var place = real[...]
         while true {
             var status = stat()
-            if lstat("\(place)/.git", &status) == 0 { break }
-            guard let slash = place.lastIndex(of: "/") else {
-                place = real[...]
-                break
+            if lstat("\(place)/.git", &status) == 0 {
+                (top, isGits) = (String(place), true)
+                return
             }
+            guard let slash = place.lastIndex(of: "/") else { break }
             place = place[..<slash]
         }
-        top = String(place)
+        (top, isGits) = (real, false)
+    }
+
+    /// Whether a file isn't one that a change can contain: its path leads out of the repository, or it
+    /// is a link to another kind of file, such as an ignored `.env`.
+    package func isLeft(byFile path: String) -> Bool {
+        func kind(_ path: String) -> String { URL(fileURLWithPath: path).pathExtension }
+        return isLeft(by: path) || realPath(path).map { kind($0) != kind(path) } ?? false
+    }
+
+    /// Whether a path that is in git's repository by its names leads out of it, through a folder that
+    /// is a link.
+    package func isLeft(named path: String) -> Bool {
+        guard isGits, let here = realPath(".") else { return false }
+        var names: [Substring] = []
+        for name in (path.hasPrefix("/") ? path : "\(here)/\(path)").split(separator: "/") {
+            switch name {
+            case ".": break
+            case "..": _ = names.popLast()
+            default: names.append(name)
+            }
+        }
+        let plain = "/" + names.joined(separator: "/")
+        return (plain == top || plain.hasPrefix(top + "/")) && isLeft(by: path)
     }
 
     /// Whether a path leads out of the repository, or to git's own files: these may have passwords,

@@ -53,7 +53,7 @@ package struct DatabaseFile {
         }
         switch status.st_mode & S_IFMT {
         case S_IFREG:
-            try checkJournals()
+            try checkJournals(owner: status.st_uid)
             return Int(status.st_size)
         case S_IFDIR: throw EncryptedDatabaseError.isDirectory(path: path)
         case let kind:
@@ -70,11 +70,14 @@ package struct DatabaseFile {
         }
     }
 
-    /// Throws if a journal's name belongs to something that isn't a regular file. SQLite would open
-    /// it, and opening a named pipe never returns.
+    /// Throws if a journal's name belongs to something that isn't a regular file: SQLite would open
+    /// it, and opening a named pipe never returns. Or, as root, to a file of root's beside another
+    /// user's database: SQLite gives journals to the owner of the database.
     ///
-    /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``.
-    private func checkJournals() throws {
+    /// - Parameter owner: The database's; `nil` if there is none.
+    /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``;
+    ///   ``EncryptedDatabaseError/journalOfRoot(path:)``.
+    private func checkJournals(owner: uid_t? = nil) throws {
         let path = resolvedPath
         for suffix in Self.journalSuffixes {
             let journal = path + suffix
@@ -82,7 +85,9 @@ package struct DatabaseFile {
             guard stat(journal, &status) == 0 else { continue }
             let kind: String
             switch status.st_mode & S_IFMT {
-            case S_IFREG: continue
+            case S_IFREG:
+                guard let owner, owner != 0, geteuid() == 0, status.st_uid == 0 else { continue }
+                throw EncryptedDatabaseError.journalOfRoot(path: journal)
             case S_IFDIR: kind = "folder"
             case S_IFIFO: kind = "named pipe"
             case S_IFSOCK: kind = "socket"

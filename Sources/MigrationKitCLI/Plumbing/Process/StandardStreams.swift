@@ -204,13 +204,24 @@ struct OutputFile {
 
     /// Writes a text, replacing the existing content.
     ///
-    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link
-    /// stays, and its target is written. If the path leads to a pipe, a device or an open
-    /// descriptor (`/dev/stdout`), the text is written there.
+    /// A regular file is replaced as a whole or not at all, and keeps its mode. A symbolic link to one
+    /// is refused, since a stranger's change could lead it to any file. If the path leads to a pipe, a
+    /// device or an open descriptor (`/dev/stdout`), the text is written there.
     ///
-    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``.
+    /// - Throws: ``MigrationCLIError/cannotWrite(path:reason:)``; ``LinkLeavesRepository``.
     func write(_ text: String) throws {
         let place = try place()
+        if case .file(let target, let status) = place,
+            (status?.st_mode ?? S_IFREG) & S_IFMT == S_IFREG
+        {
+            guard target == path else {
+                throw MigrationCLIError.cannotWrite(
+                    path: path,
+                    reason: "it is a link; give the path of the file itself"
+                )
+            }
+            try LinkLeavesRepository.check(path)
+        }
         switch place {
         case .descriptor(let number):
             try send(text, to: number)
