@@ -471,4 +471,11 @@ let package = Package(
             exclude: ["Snapshots"]
         ),
     ]
+
+    // Where Scripts/engine puts a newer SQLCipher than the system's. Only programs are linked, so none
+    // of our libraries has this setting, with which SwiftPM refuses a package as a dependency.
+    for target in package.targets where [.executable, .test].contains(target.type) {
+        let engine = "\(Context.packageDirectory)/.build/engine"
+        target.linkerSettings = (target.linkerSettings ?? []) + [.unsafeFlags(["-L\(engine)"])]
+    }
 #endif

@@ -77,3 +77,13 @@ MISSING(sqlite3session_object_config)
 MISSING(sqlite3session_patchset)
 MISSING(sqlite3session_patchset_strm)
 MISSING(sqlite3session_table_filter)
+
+// An SQLCipher that was compiled with glibc 2.38 or later, linked on a system with an earlier one. From
+// 2.38 on, strtol() may read binary digits, too, under this name.
+// <https://sourceware.org/glibc/wiki/Release/2.38>
+#if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 38)
+long __isoc23_strtol(const char *text, char **end, int base);
+__attribute__((weak)) long __isoc23_strtol(const char *text, char **end, int base) {
+    return strtol(text, end, base);
+}
+#endif
