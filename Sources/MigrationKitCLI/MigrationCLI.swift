@@ -172,8 +172,13 @@ public enum MigrationCLI {
 
     static func run(arguments: [String], context: CommandContext) throws {
         try HostMigrations.$commandName.withValue(context.host.commandName) {
-            try parseAndRun(arguments: arguments, context: context)
-            try context.checkPagesRead()
+            do {
+                try parseAndRun(arguments: arguments, context: context)
+            } catch {
+                try? context.finishReading()
+                throw error
+            }
+            try context.finishReading()
         }
     }
 

@@ -61,7 +61,7 @@ struct CommandContext: Sendable {
     /// Records the current database, for a later error.
     let database = Note<String>()
 
-    /// The databases that were opened.
+    /// The databases that were opened to be read.
     private let opened = Locked<[any DatabaseWriter]>([])
 
     /// The settings file.
@@ -112,16 +112,24 @@ struct CommandContext: Sendable {
         if let draft { resolved.dbPath = draft }
         let wasNew = resolved.isNew
         let writer = try host.openWriter(resolved)
-        opened.withLock { $0.append(writer) }
+        // What is written is closed by the command, so that it is whole when the command says so.
+        if forReading { opened.withLock { $0.append(writer) } }
         // Only after the key is proven.
         if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
         // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
     }
 
-    /// Throws if a page of an opened database couldn't be read, whatever SQLite made of it.
-    func checkPagesRead() throws {
-        for writer in opened.withLock({ $0 })
+    /// Closes the databases that were opened to be read.
+    ///
+    /// - Throws: ``EncryptedDatabaseError/damaged(path:pages:)`` if a page couldn't be read, whatever
+    ///   SQLite made of it.
+    func finishReading() throws {
+        let writers = opened.withLock { opened in
+            defer { opened = [] }
+            return opened
+        }
+        for writer in writers
         where (try? writer.unsafeReentrantRead { try $0.hasUnreadablePages }) == true {
             throw EncryptedDatabaseError.damaged(path: database.noted ?? "the database", pages: [])
         }
