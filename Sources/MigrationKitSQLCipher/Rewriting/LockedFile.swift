@@ -141,11 +141,12 @@ extension LockedFile {
     /// old file with the new one's journals: SQLite finds a journal by its name, and uses it
     /// whatever the old header says. So the lock is held until such programs have given up. In case
     /// one doesn't, the old header is overwritten, unless the file has another name, such as a hard
-    /// link in a backup. Nobody can give it one any more once it has none.
+    /// link in a backup. Nobody can give it one any more once it has none. No log counts then, but a
+    /// rollback journal does: it is played back into the old file, and deleted under its owner.
     /// <https://www.sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use>
     ///
     /// - Parameter mayComeBack: Whether a power cut may give the old file its name back.
-    /// - Returns: The programs that haven't given up and can read the old file.
+    /// - Returns: The programs that haven't given up.
     private func retire(mayComeBack: Bool) throws -> [OpenProcess] {
         var isReadable = true
         if !mayComeBack, try identity.remainingNameCount == 0 {
@@ -153,8 +154,7 @@ extension LockedFile {
             isReadable =
                 (try? withConnection { try MainFile(of: $0).write(header, at: 0) }) == nil
         }
-        let users = try monitor.waitUntilForgotten(identity, atLeast: isReadable ? 60 : 0)
-        return isReadable ? users : []
+        return try monitor.waitUntilForgotten(identity, atLeast: isReadable ? 60 : 0)
     }
 }
 
@@ -264,11 +264,14 @@ final class LockedPlace: LockedFile {
             try Self.lock(file, settlesJournals: settlesJournals)
         }
         guard held != nil else {
+            if settlesJournals, try file.holdsCommits {
+                throw EncryptedDatabaseError.needsRecovery(path: file.path)
+            }
             throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
     }
 
-    /// - Returns: `nil` if others block it.
+    /// - Returns: `nil` if others block it, or have written since its journals were moved into it.
     private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
         // Otherwise, for an instant, the old file would be there without its journals, or the new
         // one with the old one's.
@@ -276,9 +279,6 @@ final class LockedPlace: LockedFile {
         let stamp = try file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)
         guard try held.lockForWriting(), try file.stamp == stamp else { return nil }
-        guard try !settlesJournals || !file.holdsCommits else {
-            throw EncryptedDatabaseError.needsRecovery(path: file.path)
-        }
-        return held
+        return try settlesJournals && file.holdsCommits ? nil : held
     }
 }
