@@ -169,15 +169,19 @@ extension DatabaseCopy {
     func content(_ pages: CopiedPages) throws -> CopiedContent {
         monitor.begin(.verifying, total: FileManager.default.size(of: path))
         try monitor.checkCancellation()
-        let content =
-            try pages.content
-            ?? reading(pages.connection) { readers in
+        var content: CopiedContent
+        if let known = pages.content {
+            content = known
+            content.findings = try findingsOfModules(in: pages.connection)
+        } else {
+            content = try reading(pages.connection) { readers in
                 var content = try readers[0].inDatabase { db in
                     try monitor.watching(db) { try CopiedContent(of: db) }
                 }
                 content.findings = try structureFindings(in: readers[0])
                 return content
             }
+        }
         monitor.finish()
         return content
     }

@@ -131,6 +131,7 @@ struct DatabaseCopy {
                 let check = "PRAGMA main.integrity_check(\(table.quotedName))"
                 content.findings += try judge(check, findings(check, in: copy), source)
             }
+            content.findings += try findingsOfModules(in: copy)
         } else {
             content.findings = try checkSoundness(of: copy, source)
         }
@@ -230,6 +231,23 @@ struct DatabaseCopy {
             throw DatabaseConversionError.copyIsDamaged(path: source.file.path, finding: page)
         }
         return structure + rows
+    }
+
+    /// What the modules of virtual tables, such as full-text search, have against their content. It is
+    /// the source's.
+    func findingsOfModules(in copy: DatabaseQueue) throws -> [String] {
+        let tables = try copy.inDatabase {
+            try String.fetchAll(
+                $0,
+                sql: """
+                    SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage = 0
+                    ORDER BY name
+                    """
+            )
+        }
+        return try tables.flatMap {
+            try findings("PRAGMA main.quick_check(\($0.quotedName))", in: copy)
+        }
     }
 
     /// If the source breaks its own rules, so does the copy. That isn't the copy's fault.

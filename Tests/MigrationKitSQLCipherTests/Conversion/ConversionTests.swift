@@ -345,6 +345,28 @@ import Testing
         }
     }
 
+    @Test func aDamagedFullTextIndexIsReportedByEveryConversion() throws {
+        let (path, key) = (folder.database, try TestKey.raw())
+        _ = try SQLCipherShell.run(
+            path,
+            key: nil,
+            """
+            .dbconfig defensive off
+            CREATE VIRTUAL TABLE found USING fts5(text); INSERT INTO found VALUES ('word');
+            DELETE FROM found_config;
+            """
+        )
+        let large = try CipherSettings(pageSize: 8192)
+        for conversion in [
+            DatabaseConversion.encrypt(path, key: key.key),
+            .rekey(path, from: key.key, to: key.key),
+            .rekey(path, from: key.key, to: key.key, newCipher: large),
+            .decrypt(path, key: key.key, cipher: large),
+        ] {
+            #expect(try conversion.run().findings.count == 1)
+        }
+    }
+
     @Test func collationThatIsNotHereIsNamedIfRowsAreCopied() throws {
         let (path, key) = (folder.database, try TestKey.raw())
         let collation = DatabaseCollation("spoken") { $0.compare($1) }
