@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 
 #include <malloc.h>
+#include <string.h>
 
 // SQLCipher's <sqlite3.h> declares this under SQLITE_HAS_CODEC only, SQLite's not at all.
 // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#sqlite3_key>
@@ -47,6 +48,47 @@ static inline int csqlcipher_use_old_format(sqlite3 *db) {
 // <https://www.sqlite.org/c3ref/c_config_covering_index_scan.html#sqliteconfigmemstatus>
 static inline int csqlcipher_turn_off_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+// `concat_ws` as in SQLite 3.46, for an engine in which it counts in 32 bits and overflows.
+// <https://www.sqlite.org/lang_corefunc.html#concat_ws>
+static inline void csqlcipher_concat_ws(sqlite3_context *context, int count, sqlite3_value **values) {
+    const char *separator = count > 0 ? (const char *)sqlite3_value_text(values[0]) : 0;
+    if (!separator) return;
+    sqlite3_int64 length = sqlite3_value_bytes(values[0]), size = 0, end = 0;
+    for (int i = 1; i < count; i++) size += length + sqlite3_value_bytes(values[i]);
+    if (size > sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1)) {
+        sqlite3_result_error_toobig(context);
+        return;
+    }
+    char *text = (char *)sqlite3_malloc64((sqlite3_uint64)size + 1);
+    if (!text) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    for (int i = 1; i < count; i++) {
+        const char *part = (const char *)sqlite3_value_text(values[i]);
+        sqlite3_int64 partLength = sqlite3_value_bytes(values[i]);
+        if (!part || partLength == 0) continue;
+        if (end > 0) {
+            memcpy(text + end, separator, (size_t)length);
+            end += length;
+        }
+        memcpy(text + end, part, (size_t)partLength);
+        end += partLength;
+    }
+    sqlite3_result_text64(context, text, (sqlite3_uint64)end, sqlite3_free, SQLITE_UTF8);
+}
+
+static inline int csqlcipher_guard_connection(sqlite3 *db) {
+    return sqlite3_create_function_v2(
+        db, "concat_ws", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, 0,
+        csqlcipher_concat_ws, 0, 0, 0);
+}
+
+// For the connections that are opened from now on. <https://www.sqlite.org/c3ref/auto_extension.html>
+static inline int csqlcipher_guard_connections(void) {
+    return sqlite3_auto_extension((void (*)(void))csqlcipher_guard_connection);
 }
 
 // Gives freed memory back to the system, such as that of a page cache, which the C library would keep.

@@ -3,6 +3,7 @@ import CKeyStore
 import CSQLCipher
 import Foundation
 import MigrationKitCommon
+import MigrationKitSQLCipher
 
 /// The command line: `migrate`, `status`, `rollback`, `verify`, `schema-dump`, `schema-diff`, `key`
 /// and the rest.
@@ -74,6 +75,7 @@ public enum MigrationCLI {
     ) -> Never {
         _ = ckeystore_forbid_dumps()
         _ = csqlcipher_turn_off_memory_statistics()
+        EncryptedDatabase.guardConnections()
         Terminal.keepClosedOutputsClosed()
         // If the reader closes the output, the command continues.
         signal(SIGPIPE, SIG_IGN)

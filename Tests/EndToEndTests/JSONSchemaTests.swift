@@ -79,7 +79,7 @@ import Testing
                  "key-rotate kept": 1, "key-find role": 1, "key-find item": 1, "key-find file": 1,
                  "restore formerKey": 1, "key-import item": 1, "key-import output": 1,
                  "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
-                 "inspect unfinishedChange": 1, "inspect leftovers": 1,
+                 "inspect unfinishedChange": 1, "inspect leftovers": 1, "version fixedIn": 1,
                  "lint file": 1, "lint line": 1, "lint column": 1, "lint fix": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
                  "fleet shard": 1, "fleet version": 1, "fleet-report version": 1,

@@ -206,6 +206,14 @@ extension String {
             .replacing(/"(sqlcipher|sqlite|libcrypto)":"[^"]*"/) { "\"\($0.1)\":\"<version>\"" }
             .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
+            // What is known of the engine depends on which it is.
+            .replacing(/(?m)^Its faults .+\n( {10,}.+\n)?/, with: "")
+            .replacing(/"engineFaults":\[[^\]]*\]/, with: #""engineFaults":["wal-reset"]"#)
+            .replacing(/(?m)^Known faults of this engine:\n( .+\n)*/, with: "")
+            .replacing(
+                /"faults":\[[^\]]*\]/,
+                with: #""faults":[{"effect":"…","fixedIn":"…","name":"…","remedy":"…"}]"#
+            )
             .replacingDurations()
             .replacing(/\b[0-9]+(\.[0-9])? m?s(?=[:.]?\n)/, with: "<n> ms")
     }

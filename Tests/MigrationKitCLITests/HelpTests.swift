@@ -32,7 +32,8 @@ import Testing
     @Test func versionIsANumberAndThoseOfTheLibraries() throws {
         let version = ToolInProcess().run("--version")
         #expect(version.status == 0)
-        let text = /\d+\.\d+\.\d+\nSQLCipher 4\.\d.*, SQLite 3\.\d.*, OpenSSL 3\.\d.*\n/
+        let text =
+            /\d+\.\d+\.\d+\nSQLCipher 4\.\d.*, SQLite 3\.\d.*, OpenSSL 3\.\d.*\n(Known faults of this engine:\n(  .+\n)+)?/
         #expect(version.stdout.wholeMatch(of: text) != nil, "\(version)")
 
         let document = try ToolInProcess().run("--version", "--json").json()
@@ -41,9 +42,15 @@ import Testing
         }
         try #require(words.count == 4)
         #expect(
-            version.stdout
-                == "\(words[0])\nSQLCipher \(words[1]), SQLite \(words[2]), \(words[3])\n"
+            version.stdout.hasPrefix(
+                "\(words[0])\nSQLCipher \(words[1]), SQLite \(words[2]), \(words[3])\n"
+            )
         )
+        let faults = try #require(document["faults"] as? [[String: Any]])
+        for fault in faults {
+            let name = try #require(fault["name"] as? String)
+            #expect(version.stdout.contains("\n  - \(name): "))
+        }
     }
 
     /// The recorded help is what the tool prints: `HelpSnapshotTests`.

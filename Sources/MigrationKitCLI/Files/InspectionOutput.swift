@@ -62,6 +62,8 @@ struct InspectionDocument: Encodable {
     let cipherCompatibility: Int?
     let cipher: Cipher?
     let cipherVersion: String?
+    /// The names of the engine's known faults.
+    let engineFaults: [String]?
     let pageCount: Int?
     let freePages: Int?
     let userVersion: Int?
@@ -114,7 +116,9 @@ struct InspectionDocument: Encodable {
                 hmacAlgorithm: $0.hmacAlgorithm.rawValue
             )
         }
-        cipherVersion = cipher == nil ? nil : EncryptedDatabase.cipherVersion
+        let engine = EncryptedDatabase.engine
+        cipherVersion = cipher == nil ? nil : engine.cipherVersion
+        engineFaults = cipher == nil ? nil : engine.faults.map(\.name)
         let content = report.content
         pageCount = content?.pageCount
         freePages = content?.freePageCount
@@ -179,7 +183,12 @@ struct InspectionText {
             if cipher.hmacAlgorithm == .off {
                 add("Page check", "not possible: without HMAC, damage looks like content")
             }
-            add("Read with", EncryptedDatabase.cipherVersion.map { "SQLCipher \($0)" })
+            let engine = EncryptedDatabase.engine
+            add("Read with", "SQLCipher \(engine.cipherVersion)")
+            if !engine.faults.isEmpty {
+                let names = engine.faults.map(\.name).joined(separator: ", ")
+                add("Its faults", "\(names); see --version")
+            }
             if cipher.compatibility < CipherSettings.current.compatibility {
                 add("To convert", "\(program) upgrade")
             }

@@ -1,13 +1,13 @@
 import CLibCrypto
-import CSQLCipher
 import MigrationKitSQLCipher
 
 /// What `--version` prints: the tool's version, and those of the libraries that it runs with.
 private struct Versions: Encodable {
     let schemaVersion = JSON.schemaVersion
     let version: String
-    let sqlcipher = EncryptedDatabase.cipherVersion ?? "none"
-    let sqlite = String(cString: sqlite3_libversion())
+    let sqlcipher = EncryptedDatabase.engine.cipherVersion
+    let sqlite = EncryptedDatabase.engine.sqliteVersion
+    let faults = EncryptedDatabase.engine.faults
     /// Of the library that is loaded, which may be newer than its header.
     let libcrypto = OpenSSL_version(OPENSSL_VERSION).map { String(cString: $0) } ?? "unknown"
 }
@@ -21,5 +21,14 @@ extension CommandContext {
         output(
             "SQLCipher \(versions.sqlcipher), SQLite \(versions.sqlite), \(versions.libcrypto)"
         )
+        guard !versions.faults.isEmpty else { return }
+        output("Known faults of this engine:")
+        for fault in versions.faults {
+            let fix = fault.fixedIn.map { "; mended in \($0)" } ?? ""
+            let text = "\(fault.name): \(fault.effect)\(fix). Here: \(fault.remedy)."
+            for (index, line) in text[...].wrapped(to: 76).enumerated() {
+                output((index == 0 ? "  - " : "    ") + line)
+            }
+        }
     }
 }

@@ -40,6 +40,7 @@ package final class ConnectionSetup: Sendable {
         self.readsQuietFile = readsQuietFile
         authenticPages = trustsPages ? nil : AuthenticPages()
         TemporaryStorage.install()
+        EncryptedDatabase.guardConnections()
     }
 
     /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
