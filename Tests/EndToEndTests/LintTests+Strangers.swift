@@ -340,4 +340,31 @@ extension LintTests {
             #expect(access(written, F_OK) != 0)
         }
     }
+
+    /// `sqlcipher_export` runs the texts of a schema, which a step may have written.
+    @Test(arguments: [
+        ["lint"], ["schema-dump"], ["schema-diff", "--to", "/dev/null"],
+        ["create", "next", "--to", "/dev/null"],
+    ])
+    func textsOfASchemaAreNotRun(_ command: [String]) throws {
+        try makeProject()
+        let written = tool.folder.path("written")
+        let sql = """
+            -- migrate:up
+            CREATE TABLE q (a);
+            CREATE TEMP TABLE q (a);
+            PRAGMA writable_schema = ON;
+            UPDATE temp.sqlite_schema SET sql = 'ATTACH ''\(written)'' AS e' WHERE name = 'q';
+            SELECT sqlcipher_export('main', 'temp');
+            UPDATE temp.sqlite_schema SET sql = 'CREATE TABLE e.x (a)' WHERE name = 'q';
+            SELECT sqlcipher_export('main', 'temp');
+            -- migrate:down
+            DROP TABLE q;
+
+            """
+        try tool.folder.write("project/migrations/0004_write.sql", sql.utf8)
+        let result = try runInProject(command)
+        #expect(result.status != 0, "\(result)")
+        #expect(access(written, F_OK) != 0)
+    }
 }

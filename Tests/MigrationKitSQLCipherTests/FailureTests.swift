@@ -282,6 +282,28 @@ import Testing
         )
     }
 
+    /// SQLite reads the name whatever the journal begins with, and to its first zero.
+    @Test(arguments: [true, false])
+    func aNameInAJournalIsReadAsSQLiteReadsIt(_ hasWrongStart: Bool) throws {
+        try Fixtures.encrypted(path, key: key)
+        let other = folder.path("other.txt")
+        try folder.write("other.txt", "geblieben".utf8)
+        func bytes(_ value: Int) -> [UInt8] {
+            withUnsafeBytes(of: UInt32(value).bigEndian, Array.init)
+        }
+        let name = Array(other.utf8) + (hasWrongStart ? [] : Array("\0-mj1234569AB".utf8))
+        var journal = Crash.journalOfNothing
+        let magic = Array(journal.prefix(8))
+        journal[19] = UInt8(try folder.databaseData().count / 4096)
+        if hasWrongStart { journal[0] = UInt8(ascii: "X") }
+        journal += bytes(0x4000_0000 / 4096 + 1) + name + bytes(name.count)
+        journal += bytes(name.reduce(0) { $0 + Int($1) }) + magic
+        try folder.write("notes.db-journal", journal)
+        let foreign = EncryptedDatabaseError.foreignJournal(path: path + "-journal")
+        #expect(throws: foreign) { try EncryptedDatabase.open(path, key: key.key) }
+        #expect(try folder.data("other.txt") == Data("geblieben".utf8))
+    }
+
     /// SQLite gives journals to the owner of the database, who may have put another file there.
     @Test(.enabled(if: geteuid() == 0), arguments: ["-wal", "-journal", "-shm"])
     func aFileOfRootsIsNotGivenAway(_ suffix: String) throws {

@@ -66,7 +66,9 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
                 try opening.key().map { .encrypted($0, cipher: opening.cipher) } ?? .plaintext()
             var options = DatabaseBackup.Options(timeout: timeout)
             options.cancellation = visit.cancellation
-            try DatabaseBackup(visit.store.path, to: output, form: form, options: options).run()
+            let report =
+                try DatabaseBackup(visit.store.path, to: output, form: form, options: options).run()
+            if !report.findings.isEmpty { record.findings = report.findings }
         }
     }
 

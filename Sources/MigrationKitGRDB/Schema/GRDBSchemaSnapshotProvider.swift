@@ -87,8 +87,9 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// The statement with its semicolon.
     package static func terminated(_ statement: String) -> String {
         // A view's text may end with a comment, which would swallow the semicolon.
-        let lastLine = statement.split(separator: "\n").last ?? ""
-        return statement + (lastLine.contains("--") ? "\n;" : ";")
+        let lastLine =
+            statement.utf8.split(separator: UInt8(ascii: "\n")).last ?? Substring("").utf8
+        return statement + (lastLine.contains("--".utf8) ? "\n;" : ";")
     }
 }
 

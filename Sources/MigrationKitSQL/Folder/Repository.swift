@@ -36,20 +36,21 @@ package struct Repository: Sendable {
         return isLeft(by: path) || realPath(path).map { kind($0) != kind(path) } ?? false
     }
 
-    /// Whether a path that is in git's repository by its names leads out of it, through a folder that
-    /// is a link.
-    package func isLeft(named path: String) -> Bool {
-        guard isGits, let here = realPath(".") else { return false }
-        var names: [Substring] = []
-        for name in (path.hasPrefix("/") ? path : "\(here)/\(path)").split(separator: "/") {
-            switch name {
-            case ".": break
-            case "..": _ = names.popLast()
-            default: names.append(name)
+    /// Whether any part of a path is a link that leads out of the repository of git's in which it is.
+    package static func isLeft(onTheWayTo path: String) -> Bool {
+        var place = path.hasPrefix("/") ? "" : "."
+        for name in path.split(separator: "/") {
+            let folder = place.isEmpty ? "/" : place
+            place += "/\(name)"
+            var status = stat()
+            guard lstat(place, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { continue }
+            if let repository = Repository(of: folder), repository.isGits,
+                repository.isLeft(by: place)
+            {
+                return true
             }
         }
-        let plain = "/" + names.joined(separator: "/")
-        return (plain == top || plain.hasPrefix(top + "/")) && isLeft(by: path)
+        return false
     }
 
     /// Whether a path leads out of the repository, or to git's own files: these may have passwords,

@@ -19,9 +19,33 @@ struct SQLScript: Sendable {
     /// - Throws: ``SQLStatementError`` with the place in the file, if SQLite refuses a statement, or
     ///   reads several where one was judged.
     func run(in db: Database) throws {
+        try Self.refuseExports(on: db)
         for range in ranges {
             for statement in SQLStatementBoundary.statements(in: file.bytes, range: range) {
                 try run(statement, in: db)
+            }
+        }
+    }
+
+    /// `sqlcipher_export` runs the texts of a schema as statements, which nobody has judged: a step
+    /// may have written them. From here on the connection has a function of this name that refuses.
+    private static func refuseExports(on db: Database) throws {
+        for count: Int32 in 1...2 {
+            let code = sqlite3_create_function_v2(
+                db.sqliteConnection,
+                "sqlcipher_export",
+                count,
+                SQLITE_UTF8,
+                nil,
+                { context, _, _ in
+                    sqlite3_result_error(context, "a migration can't use sqlcipher_export()", -1)
+                },
+                nil,
+                nil,
+                nil
+            )
+            guard code == SQLITE_OK else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code))
             }
         }
     }

@@ -300,8 +300,11 @@ extension DatabaseFile {
     /// - Throws: ``EncryptedDatabaseError/foreignJournal(path:)``; other ``EncryptedDatabaseError``
     ///   if the journal can't be read.
     func checkSuperJournal() throws {
+        // SQLite reads the name whatever the journal begins with.
         let isForeign = try confirmed { () -> Bool? in
-            guard let (journal, _) = try hotJournal else { return nil }
+            guard let journal = try UntouchedFile.find(resolvedPath + "-journal").get() else {
+                return nil
+            }
             return try Self.superJournal(of: journal).map(Self.isSuperJournal) == false ? true : nil
         }
         guard isForeign == nil else {
@@ -330,10 +333,12 @@ extension DatabaseFile {
         return try journal.read(at: journal.size - 16 - count, count: count)
     }
 
-    /// Whether SQLite gives this name to super-journals: `-mj`, six digits, a 9, and two digits.
+    /// Whether SQLite gives this name to super-journals: `-mj`, six digits, a 9, and two digits. It
+    /// reads it to the first zero.
     private static func isSuperJournal(_ name: [UInt8]) -> Bool {
-        String(decoding: name.suffix(12), as: UTF8.self)
-            .wholeMatch(of: /-mj[0-9A-F]{6}9[0-9A-F]{2}/) != nil
+        !name.contains(0)
+            && String(decoding: name.suffix(12), as: UTF8.self)
+                .wholeMatch(of: /-mj[0-9A-F]{6}9[0-9A-F]{2}/) != nil
     }
 
     /// Throws if the file lacks pages that the write-ahead log counts on. Moving the log into such a

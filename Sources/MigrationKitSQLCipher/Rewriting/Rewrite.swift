@@ -182,16 +182,12 @@ package struct Rewrite {
             EncryptedDatabaseError.inputOutput(path: place.path, detail: systemReason(code))
         case let code as CipherCode:
             EncryptedDatabaseError(code, path: locked[0].path)
-        // Only our own SQL runs, and copies rows. They contradict their schema.
-        case let error as DatabaseError
-        where [.SQLITE_CONSTRAINT, .SQLITE_TOOBIG].contains(error.resultCode):
-            EncryptedDatabaseError.damaged(path: file.path, pages: [])
         case let error as DatabaseError:
             error.lack(in: file.path)
                 ?? EncryptedDatabaseError(
                     error,
                     path: (error.resultCode == .SQLITE_FULL ? place : file).path
-                ) ?? error
+                ) ?? error.contradiction(in: file.path) ?? error
         case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path:
             // The key was read before the lock was free, and the process that held the lock has
             // rewritten the database.
@@ -210,6 +206,16 @@ package struct Rewrite {
 }
 
 extension DatabaseError {
+    /// Only our own SQL runs: if SQLite refuses it, the schema contradicts itself, or the rows
+    /// contradict it.
+    fileprivate func contradiction(in path: String) -> (any Error)? {
+        switch resultCode {
+        case .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_TOOBIG, .SQLITE_MISMATCH:
+            EncryptedDatabaseError.damaged(path: path, pages: [])
+        default: nil
+        }
+    }
+
     /// The error that names the collation or function which isn't registered, if it is about one.
     fileprivate func lack(in path: String) -> (any Error)? {
         let collation = "no such collation sequence: "

@@ -103,6 +103,21 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: folder.path("copies/s03.db")))
     }
 
+    @Test func whatIsWrongInAStoreIsToldOfItsCopy() throws {
+        let folder = try TemporaryFolder()
+        try folder.makeFolder("stores")
+        _ = try SQLCipherShell.run(folder.path("stores/a.db"), key: nil, SQLCipherShell.shortIndex)
+        let result = try tool.run(
+            [
+                "fleet", "backup", "--output-dir", folder.path("copies"), "--stores",
+                folder.path("stores/*.db"), "--no-encryption", "--json",
+            ]
+        )
+        #expect(result.status == 0, "\(result)")
+        let findings = try #require(try result.json()["findings"] as? [[String: Any]])
+        #expect(findings.map { $0["text"] as? String } == ["wrong # of entries in index i"])
+    }
+
     // MARK: - Parts
 
     private func shard(

@@ -10,12 +10,8 @@ struct LinkLeavesRepository: CodedError, Equatable {
     /// - Parameter path: A file or a folder, as it was named. It need not exist.
     /// - Throws: ``LinkLeavesRepository`` if it is such a link, or reached through one.
     static func check(_ path: String) throws {
+        guard !Repository.isLeft(onTheWayTo: path) else { throw LinkLeavesRepository(path: path) }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        if let repository = Repository(of: "."),
-            repository.isLeft(named: folder) || repository.isLeft(named: path)
-        {
-            throw LinkLeavesRepository(path: path)
-        }
         guard linkTarget(path) != nil, let repository = Repository(of: folder),
             repository.isLeft(byFile: path)
         else { return }
