@@ -260,13 +260,18 @@ final class LockedPlace: LockedFile {
 
     /// Waits for others, then locks the file.
     private func hold(settlesJournals: Bool) throws {
+        // A log that stays although nobody writes is one that SQLite can't use.
+        var rest = 10
         held = try monitor.waitingUntilUnused(identity) {
-            try Self.lock(file, settlesJournals: settlesJournals)
+            if let held = try Self.lock(file, settlesJournals: settlesJournals) { return held }
+            rest -= 1
+            guard
+                try rest > 0 || !settlesJournals || !file.holdsCommits
+                    || !identity.otherProcesses().isEmpty
+            else { throw EncryptedDatabaseError.needsRecovery(path: file.path) }
+            return nil
         }
         guard held != nil else {
-            if settlesJournals, try file.holdsCommits {
-                throw EncryptedDatabaseError.needsRecovery(path: file.path)
-            }
             throw DatabaseConversionError.inUse(path: file.path, by: try identity.otherProcesses())
         }
     }
