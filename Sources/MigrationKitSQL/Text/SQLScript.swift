@@ -30,11 +30,15 @@ struct SQLScript: Sendable {
     /// `sqlcipher_export` runs the texts of a schema as statements, which nobody has judged: a step
     /// may have written them. From here on the connection has a function of this name that refuses.
     private static func refuseExports(on db: Database) throws {
-        for count: Int32 in 1...2 {
+        // Once is enough. SQLite replaces no function while a statement runs, and a full-text table may
+        // have one that does.
+        let mark = "migrationkit_refuses_exports"
+        guard (try? db.makeStatement(sql: "SELECT \(mark)()")) == nil else { return }
+        for (name, count) in [("sqlcipher_export", 1), ("sqlcipher_export", 2), (mark, 0)] {
             let code = sqlite3_create_function_v2(
                 db.sqliteConnection,
-                "sqlcipher_export",
-                count,
+                name,
+                Int32(count),
                 SQLITE_UTF8,
                 nil,
                 { context, _, _ in
