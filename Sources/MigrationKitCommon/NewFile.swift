@@ -31,8 +31,8 @@ package final class NewFile {
         claim = nil
     }
 
-    /// Opens the file that was made. Whoever else may write to the folder could have put another one
-    /// in its place, which must not get its content, mode or owner.
+    /// Opens the file that was made, and no other: others who may write to the folder can put a file of
+    /// theirs in its place.
     private func descriptor(for access: Int32) throws(NewFileError) -> Int32 {
         let descriptor = open(path, access | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw NewFileError(path, errno) }

@@ -40,22 +40,10 @@ public struct DatabaseSchema: Sendable {
         self = try MemoryDatabase.run(configuration) { db in
             let bytes = Array(sql.utf8)
             for range in SQLStatementBoundary.statements(in: bytes) {
-                let statement = String(decoding: bytes[range], as: UTF8.self)
-                guard !Self.setsCipher(statement) else {
-                    throw DatabaseError(resultCode: .SQLITE_AUTH)
-                }
-                try db.run(statement: statement)
+                try db.run(statement: String(decoding: bytes[range], as: UTF8.self))
             }
             return try DatabaseSchema(of: db)
         }
-    }
-
-    /// Whether a statement sets something of SQLCipher's. `cipher_log` names a file, to which it
-    /// appends.
-    private static func setsCipher(_ statement: String) -> Bool {
-        let tokens = SQLTokens(statement).tokens
-        return tokens.first?.isWord("PRAGMA") == true
-            && tokens.contains { $0.name.hasPrefix("cipher") }
     }
 
     /// The schema without some tables and views, and without their indexes and triggers.

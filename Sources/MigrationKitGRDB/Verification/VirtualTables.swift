@@ -144,7 +144,7 @@ extension Database {
 extension DatabaseError {
     /// Whether SQLite has only a code for it. SQLCipher up to 4.18 gives it for a page that can't be
     /// decrypted, among others.
-    var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == "SQL logic error" }
+    package var isUnexplained: Bool { resultCode == .SQLITE_ERROR && message == "SQL logic error" }
 
     /// Whether the error is about the table, and not about a lock, the disk or a cancellation.
     fileprivate var isFinding: Bool {

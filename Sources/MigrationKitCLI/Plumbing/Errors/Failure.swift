@@ -18,14 +18,10 @@ struct Failure {
 
     /// - Parameter database: The database that was worked on, if one was opened.
     init(_ error: any Error, parser: any ParsableCommand.Type, database: String? = nil) {
-        // SQLCipher's only word, up to 4.18, for what follows a page that it can't authenticate.
-        let isDamage =
-            (error as? DatabaseError).map {
-                $0.resultCode == .SQLITE_ERROR && $0.message == "SQL logic error"
-            } ?? false
-        let error =
-            isDamage
-            ? database.map { EncryptedDatabaseError.damaged(path: $0, pages: []) } ?? error : error
+        var error = error
+        if let database, (error as? DatabaseError)?.isUnexplained == true {
+            error = EncryptedDatabaseError.damaged(path: database, pages: [])
+        }
         self = Failure(classifying: error, parser: parser).naming(database)
     }
 
