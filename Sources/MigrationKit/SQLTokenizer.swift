@@ -234,6 +234,14 @@ package struct SQLStatementBoundary {
 
 // MARK: - Single Statements
 
+extension [UInt8] {
+    /// A token of the text in upper case, if it is a word.
+    func word(_ token: SQLToken) -> String? {
+        guard token.kind == .word else { return nil }
+        return String(decoding: self[token.range], as: UTF8.self).uppercased()
+    }
+}
+
 extension SQLStatementBoundary {
     /// The statements of a text, each from its first token to its semicolon, if it has one.
     ///
@@ -265,34 +273,10 @@ extension SQLStatementBoundary {
             }
             start = start ?? token.range.lowerBound
             end = token.range.upperBound
-            let word =
-                token.kind == .word
-                ? String(decoding: text[token.range], as: UTF8.self).uppercased() : nil
-            boundary.take(token.kind, word: word)
+            boundary.take(token.kind, word: text.word(token))
             if boundary.isComplete { endStatement() }
         }
         endStatement()
         return statements
-    }
-}
-
-extension String {
-    /// Whether nothing is left to run behind a place, in bytes of UTF-8.
-    package func isBlank(from place: Int) -> Bool {
-        let bytes = Array(utf8)
-        return SQLTokenizer(bytes, in: min(place, bytes.count)..<bytes.count).allSatisfy {
-            [.space, .lineComment, .blockComment, .semicolon].contains($0.kind)
-        }
-    }
-
-    /// The text of an object of a schema without what may stand behind its statement, which SQLite
-    /// doesn't read.
-    package var firstStatement: String {
-        let bytes = Array(utf8)
-        let statements = SQLStatementBoundary.statements(in: bytes)
-        guard statements.count > 1, let first = statements.first else { return self }
-        let end = SQLTokenizer(bytes, in: first).reversed()
-            .first { ![.space, .semicolon].contains($0.kind) }
-        return String(decoding: bytes[..<(end?.range.upperBound ?? 0)], as: UTF8.self)
     }
 }

@@ -180,6 +180,7 @@ extension LintTests {
         let commands = [
             ["lint"], ["lint", "--format", "github"], ["schema-dump"],
             ["schema-diff", "--to", "/dev/null"], ["create", "next", "--to", "/dev/null"],
+            ["plan", "--db-path", "new.db", "--no-encryption"],
         ]
         for command in commands {
             let result = try runInProject(command + arguments)
@@ -233,10 +234,10 @@ extension LintTests {
         try makeProject()
         for folder in ["project/shared", "project/app"] { try tool.folder.makeFolder(folder) }
         try tool.folder.write(
-            "project/shared/more.sql",
+            "project/shared/0004_more.sql",
             "-- migrate:up\nCREATE TABLE more (id INTEGER);\n".utf8
         )
-        try link("migrations/0004_more.sql", to: "../shared/more.sql")
+        try link("migrations/0004_more.sql", to: "../shared/0004_more.sql")
         try settings.write("migrations = \"app/../migrations\"", to: "project/migrationkit.toml")
         let result = try runInProject(["lint"])
         #expect(result.stdout.contains("Checked 4 migrations"), "\(result)")
@@ -257,13 +258,14 @@ extension LintTests {
     }
 
     /// An ignored file may be there that isn't part of any change.
-    @Test func aLinkToAnotherKindOfFileIsNotShown() throws {
+    @Test(arguments: [".env", "backup.sql"])
+    func aLinkToAFileOfAnotherNameIsNotShown(_ ignored: String) throws {
         try makeProject()
-        try tool.folder.write("project/.env", "geheim = 1".utf8)
-        try link("schema.sql", to: ".env")
+        try tool.folder.write("project/\(ignored)", "geheim = 1".utf8)
+        try link("schema.sql", to: ignored)
         let compared = try runInProject(["schema-diff", "--to", "schema.sql"])
         #expect(compared.status == 77, "\(compared)")
-        try link("migrations/0004_secret.sql", to: "../.env")
+        try link("migrations/0004_secret.sql", to: "../\(ignored)")
         try expectRefusal()
     }
 
@@ -366,5 +368,39 @@ extension LintTests {
         let result = try runInProject(command)
         #expect(result.status != 0, "\(result)")
         #expect(access(written, F_OK) != 0)
+    }
+    /// In a script, SQLite's shell takes a line `go` or `/` for a statement's end.
+    @Test(arguments: ["schema-dump", "plan", "repair"])
+    func whatIsPrintedIsNoCommandOfTheShell(_ command: String) throws {
+        try OtherProgram.require("the sqlcipher shell")
+        try makeProject()
+        let written = tool.folder.path("written")
+        let sql = """
+            -- migrate:up
+            CREATE TABLE a (once, "pragma");
+            CREATE VIEW v AS SELECT once
+            /
+            PRAGMA LIKE
+            go
+            .once "|touch \(written)"
+            FROM a AS go;
+            -- migrate:down
+            DROP VIEW v; DROP TABLE a;
+
+            """
+        try tool.folder.write("project/migrations/0004_view.sql", sql.utf8)
+        let database = ["--db-path", "app.db", "--no-encryption"]
+        let app = tool.folder.path("project/app.db")
+        if command == "repair" {
+            #expect(try runInProject(["migrate"] + database).status == 0)
+            _ = try SQLCipherShell.run(app, key: nil, "DROP VIEW v;")
+        }
+        let options = ["schema-dump": [], "plan": database, "repair": ["--schema"] + database]
+        let printed = try runInProject([command] + (options[command] ?? []))
+        #expect(printed.status == 0, "\(printed)")
+        let target = command == "repair" ? app : tool.folder.path("new.db")
+        #expect(try SQLCipherShell.run(target, key: nil, printed.stdout) == "")
+        #expect(access(written, F_OK) != 0)
+        #expect(try SQLCipherShell.run(target, key: nil, "SELECT * FROM v;") == "")
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
@@ -73,7 +74,7 @@ struct ComparedSchema {
 
     /// The statements that create it, as `schema-dump` writes them.
     var text: String {
-        schema.statements.map { GRDBSchemaSnapshotProvider.terminated($0) + "\n" }
+        schema.statements.map { $0.terminated.forShell + "\n" }
             .joined(separator: "\n")
     }
 }

@@ -45,7 +45,11 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             in: context,
             forReading: true,
             previewsNew: true,
-            allowsOutOfOrder: range.allowOutOfOrder
+            loaded: loadMigrations(
+                in: context,
+                allowsOutOfOrder: range.allowOutOfOrder,
+                ofStranger: true
+            )
         ) { target = try range.target(in: $0) }
         let others = try store.noteOtherTools(in: context, json: json)
         let steps = try store.runner.plannedSteps(
@@ -68,7 +72,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         } else {
             store.tellIsNew(to: context)
             let pending = try store.runner.pendingMigrationIdentifiers(in: store.writer).count
-            context.output(text(of: steps, amongPending: pending, scripts: store.scripts))
+            context.outputLines(text(of: steps, amongPending: pending, scripts: store.scripts))
         }
         if exitCode, !steps.isEmpty {
             throw MigrationCLIError.pending(steps.map(\.identifier))
@@ -98,7 +102,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             lines += ["", "-- \(step.identifier) (\(step.sourceFile))"]
             if !step.usesTransaction { lines.append("-- outside of a transaction") }
             if own { lines.append("BEGIN IMMEDIATE;") }
-            lines.append(scripts[step.identifier]?.up ?? "-- code of this program")
+            lines.append(scripts[step.identifier]?.up.forShell ?? "-- code of this program")
             if step.foreignKeyChecks == .deferred, step.usesTransaction {
                 lines.append("-- foreign keys checked")
             }

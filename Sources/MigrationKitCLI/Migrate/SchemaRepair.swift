@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
 
@@ -69,7 +70,7 @@ struct SchemaRepair {
         let lines = comments.flatMap { $0.isEmpty ? [""] : $0[...].wrapped(to: 77) }
         return
             (lines.map { $0.isEmpty ? "--" : "-- \($0.printable)" } + ["", ".bail on"]
-            + (sql + end).map(GRDBSchemaSnapshotProvider.terminated))
+            + (sql + end).map(\.terminated.forShell))
             .joined(separator: "\n")
     }
 

@@ -191,6 +191,11 @@ struct CommandContext: Sendable {
         return context
     }
 
+    /// Writes lines of others' files: as they are, but a terminal gets no control characters.
+    func outputLines(_ text: String) {
+        output(outputIsTerminal ? text.printableLines : text)
+    }
+
     /// Asks a question on the terminal, unless an option already answers it.
     ///
     /// - Parameter nobody: The error if there is nobody to ask.

@@ -89,7 +89,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
             if json, format != .json {
                 return try context.printJSON(Document(format: format, text: text))
             }
-            return context.output(text.hasSuffix("\n") ? String(text.dropLast()) : text)
+            return context.outputLines(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
         try OutputFile(path: output).write(text)
         if json {
@@ -145,7 +145,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
                 )
             )
         } else {
-            context.output(matches ? "\(path.printable) is up to date." : difference)
+            context.outputLines(matches ? "\(path.printable) is up to date." : difference)
         }
         guard matches else {
             throw SchemaCommandError.differs(

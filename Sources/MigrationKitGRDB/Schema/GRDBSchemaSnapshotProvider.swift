@@ -52,7 +52,10 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
-        try objects(of: db).map { terminated($0["sql"]) + "\n" }.joined(separator: "\n")
+        try objects(of: db).map { row in
+            let statement: String = row["sql"]
+            return statement.terminated.forShell + "\n"
+        }.joined(separator: "\n")
     }
 
     /// The type, name and SQL of every object, in the order of the snapshot.
@@ -82,14 +85,6 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
                 "tbl_name": row["tbl_name"],
             ]
         }
-    }
-
-    /// The statement with its semicolon.
-    package static func terminated(_ statement: String) -> String {
-        // A view's text may end with a comment, which would swallow the semicolon.
-        let lastLine =
-            statement.utf8.split(separator: UInt8(ascii: "\n")).last ?? Substring("").utf8
-        return statement + (lastLine.contains("--".utf8) ? "\n;" : ";")
     }
 }
 

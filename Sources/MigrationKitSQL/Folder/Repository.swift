@@ -30,10 +30,10 @@ package struct Repository: Sendable {
     }
 
     /// Whether a file isn't one that a change can contain: its path leads out of the repository, or it
-    /// is a link to another kind of file, such as an ignored `.env`.
+    /// is a link to a file of another name, such as an ignored `.env` or `backup.sql`.
     package func isLeft(byFile path: String) -> Bool {
-        func kind(_ path: String) -> String { URL(fileURLWithPath: path).pathExtension }
-        return isLeft(by: path) || realPath(path).map { kind($0) != kind(path) } ?? false
+        func name(_ path: String) -> String { URL(fileURLWithPath: path).lastPathComponent }
+        return isLeft(by: path) || realPath(path).map { name($0) != name(path) } ?? false
     }
 
     /// Whether any part of a path is a link that leads out of the repository of git's in which it is.

@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKit
 
 /// Everything about one format: its texts, how its files are recognized and read, and what a new
 /// migration looks like.
@@ -146,14 +147,7 @@ extension FolderFormat {
 
     func identifier(number: String, words: String) -> String { "\(number)_\(words)" }
 
-    func text(of statement: String) -> String { terminated(statement) }
-
-    /// A statement with its semicolon.
-    func terminated(_ statement: String) -> String {
-        // A comment at its end would swallow the semicolon.
-        let lastLine = statement.split(separator: "\n").last ?? ""
-        return statement + (lastLine.contains("--") ? "\n;\n" : ";\n")
-    }
+    func text(of statement: String) -> String { statement.terminated + "\n" }
 
     /// Statements with an empty line after each.
     func text(of statements: [String]) -> String {

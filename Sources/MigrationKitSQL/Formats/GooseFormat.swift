@@ -18,8 +18,8 @@ struct GooseFormat: FolderFormat {
 
     /// Goose itself finds the end of a trigger only by these markers.
     func text(of statement: String) -> String {
-        guard statement.contains(";") else { return terminated(statement) }
-        return "-- +goose StatementBegin\n\(terminated(statement))-- +goose StatementEnd\n"
+        guard statement.contains(";") else { return statement.terminated + "\n" }
+        return "-- +goose StatementBegin\n\(statement.terminated)\n-- +goose StatementEnd\n"
     }
 
     /// What a marker says, in lower case.

@@ -26,7 +26,7 @@ extension MigrationFolderError: LocalizedError {
         case .unreadable(let file, let reason):
             "\(file): can't be read: \(reason)"
         case .leavesRepository(let file):
-            "\(file): this link leads out of the repository, or to another kind of file"
+            "\(file): this link leads out of the repository, or to a file of another name"
         case .notUTF8(let place):
             "\(place): the text is not UTF-8"
         case .nulCharacter(let place):

@@ -19,7 +19,7 @@ struct LinkLeavesRepository: CodedError, Equatable {
     }
 
     var errorDescription: String? {
-        "\(path) is or passes a link that leads out of the repository, or to another kind of file"
+        "\(path) is or passes a link that leads out of the repository, or to a file of another name"
     }
 
     var recoverySuggestion: String? {

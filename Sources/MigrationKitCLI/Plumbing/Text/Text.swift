@@ -37,6 +37,15 @@ extension String {
             )
         )
     }
+
+    /// Lines that others wrote, without control characters other than tabs.
+    var printableLines: String {
+        let tab = Unicode.Scalar("\t")
+        return split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.unicodeScalars.split(separator: tab, omittingEmptySubsequences: false)
+                .map { String($0).printable }.joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
 }
 
 // MARK: - Table
