@@ -25,6 +25,10 @@ import Testing
 
     @Test(arguments: scenes)
     func printsWhatItDid(_ scene: Scene) throws {
+        // In damaged files, an older SQLCipher finds other words.
+        if ["salvage", "verify-full-damaged"].contains(scene.name), try Tool.hasOldEngine {
+            try Test.cancel("needs SQLCipher 4.14 or later")
+        }
         try play(scene, Transcript())
     }
 

@@ -99,10 +99,11 @@ import Testing
         #expect(try !migration.regions(holding: Data("WITH RECURSIVE number".utf8)).isEmpty)
     }
 
-    /// SQLCipher works with the key, and so it has two copies of it for reading and writing, each
-    /// in bytes and in digits. It locks them on the heap, where the locks of neighbours can be taken
-    /// back with theirs. While a page is encrypted, OpenSSL's AES has one more, as the beginning of
-    /// its round keys. Whatever else there is must be ours: locked, and left out of dumps.
+    /// SQLCipher works with the key, and so versions before 4.7 have two copies of it for reading and
+    /// writing, each in bytes and in digits. They lock them on the heap, where the locks of neighbours
+    /// can be taken back with theirs. Later ones obscure them. While a page is encrypted, OpenSSL's AES
+    /// has one more, as the beginning of its round keys. Whatever else there is must be ours: locked,
+    /// and left out of dumps.
     @Test(.enabled(if: geteuid() == 0)) func rawKeyIsInLockedMemoryAndInSQLCiphers() throws {
         let tool = try Tool()
         let key = (0..<32).map { _ in UInt8.random(in: 0...255) }
@@ -115,9 +116,10 @@ import Testing
         )
         for form in [Data(key), Data(digits.utf8)] {
             let found = try migration.regions(holding: form)
-            #expect(!found.isEmpty)
+            let isOld = try Tool.hasOldEngine
+            #expect(!found.isEmpty || !isOld)
             let others = found.filter { !$0.isLocked || !$0.isLeftOutOfDumps }
-            #expect(others.count <= 3, "\(others)")
+            #expect(others.count <= (isOld ? 3 : 1), "\(others)")
         }
     }
 

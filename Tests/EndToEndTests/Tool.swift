@@ -29,6 +29,14 @@ struct Tool {
         try folder.write("password", (password + "\n").utf8)
     }
 
+    /// Whether the tool has a SQLCipher before 4.14, such as that of Debian 12 and 13.
+    static var hasOldEngine: Bool {
+        get throws {
+            let tool = try builtExecutable("migrationkit-cli")
+            return try TestSupport.run(tool, ["--version"]).stdout.contains("- wal-reset:")
+        }
+    }
+
     var database: String { folder.path("store.db") }
     var migrations: String { folder.path("migrations") }
 

@@ -218,7 +218,9 @@ extension GRDBMigrationRunner {
         let cancellation = monitor.operation.cancellation
         try monitor.check("schema") {
             var outcome = VerificationOutcome()
-            let drift = try drift(in: writer, options, cancellation: cancellation)
+            let drift = try monitor.unharmed(writer) { connection in
+                try self.drift(in: connection, options, cancellation: cancellation)
+            }
             if case .notCompared(let reason) = drift { outcome.note = "not compared: \(reason)" }
             for change in drift.changes {
                 outcome.add(VerificationFinding(change.driftText, table: change.table))

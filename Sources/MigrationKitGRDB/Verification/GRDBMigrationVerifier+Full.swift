@@ -181,7 +181,9 @@ struct IntegrityFindings {
         do {
             return try db.namingUnusableTables { try rows.next() }
         } catch let error as DatabaseError
-            where error.isUnexplained || error.resultCode == .SQLITE_CORRUPT
+            where error.isUnexplained
+            // A damaged record may claim more memory than there is.
+            || [.SQLITE_CORRUPT, .SQLITE_NOMEM].contains(error.resultCode)
         {
             unreadable += 1
             return nil

@@ -106,8 +106,29 @@ package final class VerificationMonitor {
                 throw try db.hasUnreadablePages ? DatabaseError.unreadablePage : error
             }
         }
-        return withConstraints
-            ? try writer.readingWithConstraints(watched) : try writer.read(watched)
+        return try unharmed(writer) { connection in
+            withConstraints
+                ? try connection.readingWithConstraints(watched) : try connection.read(watched)
+        }
+    }
+
+    /// Uses another connection, if this one came to a page that can't be authenticated: it would read
+    /// zeros for the others. See `Database.hasUnreadablePages`.
+    func unharmed<Value>(
+        _ writer: any DatabaseWriter,
+        _ body: (any DatabaseWriter) throws -> Value
+    ) throws -> Value {
+        let path = try writer.unsafeReentrantRead { try $0.hasUnreadablePages ? $0.filePath : nil }
+        guard let path else { return try body(writer) }
+        var configuration = writer.configuration.forReadingAlongside
+        configuration.readonly = true
+        let reader = try? DatabaseQueue(path: path, configuration: configuration)
+        // Whoever locks the database keeps this one out, too.
+        let opens =
+            (try? reader?.read { try $0.execute(sql: "SELECT 1 FROM sqlite_schema") }) != nil
+        guard let reader, opens else { return try body(writer) }
+        defer { try? reader.close() }
+        return try body(reader)
     }
 
     /// Runs SQL that reports progress and can be interrupted in the middle of a statement.
