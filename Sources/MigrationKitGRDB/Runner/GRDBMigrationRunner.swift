@@ -269,7 +269,7 @@ extension GRDBMigrationRunner {
     /// - Returns: The identifiers that were recorded, in order.
     /// - Throws: `MigrationKitError.unknownMigrationIdentifier(_:)`;
     ///   `MigrationKitError.baselineOnMigratedDatabase(latestApplied:)` if any step is applied;
-    ///   what `choose` throws.
+    ///   what `choose` throws; a `GRDBMigrationVerificationError` if the database is damaged.
     @discardableResult
     public func baseline(
         in writer: any DatabaseWriter,
@@ -286,7 +286,10 @@ extension GRDBMigrationRunner {
                     if let latest {
                         throw MigrationKitError.baselineOnMigratedDatabase(latestApplied: latest)
                     }
-                    return try record(choose(db), in: db)
+                    let recorded = try record(choose(db), in: db)
+                    // In a damaged file, a new table may overwrite another's definition.
+                    try verify(db, isComplete: false, checksForeignKeys: false)
+                    return recorded
                 }
             }
         }

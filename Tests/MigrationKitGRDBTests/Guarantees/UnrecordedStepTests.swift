@@ -158,4 +158,23 @@ import Testing
         #expect(throws: MigrationKitError.self) { try runner.migrate(in: writer) }
         #expect(try Everything(of: writer) == before)
     }
+
+    @Test func nothingIsRecordedInADamagedDatabase() throws {
+        try writer.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE damaged (a);
+                    INSERT INTO damaged VALUES (NULL);
+                    PRAGMA writable_schema = ON;
+                    UPDATE sqlite_schema SET sql = 'CREATE TABLE damaged (a NOT NULL)'
+                    WHERE name = 'damaged';
+                    PRAGMA writable_schema = RESET;
+                    """
+            )
+        }
+        #expect(throws: GRDBMigrationVerificationError.self) {
+            try runner.baseline(in: writer, upTo: "0004")
+        }
+        #expect(try writer.read { try !$0.tableExists("grdb_migrations") })
+    }
 }
