@@ -40,6 +40,10 @@ import Testing
             damagedScrap,
             damagedIndex
         case missingParentTable
+
+        /// Whether SQLCipher can't read a page. From 4.19 on, each later check then needs a connection
+        /// of its own.
+        var isUnreadable: Bool { [.damagedNote, .damagedScrap, .damagedIndex].contains(self) }
     }
 
     private func damage(_ fault: Fault) throws {
@@ -113,24 +117,14 @@ import Testing
         try damage(fault)
         let (one, two) = (Recorder<Int>(), Recorder<Int>())
         let expected = try checks(in: AnyDatabaseWriter(open(one)))
-        #expect(one.values.count == 1)
+        #expect(one.values.count == 1 || fault.isUnreadable)
         #expect(expected.allSatisfy(\.ok) == (fault == .none))
         #expect(expected.map(\.name) == ["quick_check", "foreign_key_check"])
 
-        expect(try checks(in: open(two)), toTell: expected)
+        #expect(try checks(in: open(two)) == expected)
         // What isn't sound is looked at once more: with the given connection, and one beside it.
-        #expect(two.values.count == (fault == .none ? 3 : 4))
-        expect(try checks(in: store.openPool()), toTell: expected)
-    }
-
-    /// From SQLCipher 4.19 on, a connection that came to a page which it can't read is of no use for
-    /// the checks after that. Another one may be.
-    private func expect(_ found: [VerificationCheck], toTell expected: [VerificationCheck]) {
-        #expect(found.map(\.name) == expected.map(\.name))
-        for (found, expected) in zip(found, expected)
-        where expected.detail?.hasSuffix("page can't be read") != true {
-            #expect(found == expected)
-        }
+        #expect(two.values.count == (fault == .none ? 3 : 4) || fault.isUnreadable)
+        #expect(try checks(in: store.openPool()) == expected)
     }
 
     /// Indexes are compared on two connections as well.
@@ -142,9 +136,9 @@ import Testing
         }
         let (one, two) = (Recorder<Int>(), Recorder<Int>())
         let expected = try all(AnyDatabaseWriter(open(one)))
-        #expect(one.values.count == 1)
+        #expect(one.values.count == 1 || fault.isUnreadable)
         #expect(expected.allSatisfy(\.ok) == (fault == .none))
-        expect(try all(open(two)), toTell: expected)
+        #expect(try all(open(two)) == expected)
         if fault == .none { #expect(two.values.count == 5) }
     }
 
