@@ -91,6 +91,44 @@ static inline int csqlcipher_guard_connections(void) {
     return sqlite3_auto_extension((void (*)(void))csqlcipher_guard_connection);
 }
 
+// So many that the 64 tables that a SELECT can join have fewer than 32,768, where an engine overflows
+// that counts the columns of an aggregate in 16 bits. <https://www.sqlite.org/limits.html>
+enum { CSQLCIPHER_MOST_COLUMNS = 511 };
+
+static inline int csqlcipher_limit_columns(sqlite3 *db) {
+    const char *file = sqlite3_db_filename(db, "main");
+    if (!file || !file[0]) sqlite3_limit(db, SQLITE_LIMIT_COLUMN, CSQLCIPHER_MOST_COLUMNS);
+    return SQLITE_OK;
+}
+
+// For the databases in memory that are opened from now on.
+static inline int csqlcipher_limit_columns_in_memory(void) {
+    return sqlite3_auto_extension((void (*)(void))csqlcipher_limit_columns);
+}
+
+// The checkpoint that a commit makes when the log has a thousand pages or more, under the write lock:
+// without it, an engine may lose what others commit meanwhile. If another holds the lock, a later commit
+// makes the checkpoint. <https://www.sqlite.org/walformat.html#wal_locks>
+static inline int csqlcipher_checkpoint(void *unused, sqlite3 *db, const char *name, int pages) {
+    enum { WRITE_LOCK = 0 };
+    sqlite3_file *file = 0;
+    (void)unused;
+    if (pages < 1000 || sqlite3_file_control(db, name, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK
+        || !file || !file->pMethods || file->pMethods->iVersion < 2)
+        return SQLITE_OK;
+    int code = file->pMethods->xShmLock(file, WRITE_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
+    // With exclusive access, there is no shared memory to lock, and nobody else.
+    if (code != SQLITE_OK && code != SQLITE_IOERR_SHMLOCK) return SQLITE_OK;
+    sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, 0, 0);
+    if (code == SQLITE_OK)
+        file->pMethods->xShmLock(file, WRITE_LOCK, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
+    return SQLITE_OK;
+}
+
+static inline void csqlcipher_checkpoint_under_lock(sqlite3 *db) {
+    sqlite3_wal_hook(db, csqlcipher_checkpoint, 0);
+}
+
 // Gives freed memory back to the system, such as that of a page cache, which the C library would keep.
 // <https://man7.org/linux/man-pages/man3/malloc_trim.3.html>
 static inline void csqlcipher_trim_memory(void) {

@@ -75,7 +75,7 @@ public enum MigrationCLI {
     ) -> Never {
         _ = ckeystore_forbid_dumps()
         _ = csqlcipher_turn_off_memory_statistics()
-        EncryptedDatabase.guardConnections()
+        EncryptedDatabase.guardConnections(limitsMemory: true)
         Terminal.keepClosedOutputsClosed()
         // If the reader closes the output, the command continues.
         signal(SIGPIPE, SIG_IGN)

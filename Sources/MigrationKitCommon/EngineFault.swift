@@ -33,7 +33,10 @@ public struct EngineFault: Equatable, Sendable, Encodable {
                         in WAL mode, a checkpoint may lose a commit that another process makes at the same \
                         moment
                         """,
-                    remedy: "let no other program write while this one does",
+                    remedy: """
+                        checkpoints here hold the write lock; let no other program with this fault write \
+                        at the same time
+                        """,
                     fixedIn: "SQLite 3.51.3"
                 ),
                 { sqlite, _ in
@@ -56,7 +59,10 @@ public struct EngineFault: Equatable, Sendable, Encodable {
                 EngineFault(
                     name: "CVE-2025-6965",
                     effect: "an aggregate over more than 32767 columns overwrites memory",
-                    remedy: "run no SQL of strangers, and open none of their files",
+                    remedy: """
+                        checks of migrations are limited to tables of 511 columns; a file with wider ones \
+                        and views that name as many columns is refused
+                        """,
                     fixedIn: "SQLite 3.50.2"
                 ),
                 { sqlite, _ in sqlite < "3.50.2" }

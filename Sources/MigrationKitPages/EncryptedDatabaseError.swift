@@ -75,7 +75,8 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// writing.
     case needsRecovery(path: String)
 
-    /// The file is intact, but requires a newer SQLite, or has a schema that this one can't read.
+    /// The file is intact, but requires a newer SQLite, or has a schema that this one can't read, or
+    /// not safely.
     case newerFormat(path: String)
 
     /// The file can't be created; the reason in words.
@@ -136,7 +137,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .needsRecovery(let path):
             "\(path) has an unfinished change"
         case .newerFormat(let path):
-            "\(path) was written by a newer SQLite"
+            "\(path) needs a newer SQLite"
         case .cannotCreate(let path, let reason):
             "\(path) can't be created: \(reason)"
         case .noSQLCipher:

@@ -143,6 +143,21 @@ import Testing
         #expect(try tool.shell("SELECT count(*) FROM t;") == "10")
     }
 
+    @Test(arguments: [
+        ["status"], ["history"], ["plan"], ["tables"], ["query", "SELECT * FROM t"], ["verify"],
+        ["verify", "--full"], ["schema-dump"], ["inspect", "--tables"],
+    ])
+    func aSoundLogStaysWhereACommandOnlyReads(_ command: [String]) throws {
+        let before = try files()
+        let usesMigrations = ["status", "history", "plan", "verify"].contains(command[0])
+        let result = try tool.run(
+            [command[0]] + tool.opening + command.dropFirst()
+                + (usesMigrations ? ["--migrations", tool.migrations] : [])
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(try files() == before)
+    }
+
     /// A log of which nothing but the size has reached the disk.
     @Test func logOfZerosIsNone() throws {
         try tool.folder.write("store.db-wal", Data(count: 32 + 2 * Self.frame))

@@ -33,7 +33,9 @@ import Testing
             let error = #expect(throws: DatabaseError.self) {
                 try DatabaseQueue().write { try $0.execute(sql: sql) }
             }
-            #expect(error?.resultCode == .SQLITE_TOOBIG)
+            // A fixed engine asks for the memory first.
+            let code = try #require(error?.resultCode)
+            #expect([.SQLITE_TOOBIG, .SQLITE_NOMEM].contains(code))
         }
     }
 

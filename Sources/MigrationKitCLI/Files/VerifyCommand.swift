@@ -194,7 +194,6 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
             let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
             var opening = context.host.store?.options ?? EncryptedDatabase.Options()
             opening.busyTimeout = options.busyTimeout
-            opening.readsIfUnwritable = true
             var verification = DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),

@@ -61,7 +61,7 @@ extension EncryptedStore {
         opening.createsFile = options.createsFile
         opening.cipher = options.cipher
         opening.busyTimeout = options.busyTimeout
-        opening.readsIfUnwritable = options.opensForReading
+        opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly || opening.isReadOnly
         if !options.isPlaintext {
             try EncryptedDatabase.check(

@@ -128,7 +128,7 @@ public struct MigrationCLIHost: Sendable {
             cipher: options.cipher,
             busyTimeout: options.busyTimeout
         )
-        opening.readsIfUnwritable = options.opensForReading
+        opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly
         return try options.open { [opening] key in
             guard let key else {

@@ -24,13 +24,12 @@ import MigrationKitSQLCipher
 /// - `write_ahead_log`: whether the log has commits that SQLite doesn't see because a frame before
 ///   them is damaged. This is checked before the database is opened, which could discard them;
 /// - `open`: whether it can be opened;
-/// - `cipher_integrity_check`: the HMAC of every page of an encrypted database, after the log was
-///   moved into it;
+/// - `cipher_integrity_check`: the HMAC of every page of an encrypted database, but of those that the
+///   log replaces;
 /// - the checks of `GRDBMigrationRunner.verificationChecks(in:additionalIndexes:isFull:options:)`.
 ///
-/// Nothing is changed, except that the log is moved into the database, as closing it does anyway. A
-/// damaged log stays as it is, and nothing is left beside it. A database with a damaged log is
-/// locked meanwhile, unless somebody else has it open.
+/// Nothing is changed, the log included. A database with a damaged log is locked meanwhile, unless
+/// somebody else has it open, and nothing is left beside it.
 ///
 /// If the database can't be written, because of its mode or its medium, everything is checked that
 /// only needs reading.
@@ -83,6 +82,7 @@ public struct DatabaseVerification: Sendable {
             var opening = opening
             opening.cipher = form.cipher
             opening.isExclusive = isExclusive
+            opening.isForReading = true
             guard let key = form.key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
             }

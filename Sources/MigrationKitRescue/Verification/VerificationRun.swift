@@ -45,7 +45,8 @@ struct VerificationRun {
             } else if writer.configuration.readonly {
                 try checkPagesOfUnwritable()
             } else {
-                try checkPages(of: writer, keepsLog: !log.ok)
+                let log = report.journals.first { $0.suffix == "-wal" }?.log
+                try checkPages(of: writer, but: log?.committedPages ?? PageNumbers())
             }
             monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
             let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
@@ -196,18 +197,19 @@ struct VerificationRun {
 
     // MARK: - The Pages
 
-    /// - Parameter keepsLog: Whether the log stays as it is, because it hides commits.
-    private func checkPages(of writer: any DatabaseWriter, keepsLog: Bool) throws {
+    /// - Parameter replaced: The pages that SQLite reads from the log.
+    private func checkPages(of writer: any DatabaseWriter, but replaced: PageNumbers) throws {
         try monitor.check("cipher_integrity_check") {
             var outcome = VerificationOutcome()
             let setup = try ConnectionSetup.of(writer)
             try writer.writeWithoutTransaction { db in
-                outcome.note =
-                    keepsLog
-                    ? "without the log, which was left as it is" : try emptyLog(db)
+                if replaced.greatestPage != nil {
+                    outcome.note = "without the pages that write_ahead_log has checked in the log"
+                }
                 var stamp = try file.stamp
                 for attempt in 1... {
-                    let pages = try damagedPages(in: db, setup)
+                    let pages = try damagedPages(in: db, setup)?
+                        .filter { replaced[$0] == nil }
                     let current = try file.stamp
                     // What looks damaged may be another program's unfinished checkpoint.
                     guard pages?.isEmpty != false || attempt == 3 || current == stamp else {
@@ -243,24 +245,6 @@ struct VerificationRun {
     private func note(pages count: Int, in outcome: inout VerificationOutcome) {
         guard count > 0 else { return }
         outcome.detail = "\(count) \(count == 1 ? "page is" : "pages are") damaged"
-    }
-
-    /// Moves the log into the database, as far as other connections allow.
-    ///
-    /// - Returns: A note about it.
-    private func emptyLog(_ db: Database) throws -> String? {
-        // This doesn't wait for other connections.
-        // <https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>
-        guard let row = try Row.fetchOne(db, sql: "PRAGMA main.wal_checkpoint(PASSIVE)") else {
-            return nil
-        }
-        let frames: Int = row[1]
-        let moved: Int = row[2]
-        guard frames > moved else { return nil }
-        return """
-            \(frames - moved) of \(frames) frames stay in the log while others use the database; \
-            see write_ahead_log
-            """
     }
 
     /// - Parameter setup: `nil` if the host opened the database, and only it knows the key.

@@ -147,6 +147,11 @@ package struct DatabaseFile {
         }
     }
 
+    /// Whether there is a write-ahead log with content.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if this can't be checked.
+    var hasLog: Bool { get throws { try Found(resolvedPath + "-wal").get() != nil } }
+
     /// Whether there is a write-ahead log or a rollback journal with content.
     ///
     /// - Throws: ``EncryptedDatabaseError`` if this can't be checked.

@@ -120,9 +120,10 @@ extension EncryptedDatabase {
         /// connection that writes does.
         public var isReadOnly: Bool
 
-        /// Whether a file that can't be written, because of its mode or its medium, is opened for
-        /// reading instead of refused. Nothing is left beside it, not even in WAL mode.
-        package var readsIfUnwritable = false
+        /// Whether it is opened only to be read. A write-ahead log stays as it was found. A file that
+        /// can't be written, because of its mode or its medium, isn't refused; nothing is left beside
+        /// it then, not even in WAL mode.
+        package var isForReading = false
 
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings

@@ -29,7 +29,7 @@ package struct Opening {
     package func run<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        if options.readsIfUnwritable, try (file.size() ?? 0) > 1, try file.isUnwritable {
+        if options.isForReading, try (file.size() ?? 0) > 1, try file.isUnwritable {
             return try read(connect)
         }
         let isNew = try createIfMissing()
@@ -55,7 +55,7 @@ package struct Opening {
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
         var options = options
-        (options.isReadOnly, options.readsIfUnwritable) = (true, false)
+        (options.isReadOnly, options.isForReading) = (true, false)
         if file.isReadableBesideOthers {
             do {
                 return try Opening(path: file.path, key: key, options: options).run(connect)
@@ -173,7 +173,7 @@ package struct Opening {
         try file.checkJournal()
         // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.
-        var keepsLog = false
+        var keepsLog = try options.isForReading && file.hasLog
         do {
             try file.checkLog()
         } catch EncryptedDatabaseError.damagedLog {
