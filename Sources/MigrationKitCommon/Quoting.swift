@@ -13,12 +13,30 @@ extension String {
 
     /// The text as one word of a command line that can be pasted into a shell.
     package var shellWord: String {
+        func isControl(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.generalCategory == .control
+        }
         let isPlain =
             !isEmpty
             && unicodeScalars.allSatisfy { scalar in
-                !scalar.isASCII || scalar.properties.isAlphabetic
+                !scalar.isASCII && !isControl(scalar) || scalar.properties.isAlphabetic
                     || "0123456789/._-+:=@%,".unicodeScalars.contains(scalar)
             }
-        return isPlain ? self : "'\(escaping("'", as: "'\\''"))'"
+        guard !isPlain else { return self }
+        // On a terminal, a control character could change what is shown.
+        // <https://www.gnu.org/software/bash/manual/bash.html#ANSI_002dC-Quoting>
+        let parts = unicodeScalars.map { scalar -> String in
+            switch scalar {
+            case "'": "'\\''"
+            case _ where isControl(scalar):
+                "'$'"
+                    + String(scalar).utf8.map {
+                        "\\x\(String(Int($0) + 256, radix: 16).dropFirst())"
+                    }
+                    .joined() + "''"
+            default: String(scalar)
+            }
+        }
+        return "'\(parts.joined())'"
     }
 }

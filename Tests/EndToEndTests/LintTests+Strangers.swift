@@ -283,8 +283,11 @@ extension LintTests {
             #expect(!(result.stdout + result.stderr).contains("geheim"), "\(result)")
         }
         try settings.write("migrations = \"../elsewhere\"", to: "project/migrationkit.toml")
-        for command in [["create", "next"], ["create", "--rebuild", "notes"]] {
-            #expect(try runInProject(command).status == 77)
+        for folder in ["../elsewhere", "../elsewhere/new/deep", "db/new", ".git/hooks/new"] {
+            try settings.write("migrations = \"\(folder)\"", to: "project/migrationkit.toml")
+            for command in [["create", "next"], ["create", "--rebuild", "notes"], ["init"]] {
+                #expect(try runInProject(command).status == 77, "\(command) \(folder)")
+            }
         }
         let names = try FileManager.default.contentsOfDirectory(
             atPath: tool.folder.path("elsewhere")
@@ -402,5 +405,22 @@ extension LintTests {
         #expect(try SQLCipherShell.run(target, key: nil, printed.stdout) == "")
         #expect(access(written, F_OK) != 0)
         #expect(try SQLCipherShell.run(target, key: nil, "SELECT * FROM v;") == "")
+    }
+
+    /// In a script or a log it would be a line of its own.
+    @Test(arguments: ["0004_a\n.shell touch ran\n.sql", "0004_a\n::error::\n.sql"])
+    func aFileNameWithALineFeedIsRefused(_ name: String) throws {
+        try makeProject()
+        try tool.folder.write("project/migrations/\(name)", "SELECT 1;\n".utf8)
+        for command in [
+            ["lint"], ["plan", "--db-path", "new.db", "--no-encryption"],
+            ["lint", "--format", "github"],
+        ] {
+            let result = try runInProject(command)
+            #expect(result.status == 65, "\(result)")
+            #expect(result.stderr.contains("not a migration's file name"), "\(result)")
+            let lines = (result.stdout + result.stderr).split(separator: "\n")
+            #expect(!lines.contains { $0.hasPrefix(".shell") || $0.hasPrefix("::error::\u{FFFD}") })
+        }
     }
 }

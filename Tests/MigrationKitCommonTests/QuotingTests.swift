@@ -8,9 +8,15 @@ import Testing
         #expect(Array("\u{301}'".escaping("'", as: "''").utf8) == Array("\u{301}''".utf8))
     }
 
-    @Test(arguments: ["plain", "", "two words", "it's", "it'\u{301}s; id", "'\u{301}", "-x", "ü"])
+    @Test(arguments: [
+        "plain", "", "two words", "it's", "it'\u{301}s; id", "'\u{301}", "-x", "ü",
+        "a\n.b\u{1B}]0;x\u{7}'c", "\u{9B}31m",
+    ])
     func aShellReadsTheWordAsItWas(_ word: String) throws {
-        let result = try run("sh", ["-c", "printf %s \(word.shellWord)"])
+        let isShown = word.shellWord.unicodeScalars
+            .allSatisfy { $0.properties.generalCategory != .control }
+        #expect(isShown)
+        let result = try run("bash", ["-c", "printf %s \(word.shellWord)"])
         #expect(Array(result.stdout.utf8) == Array(word.utf8))
     }
 }

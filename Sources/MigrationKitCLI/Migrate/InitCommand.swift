@@ -105,6 +105,9 @@ struct InitCommand: ContextCommand {
         let found = try search.file(in: "")
         if let found { try check(found) }
         let values = found.map(self.values) ?? defaults
+        if found != nil, migrations == nil, let path = values[.migrations] {
+            try context.checkPlace(ofFoundMigrations: path)
+        }
         let files = try ProjectFiles(values, hasSettings: found != nil)
         let next = commands(values, files, besides: found, in: context)
         if !dryRun { try files.write() }

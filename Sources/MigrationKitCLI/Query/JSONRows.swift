@@ -103,7 +103,14 @@ struct JSONRows: RowFormat {
     }
 
     private func quoted(_ name: String) -> String {
-        (try? JSON.text(of: name)) ?? "\"\""
+        let text = (try? JSON.text(of: name)) ?? "\"\""
+        let scalars = text.unicodeScalars.map { scalar in
+            ShownText.shown(scalar) == scalar
+                ? String(scalar)
+                : String(scalar).utf16
+                    .map { "\\u\(String(UInt32($0) + 0x10000, radix: 16).dropFirst())" }.joined()
+        }
+        return scalars.joined()
     }
 
     private func isUTF8(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {

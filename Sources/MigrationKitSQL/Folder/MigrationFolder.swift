@@ -270,6 +270,10 @@ struct SQLFolder {
     ///   ``MigrationFolderError/unreadable(file:reason:)``, or what is wrong with a name.
     func migrationFiles() throws -> [MigrationFileName] {
         try contents().sorted().flatMap { name in
+            // In what is printed, such a name could be a line of its own.
+            if let shown = name.withoutControls, try name.contains(".sql") || isFolder(name) {
+                throw MigrationFolderError.unexpectedName(file: shown)
+            }
             if let file = try MigrationFileName.read(name) { return [file] }
             guard !name.hasPrefix("."), try isFolder(name) else { return [] }
             try checkPlace(of: name)
@@ -507,5 +511,16 @@ struct MigrationScripts: Sendable {
     private static func script(_ part: MigrationParts.Part) -> SQLScript? {
         guard !part.statements.isEmpty else { return nil }
         return SQLScript(file: part.outline.file, ranges: part.ranges)
+    }
+}
+
+extension String {
+    /// The text with U+FFFD for control characters; `nil` if it has none.
+    fileprivate var withoutControls: String? {
+        let shown = unicodeScalars.map {
+            $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
+        }
+        guard !shown.elementsEqual(unicodeScalars) else { return nil }
+        return String(String.UnicodeScalarView(shown))
     }
 }

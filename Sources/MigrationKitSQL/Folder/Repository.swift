@@ -54,9 +54,12 @@ package struct Repository: Sendable {
     }
 
     /// Whether a path leads out of the repository, or to git's own files: these may have passwords,
-    /// too. A path to nothing doesn't.
+    /// too. What isn't there yet is where its folder is.
     package func isLeft(by path: String) -> Bool {
-        guard let real = realPath(path) else { return false }
+        guard let real = realPath(path) else {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            return folder != path && isLeft(by: folder)
+        }
         guard real == top || real.hasPrefix(top + "/") else { return true }
         return real.dropFirst(top.count).split(separator: "/").contains(".git")
     }

@@ -32,7 +32,7 @@ extension String {
         return String(
             String.UnicodeScalarView(
                 unicodeScalars.map {
-                    $0.properties.generalCategory == .control ? "\u{FFFD}" : $0
+                    ShownText.shown($0) == $0 ? $0 : "\u{FFFD}"
                 }
             )
         )
