@@ -147,9 +147,9 @@ package final class PageRewriting: Sendable {
             page.fill(content)
         } else if !source.isCutShort(number), decryption.transform(page, number: number) {
             return true
-        } else if substitutes.empty.contains(number) || !source.isCutShort(number) && page.isZero {
-            // SQLite leaves out pages that were freed before they were ever written. To SQLCipher,
-            // such a page is one of zeros, although it has no HMAC.
+        } else if substitutes.empty.contains(number) {
+            // SQLite also leaves out pages that were freed before they were ever written: the disk
+            // gives zeros for them, as it may for a page in use that it has lost.
             page.fill([])
         } else {
             return false

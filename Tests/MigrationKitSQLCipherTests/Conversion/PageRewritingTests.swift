@@ -306,6 +306,27 @@ import Testing
         )
     }
 
+    /// The content of a long row goes on there: to the structure, zeros are the end of it.
+    @Test func usedPageOfZerosIsDamaged() throws {
+        let key = try TestKey.raw()
+        _ = try SQLCipherShell.run(
+            path,
+            key: key.spelling,
+            "CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(3 * 4000));"
+        )
+        var data = try folder.databaseData()
+        data.resetBytes(in: (data.count - 4096)..<data.count)
+        try folder.write("notes.db", data)
+        let page = data.count / 4096
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [page])) {
+            try DatabaseBackup(path, to: folder.path("copy.db"), form: .encrypted(key.key)).run()
+        }
+        #expect(throws: EncryptedDatabaseError.damaged(path: path, pages: [page])) {
+            try DatabaseConversion.rekey(path, from: key.key, to: TestKey.raw().key).run()
+        }
+        #expect(try folder.databaseData() == data)
+    }
+
     // MARK: - The Log
 
     /// Others write, and move the log into the file, while it is read.

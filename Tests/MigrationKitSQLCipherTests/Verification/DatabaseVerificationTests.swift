@@ -208,6 +208,21 @@ import Testing
         try queue.close()
     }
 
+    /// SQLite reads the log up to there, whatever the sums say.
+    @Test func aFrameOfNoPageHidesCommits() throws {
+        let name = try makeLogged()
+        var data = try folder.data("\(name)-wal")
+        data[32 + 3] = 0
+        LogSums.renew(&data)
+        try folder.write("\(name)-wal", data)
+        let log = try #require(try verify(name: name).first { $0.name == "write_ahead_log" })
+        #expect(log.detail?.contains("commits are damaged or lost") == true, "\(log)")
+        let copy = folder.path("backup.db")
+        #expect(throws: EncryptedDatabaseError.self) {
+            try DatabaseRestore(copy, from: folder.path(name), form: .encrypted(key.key)).run()
+        }
+    }
+
     /// A frame whose sum is right, and whose page isn't what was written under the key.
     @Test func aFrameThatWasForgedIsFound() throws {
         let name = try makeLogged()
