@@ -52,6 +52,13 @@ extension String {
     }
 }
 
+extension [String] {
+    /// A script of the statements, each with an empty line after it but the last.
+    package var script: String {
+        map { $0.terminated.forShell + "\n" }.joined(separator: "\n")
+    }
+}
+
 extension [UInt8] {
     fileprivate func forShell(_ statement: Range<Int>) -> [UInt8] {
         let tokens = Array<SQLToken>(SQLTokenizer(self, in: statement))

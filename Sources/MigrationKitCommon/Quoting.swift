@@ -1,3 +1,8 @@
+extension Unicode.Scalar {
+    /// Whether it controls a terminal, or ends a line.
+    package var isControl: Bool { properties.generalCategory == .control }
+}
+
 extension String {
     /// The text with another spelling of one of its characters, such as a quote.
     ///
@@ -13,13 +18,10 @@ extension String {
 
     /// The text as one word of a command line that can be pasted into a shell.
     package var shellWord: String {
-        func isControl(_ scalar: Unicode.Scalar) -> Bool {
-            scalar.properties.generalCategory == .control
-        }
         let isPlain =
             !isEmpty
             && unicodeScalars.allSatisfy { scalar in
-                !scalar.isASCII && !isControl(scalar) || scalar.properties.isAlphabetic
+                !scalar.isASCII && !scalar.isControl || scalar.properties.isAlphabetic
                     || "0123456789/._-+:=@%,".unicodeScalars.contains(scalar)
             }
         guard !isPlain else { return self }
@@ -28,7 +30,7 @@ extension String {
         let parts = unicodeScalars.map { scalar -> String in
             switch scalar {
             case "'": "'\\''"
-            case _ where isControl(scalar):
+            case _ where scalar.isControl:
                 "'$'"
                     + String(scalar).utf8.map {
                         "\\x\(String(Int($0) + 256, radix: 16).dropFirst())"

@@ -1,4 +1,5 @@
 import MigrationKit
+import MigrationKitCommon
 
 /// A place in the text of a file.
 public struct SQLPlace: Equatable, Sendable {
@@ -134,7 +135,7 @@ extension String {
     var withoutControlCharacters: String {
         String(
             map {
-                $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0
+                $0.unicodeScalars.contains(where: \.isControl) ? " " : $0
             }
         )
     }

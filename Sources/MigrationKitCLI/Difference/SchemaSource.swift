@@ -74,8 +74,7 @@ struct ComparedSchema {
 
     /// The statements that create it, as `schema-dump` writes them.
     var text: String {
-        schema.statements.map { $0.terminated.forShell + "\n" }
-            .joined(separator: "\n")
+        schema.statements.script
     }
 }
 

@@ -78,10 +78,7 @@ struct InitCommand: ContextCommand {
 
     func validate() throws {
         for case (let key, let value?) in given {
-            let hasControl = value.unicodeScalars.contains {
-                $0.properties.generalCategory == .control
-            }
-            guard !value.isEmpty, !hasControl else {
+            guard !value.isEmpty, !value.unicodeScalars.contains(where: \.isControl) else {
                 throw ValidationError("The value of \(key.option) is empty or no plain text.")
             }
         }

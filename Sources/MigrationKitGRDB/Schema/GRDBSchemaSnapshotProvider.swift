@@ -52,10 +52,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
-        try objects(of: db).map { row in
-            let statement: String = row["sql"]
-            return statement.terminated.forShell + "\n"
-        }.joined(separator: "\n")
+        try objects(of: db).map { $0["sql"] as String }.script
     }
 
     /// The type, name and SQL of every object, in the order of the snapshot.

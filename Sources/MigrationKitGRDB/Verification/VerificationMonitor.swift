@@ -123,7 +123,7 @@ package final class VerificationMonitor {
         var configuration = writer.configuration.forReadingAlongside
         configuration.readonly = true
         let reader = try? DatabaseQueue(path: path, configuration: configuration)
-        // Whoever locks the database keeps this one out, too.
+        // Another program may hold a lock that lets nobody read. Then the check says what it can.
         let opens =
             (try? reader?.read { try $0.execute(sql: "SELECT 1 FROM sqlite_schema") }) != nil
         guard let reader, opens else { return try body(writer) }

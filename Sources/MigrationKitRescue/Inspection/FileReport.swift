@@ -129,6 +129,13 @@ public struct FileDamage: Equatable, Sendable {
     public var detail: String?
 }
 
+extension FileReport {
+    /// What was found of one of the files beside the database.
+    ///
+    /// - Parameter suffix: `-wal`, `-shm` or `-journal`.
+    func journal(_ suffix: String) -> JournalFile? { journals.first { $0.suffix == suffix } }
+}
+
 extension DatabaseFile {
     /// The path that this leads to, if it contains a link.
     var linkTarget: String? {

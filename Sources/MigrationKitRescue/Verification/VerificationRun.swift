@@ -31,7 +31,7 @@ struct VerificationRun {
         let log = try monitor.check("write_ahead_log") { try checkLog(report) }
         // Closing then leaves the log and its shared memory, unless the database is locked
         // exclusively.
-        let hasSharedMemory = report.journals.contains { $0.suffix == "-shm" }
+        let hasSharedMemory = report.journal("-shm") != nil
         guard let writer = try open(report, isExclusive: !log.ok && !hasSharedMemory) else {
             return monitor.checks
         }
@@ -45,7 +45,7 @@ struct VerificationRun {
             } else if writer.configuration.readonly {
                 try checkPagesOfUnwritable()
             } else {
-                let log = report.journals.first { $0.suffix == "-wal" }?.log
+                let log = report.journal("-wal")?.log
                 try checkPages(of: writer, but: log?.committedPages ?? PageNumbers())
             }
             monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
@@ -79,7 +79,7 @@ struct VerificationRun {
     // MARK: - The Log
 
     private func checkLog(_ report: FileReport) throws -> VerificationOutcome {
-        guard let journal = report.journals.first(where: { $0.suffix == "-wal" }),
+        guard let journal = report.journal("-wal"),
             journal.size > 0
         else { return VerificationOutcome(note: "there is no log, or an empty one") }
         var outcome = VerificationOutcome()

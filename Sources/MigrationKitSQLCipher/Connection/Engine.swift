@@ -28,6 +28,7 @@ extension EncryptedDatabase {
         }
     }
 
+    /// The names of the faults that SQLite's version alone tells, for which nothing is opened.
     fileprivate static let faults = Set(
         EngineFault.known(sqlite: String(cString: sqlite3_libversion()), cipher: "").map(\.name)
     )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import KeyStore
+import MigrationKitCommon
 
 /// Completions that a shell asks the tool for: names of migrations, and of keys in the secret store.
 ///
@@ -48,9 +49,7 @@ enum Completion {
     /// them, and a shell could run what is in them.
     private static func offered(_ names: [String]) -> [String] {
         // A shell reads a name a line.
-        let names = names.filter { name in
-            !name.unicodeScalars.contains { $0.properties.generalCategory == .control }
-        }
+        let names = names.filter { !$0.unicodeScalars.contains(where: \.isControl) }
         switch CompletionShell.requesting {
         case .bash:
             // compgen expands its words like a command line. readline quotes what it inserts, except

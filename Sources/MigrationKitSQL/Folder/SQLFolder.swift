@@ -1,0 +1,114 @@
+import Foundation
+import MigrationKitCommon
+
+/// A folder from which files are read.
+struct SQLFolder {
+    let path: String
+
+    /// The contents of the files by their paths in the folder; `nil` for a folder on disk.
+    var files: [String: [UInt8]]?
+
+    /// The repository that no link may leave; `nil` if links may lead anywhere.
+    var repository: Repository?
+
+    /// The files of migrations: those in the folder, and those in its subfolders.
+    ///
+    /// - Throws: ``MigrationFolderError/noSuchFolder(path:)``,
+    ///   ``MigrationFolderError/notAFolder(path:)``,
+    ///   ``MigrationFolderError/unreadable(file:reason:)``, or what is wrong with a name.
+    func migrationFiles() throws -> [MigrationFileName] {
+        try contents().sorted().flatMap { name in
+            // In what is printed, such a name could be a line of its own.
+            let shown = name.withoutControlCharacters
+            if shown != name, try name.contains(".sql") || isFolder(name) {
+                throw MigrationFolderError.unexpectedName(file: shown)
+            }
+            if let file = try MigrationFileName.read(name) { return [file] }
+            guard !name.hasPrefix("."), try isFolder(name) else { return [] }
+            try checkPlace(of: name)
+            return try MigrationFormat.implementations.flatMap {
+                try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
+            }
+        }
+    }
+
+    private func subfolder(_ name: String) -> SQLFolder {
+        let start = name + "/"
+        let files = files.map { files in
+            Dictionary(
+                uniqueKeysWithValues: files.filter { $0.key.hasPrefix(start) }.map {
+                    (String($0.key.dropFirst(start.count)), $0.value)
+                }
+            )
+        }
+        return SQLFolder(path: path(of: name), files: files, repository: repository)
+    }
+
+    private func contents() throws -> [String] {
+        if let files {
+            return Array(Set(files.keys.map { String($0.prefix { $0 != "/" }) }))
+        }
+        do {
+            return try namesInFolder(path)
+        } catch {
+            switch error.code {
+            case .ENOENT:
+                throw MigrationFolderError.noSuchFolder(path: path)
+            case .ENOTDIR:
+                throw MigrationFolderError.notAFolder(path: path)
+            default:
+                throw MigrationFolderError.unreadable(file: path, reason: error.reason)
+            }
+        }
+    }
+
+    /// Whether something with this name exists.
+    func has(_ name: String) -> Bool {
+        if let files { return files[name] != nil }
+        return FileManager.default.fileExists(atPath: path(of: name))
+    }
+
+    private func isFolder(_ name: String) throws -> Bool {
+        if let files { return files.keys.contains { $0.hasPrefix(name + "/") } }
+        var status = stat()
+        guard stat(path(of: name), &status) == 0 else {
+            // A link may be dangling.
+            if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
+            throw MigrationFolderError.unreadable(file: name, reason: POSIXError.last.reason)
+        }
+        return status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private func path(of name: String) -> String {
+        path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+    }
+
+    private func checkPlace(of name: String) throws {
+        if repository?.isLeft(byFile: path(of: name)) ?? false {
+            throw MigrationFolderError.leavesRepository(file: name)
+        }
+    }
+
+    /// Reads a file of the folder.
+    func read(_ name: String) throws -> SQLFile {
+        if let files {
+            guard let contents = files[name] else {
+                throw MigrationFolderError.missing(file: name)
+            }
+            return try SQLFile(name: name, contents: contents)
+        }
+        try checkPlace(of: name)
+        let contents: [UInt8]?
+        do {
+            contents = try FileContents.ofRegularFile(path(of: name))
+        } catch let error as POSIXError where error.code == .ENOENT {
+            throw MigrationFolderError.missing(file: name)
+        } catch let error as POSIXError {
+            throw MigrationFolderError.unreadable(file: name, reason: error.reason)
+        }
+        guard let contents else {
+            throw MigrationFolderError.unreadable(file: name, reason: "it is not a regular file")
+        }
+        return try SQLFile(name: name, contents: contents)
+    }
+}
