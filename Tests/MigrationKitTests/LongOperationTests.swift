@@ -18,8 +18,8 @@ import Testing
 
     @Test func goingOnIsReportedAfterATenthOfASecondOfSilence() {
         let operation = operation()
-        operation.report("begun")
         let start = ContinuousClock.now
+        operation.report("begun")
         while reported.count == 1 {
             #expect(operation.continues(reporting: { ["goes on", "so far"] }))
         }
