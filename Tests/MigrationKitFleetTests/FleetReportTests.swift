@@ -123,4 +123,12 @@ import Testing
         #expect(try folder.data("store.db").count == 4)
         _ = try FleetReportFile(path: folder.path("empty"))
     }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func anotherUsersFileIsNoReport() throws {
+        let path = try folder.write("report", [])
+        try #require(chown(path, 12345, 0) == 0)
+        let error = FleetReportError.notAReport(path: path, reason: "it is another user's")
+        #expect(throws: error) { try FleetReportFile(path: path) }
+    }
 }

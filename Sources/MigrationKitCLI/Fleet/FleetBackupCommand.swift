@@ -72,13 +72,14 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         }
     }
 
-    /// The path of a store's copy. Its folder is made.
+    /// The path of a store's copy. Its folder is made, but a link below the named one isn't followed:
+    /// others may be able to write there.
     private func place(of store: FleetStore) throws -> String {
         let parts = store.name.split(separator: "/").map(String.init)
         guard !parts.isEmpty, !parts.contains("."), !parts.contains("..") else {
             throw UnusableName(name: store.name)
         }
-        let folder = ([outputDir] + parts.dropLast()).joined(separator: "/")
+        var folder = outputDir
         do {
             try FileManager.default.createDirectory(
                 atPath: folder,
@@ -87,6 +88,18 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
             )
         } catch {
             throw MigrationCLIError.cannotWrite(path: folder, reason: error.localizedDescription)
+        }
+        for part in parts.dropLast() {
+            folder += "/\(part)"
+            guard mkdir(folder, 0o700) != 0 else { continue }
+            let code = errno
+            var status = stat()
+            guard code == EEXIST, lstat(folder, &status) == 0 else {
+                throw MigrationCLIError.cannotWrite(path: folder, reason: systemReason(code))
+            }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw MigrationCLIError.cannotWrite(path: folder, reason: "it is not a folder")
+            }
         }
         let ending = URL(fileURLWithPath: store.path).pathExtension
         return "\(folder)/\(parts.last ?? "")" + (ending.isEmpty ? "" : ".\(ending)")

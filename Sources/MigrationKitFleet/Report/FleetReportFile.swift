@@ -13,7 +13,7 @@ public final class FleetReportFile: Sendable {
     /// Opens a file to append to it, or makes it with mode 0600.
     ///
     /// A mistyped path must not append to a database or a key: the file must be new, empty, or begin
-    /// with a line of a report.
+    /// with a line of a report. Another user's file would give away the stores' names.
     ///
     /// - Parameter path: The file, not a link.
     /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
@@ -29,6 +29,9 @@ public final class FleetReportFile: Sendable {
         guard fstat(descriptor, &status) == 0 else { throw failure() }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FleetReportError.cannotWrite(path: path, reason: "it is not a regular file")
+        }
+        guard status.st_uid == geteuid() else {
+            throw FleetReportError.notAReport(path: path, reason: "it is another user's")
         }
         guard status.st_nlink <= 1 else {
             throw FleetReportError.notAReport(
@@ -99,7 +102,7 @@ public final class FleetReportFile: Sendable {
 public enum FleetReportError: Error, Equatable, Sendable {
     /// The file can't be written.
     case cannotWrite(path: String, reason: String)
-    /// The file is no report, or a link, so nothing is appended to it.
+    /// The file is no report, a link, or another user's, so nothing is appended to it.
     case notAReport(path: String, reason: String)
     /// The file can't be read.
     case cannotRead(path: String, reason: String)

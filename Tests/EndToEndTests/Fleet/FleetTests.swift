@@ -103,6 +103,30 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: folder.path("copies/s03.db")))
     }
 
+    /// Others may be able to write to the folder of the copies.
+    @Test func aLinkAmongTheCopiesIsNotFollowed() throws {
+        let folder = try TemporaryFolder()
+        for name in ["stores", "stores/a", "copies", "elsewhere"] { try folder.makeFolder(name) }
+        _ = try SQLCipherShell.run(folder.path("stores/a/b.db"), key: nil, "CREATE TABLE t (a);")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("copies/a"),
+            withDestinationPath: "../elsewhere"
+        )
+        let result = try tool.run(
+            [
+                "fleet", "backup", "--output-dir", folder.path("copies"), "--stores",
+                folder.path("stores/**/*.db"), "--no-encryption",
+            ]
+        )
+        #expect(result.status == 1, "\(result)")
+        #expect(
+            result.stdout.contains("copies/a can't be written: it is not a folder"),
+            "\(result)"
+        )
+        let written = try FileManager.default.contentsOfDirectory(atPath: folder.path("elsewhere"))
+        #expect(written == [])
+    }
+
     @Test func whatIsWrongInAStoreIsToldOfItsCopy() throws {
         let folder = try TemporaryFolder()
         try folder.makeFolder("stores")
