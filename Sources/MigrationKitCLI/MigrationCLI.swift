@@ -115,7 +115,7 @@ public enum MigrationCLI {
             } catch {
                 // Losing the result is an error, but an earlier error takes precedence.
                 do { try output.flush() } catch let lost where !lost.isBrokenPipe {
-                    context.errorOutput("warning: \(lost.localizedDescription)")
+                    context.warning(lost.localizedDescription)
                 } catch {}
                 throw error
             }

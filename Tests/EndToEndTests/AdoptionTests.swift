@@ -105,6 +105,44 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: tool.folder.path("copy.db")))
     }
 
+    /// The database may be a stranger's.
+    @Test func namesInNotesControlNoTerminal() throws {
+        let name = "schema_migrations\u{1B}[31m\n::error::\u{9B}"
+        _ = try rows("CREATE TABLE '\(name)' (version TEXT); INSERT INTO '\(name)' VALUES ('0009')")
+        for command in ["status", "plan", "verify", "migrate"] {
+            let shown = try onPlain(command)
+            #expect(shown.stderr.contains("dbmate has migrated this database"), "\(shown)")
+            expectNoControls(shown)
+        }
+    }
+
+    @Test func namesThatAreAdoptedControlNoTerminal() throws {
+        let script = "R__x.sql\u{1B}[31m\n::error::\u{9B}"
+        let flyway = try #require(Self.tables.first { $0.0 == "flyway" })
+        try make(
+            "\(flyway.1); INSERT INTO flyway_schema_history VALUES "
+                + "(3, NULL, 'x', 'SQL', '\(script)', 7, 'me', '', 1, 1)"
+        )
+        for shown in [
+            try onPlain("migrate", "--adopt", "flyway", "--dry-run"),
+            try onPlain("baseline", "--adopt", "flyway"),
+        ] {
+            #expect(shown.stderr.contains("note: These scripts have no version."), "\(shown)")
+            expectNoControls(shown)
+        }
+    }
+
+    private func expectNoControls(
+        _ result: ProcessResult,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        for line in result.stderr.split(separator: "\n") {
+            #expect(!line.hasPrefix("::"), sourceLocation: sourceLocation)
+            let controls = line.unicodeScalars.filter { $0.properties.generalCategory == .control }
+            #expect(controls.isEmpty, sourceLocation: sourceLocation)
+        }
+    }
+
     @Test(arguments: Self.tables)
     func commandsThatChangeNothingSayWhoseDatabaseItIs(_ name: String, _ table: String) throws {
         try make(table)

@@ -423,4 +423,32 @@ extension LintTests {
             #expect(!lines.contains { $0.hasPrefix(".shell") || $0.hasPrefix("::error::\u{FFFD}") })
         }
     }
+
+    /// GitHub's runner reads the tool's errors, and takes such lines for commands.
+    @Test(arguments: [
+        "DROP TABLE \"x\n ::error::of the change\n\"", "DROP TABLE \"x ##[error]of the change\"",
+        "CREATE TABLE \"x\n::error::of the change\" (a REFERENCES \"x\n::error::of the change\")",
+        "SELECT \"\(String(repeating: "long ", count: 15))::error::of the change\"(1)",
+    ])
+    func aNameInAnErrorIsNoCommandOfTheRunner(_ statement: String) throws {
+        try makeProject()
+        let sql = "-- migrate:up\n\(statement);\n-- migrate:down\nSELECT 1;\n"
+        try tool.folder.write("project/migrations/0004_name.sql", sql.utf8)
+        try tool.folder.write("project/schema.sql", "\(statement);\n".utf8)
+        for command in [
+            ["lint"], ["lint", "--level", "note"], ["schema-dump"],
+            ["schema-diff", "--to", "schema.sql"],
+            ["create", "next", "--to", "schema.sql"],
+            ["migrate", "--db-path", "app.db", "--no-encryption"],
+        ] {
+            let result = try runInProject(command)
+            let lines = result.stderr.split(separator: "\n") + result.stdout.split(separator: "\n")
+            let isShown = lines.contains { $0.contains("of the change") }
+            #expect(isShown || result.status != 1, "\(command): \(result)")
+            for line in lines {
+                let isCommand = line.drop { $0 == " " }.hasPrefix("::") || line.contains("##[")
+                #expect(!isCommand, "\(command): \(line)")
+            }
+        }
+    }
 }

@@ -42,10 +42,7 @@ extension DifferenceCommand {
         }
         if context.writesNotes {
             for rename in open() {
-                context.errorOutput(
-                    "note: \(rename.condition), add: --rename \(rename.argument.shellWord)"
-                        .printable
-                )
+                context.note("\(rename.condition), add: --rename \(rename.argument.shellWord)")
             }
         }
         return difference

@@ -94,7 +94,7 @@ extension CommandContext {
     func tell(findings: [String], of path: String) {
         guard !findings.isEmpty else { return }
         for finding in findings {
-            errorOutput("warning: \(path.printable): \(finding.printable); it was copied unchanged")
+            warning("\(path): \(finding); it was copied unchanged")
         }
         errorOutput(
             """

@@ -51,8 +51,8 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
         if report.tornCount > 0, !json {
             let lines = report.tornCount == 1 ? "1 line is" : "\(report.tornCount) lines are"
-            context.errorOutput(
-                "note: \(lines) incomplete and ignored; a killed run or a full disk can cause this"
+            context.note(
+                "\(lines) incomplete and ignored; a killed run or a full disk can cause this"
             )
         }
         guard summary.failed == 0, summary.unfinished == 0 else {

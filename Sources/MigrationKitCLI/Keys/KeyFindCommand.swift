@@ -62,7 +62,7 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         }
         let search = try KeySearch(path, cipher: database.cipher())
         let files = try KeyCandidate.files(keyFile)
-        for note in files.notes { context.errorOutput("note: \(note)".printable) }
+        for note in files.notes { context.note(note) }
         let display = ProgressDisplay(KeySearchProgress(), in: context)
         let (candidates, match) = try display.watch(KeySearch.Options()) { options in
             try find(by: search, in: files.candidates, path, context, options)
@@ -103,7 +103,7 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 guard !files.isEmpty else { throw error }
                 let reason = error.errorDescription ?? "\(error)"
                 if context.writesNotes {
-                    context.errorOutput("note: only files were tried: \(reason)".printable)
+                    context.note("only files were tried: \(reason)")
                 }
             }
             let all = files + items

@@ -63,7 +63,7 @@ extension OpenStore {
     func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
-        if !json { context.errorOutput("note: \(NotAdopted(tools: tools).note)") }
+        if !json { context.note(NotAdopted(tools: tools).note) }
         return tools
     }
 

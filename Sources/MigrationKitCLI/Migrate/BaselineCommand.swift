@@ -64,7 +64,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
         } else if let tool = adopting.adopt {
             let table = adopting.adoptTable
             notes = try store.adoption(from: tool, table: table)?.notes
-            if !json { notes?.forEach { context.errorOutput("note: \($0)") } }
+            if !json { notes?.forEach(context.note) }
             recorded = try store.adopt(tool, table: table, options: MigrationOptions())
         }
         let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)

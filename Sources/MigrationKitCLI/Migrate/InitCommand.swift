@@ -203,15 +203,15 @@ struct InitCommand: ContextCommand {
 
     private func tellNotes(in context: CommandContext) {
         if context.environment.nonEmpty("MIGRATIONKIT_CONFIG") != nil {
-            context.errorOutput(
-                "note: MIGRATIONKIT_CONFIG names another settings file, which is read in its place"
+            context.note(
+                "MIGRATIONKIT_CONFIG names another settings file, which is read in its place"
             )
         }
         for (key, _) in given {
             guard let variable = key.variable, context.environment.nonEmpty(variable) != nil else {
                 continue
             }
-            context.errorOutput("note: \(variable) is set, and overrides the settings")
+            context.note("\(variable) is set, and overrides the settings")
         }
     }
 

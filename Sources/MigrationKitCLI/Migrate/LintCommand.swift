@@ -125,7 +125,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
         }
         if let base {
             guard let folder = loaded.folder else { throw LintError.baseWithoutFolder }
-            let former = try LintBase(of: folder, at: base) { context.errorOutput("note: \($0)") }
+            let former = try LintBase(of: folder, at: base, note: context.note)
             lint.published.append(former.published)
             lint.selection = former.changed
         }

@@ -138,7 +138,7 @@ struct LintOutput {
             (result.excerpt(of: finding)?.split(separator: "\n").map(String.init) ?? [])
             + (finding.fix ?? "").split(separator: "\n").flatMap { $0.wrapped(to: 78) }
             + ["See \(finding.rule.page)"]
-        return ([heading] + lines.map { "  \($0)" }).joined(separator: "\n")
+        return ([heading] + lines.map { "  \($0.printableLines)" }).joined(separator: "\n")
     }
 
     private var summary: String {

@@ -127,7 +127,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
             if eraseOnSchemaChange, !dryRun,
                 try runner.eraseDatabaseOnSchemaChange(in: writer)
             {
-                context.errorOutput("warning: a migration was changed; the database was erased")
+                context.warning("a migration was changed; the database was erased")
             }
         #endif
         if let backup, try hasWork(on: store, upTo: target) {
@@ -135,12 +135,10 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
             if !json { context.errorOutput("Wrote the backup to \(backup.printable).") }
         }
         if adopt != nil, adoption == nil {
-            context.errorOutput(
-                "note: nothing to adopt: migrations are already recorded here"
-            )
+            context.note("nothing to adopt: migrations are already recorded here")
         }
         if !json {
-            adoption?.notes.forEach { context.errorOutput("note: \($0)") }
+            adoption?.notes.forEach(context.note)
         }
         if dryRun {
             return try preview(store, upTo: target, adoption, options, tellingTo: context)

@@ -143,9 +143,9 @@ struct CommandContext: Sendable {
             case 1: "1 commit"
             case let count?: "\(count) commits"
             }
-        errorOutput(
+        warning(
             """
-            warning: dropped \(count) from the write-ahead log of \(path?.printable ?? "the database"), \
+            dropped \(count) from the write-ahead log of \(path ?? "the database"), \
             which is damaged in frame \(lost.frame)
             """
         )
@@ -172,9 +172,9 @@ struct CommandContext: Sendable {
     /// Warns about a key that others can see on the command line.
     func warn(about options: KeyOptions<DatabasesKey>) {
         guard options.password != nil else { return }
-        errorOutput(
+        warning(
             """
-            warning: --password can be seen by others on this machine and stays in the shell's \
+            --password can be seen by others on this machine and stays in the shell's \
             history; prefer --keychain-service or --password-file
             """
         )
@@ -189,6 +189,16 @@ struct CommandContext: Sendable {
         context.errorOutput = { _ in }
         context.showsProgress = false
         return context
+    }
+
+    /// Writes a line that may name what others made.
+    func note(_ text: String) {
+        errorOutput("note: \(text)".printable)
+    }
+
+    /// Writes a line that may name what others made.
+    func warning(_ text: String) {
+        errorOutput("warning: \(text)".printable)
     }
 
     /// Writes lines of others' files: as they are, but a terminal gets no control characters.
@@ -224,9 +234,7 @@ struct CommandContext: Sendable {
                 among: SettingsKey.variables.map { String($0.dropFirst(prefix.count)) }
             )
             let question = meant.map { "; did you mean \(prefix)\($0)?" } ?? ""
-            errorOutput(
-                "warning: the environment variable \(name.printable) is unknown\(question)"
-            )
+            warning("the environment variable \(name) is unknown\(question)")
         }
     }
 

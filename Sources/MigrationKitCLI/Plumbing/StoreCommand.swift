@@ -161,7 +161,7 @@ struct OpenStore {
         guard let notes = folder?.notes, !notes.isEmpty else { return }
         let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
         for note in notes where pending.contains(note.identifier) {
-            context.errorOutput("note: \(note)".printable)
+            context.note("\(note)")
         }
     }
 }
@@ -202,8 +202,6 @@ extension OpenStore {
     /// Prints that the database doesn't exist yet, so that a mistyped path is noticed.
     func tellIsNew(to context: CommandContext) {
         guard isNew, let path else { return }
-        context.errorOutput(
-            "note: there is no database \(path.printable) yet; 'migrate' creates it"
-        )
+        context.note("there is no database \(path) yet; 'migrate' creates it")
     }
 }

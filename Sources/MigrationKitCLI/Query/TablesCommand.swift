@@ -58,7 +58,7 @@ struct TablesCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         )
         for table in tables {
             guard let problem = table.problem else { continue }
-            context.errorOutput("note: \(table.name) can't be used: \(problem)".printable)
+            context.note("\(table.name) can't be used: \(problem)")
         }
     }
 

@@ -57,9 +57,10 @@ struct Failure {
         if code == "wrongKey", let keySource {
             lines.append("Key from: \(keySource).")
         }
-        // The parser's own messages may have several lines.
-        let message = message.split(separator: "\n").map { String($0).printable }
-            .joined(separator: "\n")
+        lines = lines.map(\.printable)
+        // The parser's own messages may have several lines; in another one, only a name has a line feed.
+        let message = (code == "usage" ? message.split(separator: "\n") : [message[...]])
+            .map { String($0).printable }.joined(separator: "\n")
         // Answering no isn't an error.
         guard code != "declined" else {
             return message.prefix(1).uppercased() + message.dropFirst() + "."

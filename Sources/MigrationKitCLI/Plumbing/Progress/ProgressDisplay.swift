@@ -308,7 +308,7 @@ extension CommandContext {
             let lines =
                 ["note: \(note.headline)", note.explanation].flatMap { $0[...].wrapped(to: 78) }
                 + (note.command.map { ["  \($0)"] } ?? [])
-            errorOutput(lines.joined(separator: "\n  "))
+            errorOutput(lines.map(\.printable).joined(separator: "\n  "))
         }
     }
 }

@@ -25,17 +25,27 @@ extension UInt32 {
 }
 
 extension String {
-    /// The text without characters that control a terminal: labels come from other programs.
+    /// The text without what controls a terminal or a log: names come from other programs.
+    ///
+    /// GitHub's runner takes a line that begins with `::`, also behind spaces, for a command, and so
+    /// `##[` anywhere.
+    /// <https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs>
     var printable: String {
         // Most texts are plain ASCII, and a table may have thousands.
-        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
-        return String(
-            String.UnicodeScalarView(
-                unicodeScalars.map {
-                    ShownText.shown($0) == $0 ? $0 : "\u{FFFD}"
-                }
-            )
-        )
+        if utf8.allSatisfy({ (0x20..<0x7F).contains($0) && $0 != 0x23 && $0 != 0x3A }) {
+            return self
+        }
+        var (shown, rest) = (String.UnicodeScalarView(), Substring(self).unicodeScalars)
+        var last: Unicode.Scalar = " "
+        while let scalar = rest.first {
+            let isCommand =
+                last.properties.isWhitespace && rest.starts(with: "::".unicodeScalars)
+                || rest.starts(with: "##[".unicodeScalars)
+            shown.append(isCommand || ShownText.shown(scalar) != scalar ? "\u{FFFD}" : scalar)
+            last = scalar
+            rest.removeFirst()
+        }
+        return String(shown)
     }
 
     /// Lines that others wrote, without control characters other than tabs.
