@@ -41,6 +41,28 @@ import Testing
         #expect(result.status.map(documented.contains) == true, "\(command): \(result)")
     }
 
+    @Test func aWholeVerificationNamesTheFaultsOfTheEngine() throws {
+        let tool = try Tool(isRawKey: true)
+        try tool.write(
+            "0001_items",
+            up: "CREATE TABLE item (id INTEGER);",
+            down: "DROP TABLE item;"
+        )
+        let migrated = try tool.onStore("migrate")
+        #expect(migrated.status == 0, "\(migrated)")
+        let version = try tool.run(["--version", "--json"]).json()
+        let faults = try #require(version["faults"] as? [[String: Any]])
+        let result = try tool.onStore("verify", "--full", "--json")
+        let names = faults.compactMap { $0["name"] as? String }
+        #expect(try result.json()["engineFaults"] as? [String] == names)
+        // A note is for who can do something about it.
+        let isMended = faults.contains { $0["fixedIn"] != nil }
+        let shown = try tool.onStore("verify", "--full")
+        #expect(shown.status == 0)
+        #expect(shown.stderr.contains("note: the SQLite in this program has faults") == isMended)
+        #expect(try tool.onStore("verify", "--json").json()["engineFaults"] == nil)
+    }
+
     @Test(arguments: Fault.allCases)
     func migrationsEndNoCommand(_ fault: Fault) throws {
         let tool = try Tool()

@@ -82,6 +82,7 @@ import Testing
                  "inspect unfinishedChange": 1, "inspect leftovers": 1, "version fixedIn": 1,
                  "lint file": 1, "lint line": 1, "lint column": 1, "lint fix": 1,
                  "verify note": 1, "verify findings": 1, "verify unlisted": 1,
+                 "verify engineFaults": 1,
                  "fleet shard": 1, "fleet version": 1, "fleet-report version": 1,
                  "status drift": 1, "status driftNote": 1, "repair-schema column": 1,
                  "repair-schema rows": 1, "repair-schema output": 1,

@@ -207,6 +207,7 @@ extension String {
             .replacing(/"version":"[0-9.]+"}/, with: "\"version\":\"<version>\"}")
             .replacing(/(?m)^(Read with +SQLCipher ).+$/) { $0.1 + "<version>" }
             // What is known of the engine depends on which it is.
+            .replacing(/(?m)^note: the SQLite in this program has faults .+\n/, with: "")
             .replacing(/(?m)^Its faults .+\n( {10,}.+\n)?/, with: "")
             .replacing(/"engineFaults":\[[^\]]*\]/, with: #""engineFaults":["wal-reset"]"#)
             .replacing(/(?m)^Known faults of this engine:\n( .+\n)*/, with: "")

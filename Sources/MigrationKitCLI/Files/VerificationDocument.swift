@@ -24,8 +24,16 @@ struct VerificationDocument: Encodable {
     let checks: [Check]
     let otherTools: [OtherTool]?
 
-    init(_ checks: [VerificationCheck], otherTools: [OtherTool]? = nil) {
+    /// The names of the engine's known faults, with `--full`.
+    let engineFaults: [String]?
+
+    init(
+        _ checks: [VerificationCheck],
+        otherTools: [OtherTool]? = nil,
+        engineFaults: [String]? = nil
+    ) {
         self.otherTools = otherTools
+        self.engineFaults = engineFaults
         ok = checks.allSatisfy(\.ok)
         self.checks = checks.map { check in
             let findings = check.findings.map {

@@ -133,10 +133,26 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
 
         let checks = display.progress.checks
         let failed = checks.filter { !$0.ok }
+        let faults = full ? EncryptedDatabase.engine.faults : []
         if json {
-            try context.printJSON(VerificationDocument(checks, otherTools: others))
+            try context.printJSON(
+                VerificationDocument(
+                    checks,
+                    otherTools: others,
+                    engineFaults: full ? faults.map(\.name) : nil
+                )
+            )
         } else if failed.isEmpty, !quiet {
             context.output("The database is sound.")
+        }
+        let mended = faults.filter { $0.fixedIn != nil }.map(\.name)
+        if !mended.isEmpty, !json {
+            context.note(
+                """
+                the SQLite in this program has faults that newer versions don't have: \
+                \(mended.joined(separator: ", ")); see --version
+                """
+            )
         }
         guard failed.isEmpty else {
             throw MigrationVerificationFailure(

@@ -92,7 +92,7 @@ package final class ConnectionSetup: Sendable {
         }
         // `sqlite3_key` accepts any key. Only reading a page proves it.
         // <https://www.zetetic.net/sqlcipher/sqlcipher-api/#testing-the-key>
-        try db.readSchemaGuarded(onlyReads: options.isForReading)
+        try db.readSchemaGuarded(onlyReads: options.isForReading || options.isReadOnly)
         db.setCheckpointOnClose(!keepsLog)
 
         db.add(function: .uuid)
