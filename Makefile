@@ -41,7 +41,8 @@ build:
 ## Measures against other tools; one workload or several with ONLY="W1 W5".
 bench: build
 	Scripts/bootstrap --bench
-	$(SWIFT) build -c release --package-path Benchmarks/Probe
+	$(SWIFT) build -c release --package-path Benchmarks/Probe \
+		$(if $(wildcard .build/engine),-Xlinker -L$(CURDIR)/.build/engine)
 	Benchmarks/run $(ONLY)
 
 ## Installs the tool, its manual, and what shells complete its commands with. Run it as yourself:

@@ -1,6 +1,9 @@
 """The other tools, set up where the benchmarks alone use them."""
+import pathlib
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 ENVIRONMENT = '''
 import pathlib
@@ -47,6 +50,17 @@ def set_up(folder):
         subprocess.run(["python3", "-m", "venv", "--clear", folder], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *wheels], check=True)
     return folder / "bin"
+
+
+def shell(folder, tool):
+    """The `sqlcipher` shell of the engine in the tool, so that only the programs differ."""
+    version = subprocess.run([tool, "--version"], check=True, capture_output=True, text=True).stdout
+    system = subprocess.run(["sqlcipher", "--version"], capture_output=True, text=True).stdout
+    if f"SQLite {system.split(' ')[0]}," in version:
+        return ["sqlcipher"]
+    if not (folder / "sqlcipher").exists():
+        subprocess.run([ROOT / "Scripts/engine", "--shell", folder], check=True)
+    return [next(folder.glob("ld-linux*")), "--library-path", folder, folder / "sqlcipher"]
 
 
 def alembic_folder(folder, statements):
