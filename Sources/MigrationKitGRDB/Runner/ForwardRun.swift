@@ -110,6 +110,7 @@ struct ForwardRun {
             try runner.registry.checkUnchanged(applied, db)
             // GRDB creates its ledger before the first step, and so before the journal is written.
             if !plan.isEmpty {
+                try GRDBMigrationVerifier.verifyEmptiness(in: db)
                 _ = try db.hasTable(MigrationJournal.table)
                 plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
             }

@@ -105,6 +105,15 @@ public enum GRDBMigrationVerifier {
         }
     }
 
+    /// Checks a database without tables that has pages: if its first page is damaged, the pages are
+    /// tables, and a new one would overwrite what is left of the schema.
+    static func verifyEmptiness(in db: Database) throws {
+        guard try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 > 1,
+            try Int.fetchOne(db, sql: "SELECT 1 FROM sqlite_schema LIMIT 1") == nil
+        else { return }
+        try verifyStructure(in: db)
+    }
+
     /// The error that kept SQLite from checking a page. SQLite reports it as damage: to read a
     /// page, it may have to write others, and the disk may be full.
     private static func obstacle(in result: String) -> DatabaseError? {

@@ -177,4 +177,22 @@ import Testing
         }
         #expect(try writer.read { try !$0.tableExists("grdb_migrations") })
     }
+
+    /// The first page says that it has no cells, so the schema looks empty.
+    @Test func nothingIsWrittenOverADamagedSchema() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("notes.db")
+        let queue = try DatabaseQueue(path: path)
+        try queue.write {
+            try $0.execute(sql: "CREATE TABLE note (a); INSERT INTO note VALUES (1);")
+        }
+        try queue.close()
+        var bytes = try folder.data("notes.db")
+        bytes.replaceSubrange(103..<105, with: [0, 0])
+        try folder.write("notes.db", bytes)
+        let damaged = try DatabaseQueue(path: path)
+        #expect(throws: GRDBMigrationVerificationError.self) { try runner.migrate(in: damaged) }
+        try damaged.close()
+        #expect(try folder.data("notes.db") == bytes)
+    }
 }
