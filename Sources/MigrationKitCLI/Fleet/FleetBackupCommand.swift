@@ -72,8 +72,8 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         }
     }
 
-    /// The path of a store's copy. Its folder is made, but a link below the named one isn't followed:
-    /// others may be able to write there.
+    /// The path of a store's copy. Its folder is made. Others may be able to write to the named one, so
+    /// below it no link is followed and no folder of theirs is used.
     private func place(of store: FleetStore) throws -> String {
         let parts = store.name.split(separator: "/").map(String.init)
         guard !parts.isEmpty, !parts.contains("."), !parts.contains("..") else {
@@ -89,6 +89,10 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         } catch {
             throw MigrationCLIError.cannotWrite(path: folder, reason: error.localizedDescription)
         }
+        var named = stat()
+        guard stat(outputDir, &named) == 0 else {
+            throw MigrationCLIError.cannotWrite(path: outputDir, reason: systemReason(errno))
+        }
         for part in parts.dropLast() {
             folder += "/\(part)"
             guard mkdir(folder, 0o700) != 0 else { continue }
@@ -99,6 +103,9 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
             }
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw MigrationCLIError.cannotWrite(path: folder, reason: "it is not a folder")
+            }
+            guard [geteuid(), named.st_uid].contains(status.st_uid) else {
+                throw MigrationCLIError.cannotWrite(path: folder, reason: "it is another user's")
             }
         }
         let ending = URL(fileURLWithPath: store.path).pathExtension

@@ -127,6 +127,24 @@ import Testing
         #expect(written == [])
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root can give folders away"))
+    func aFolderOfAnotherUserAmongTheCopiesIsNotUsed() throws {
+        let folder = try TemporaryFolder()
+        for name in ["stores", "stores/a", "copies", "copies/a"] { try folder.makeFolder(name) }
+        _ = try SQLCipherShell.run(folder.path("stores/a/b.db"), key: nil, "CREATE TABLE t (a);")
+        try #require(chown(folder.path("copies/a"), 12345, 0) == 0)
+        let arguments = [
+            "fleet", "backup", "--output-dir", folder.path("copies"), "--stores",
+            folder.path("stores/**/*.db"), "--no-encryption",
+        ]
+        let result = try tool.run(arguments)
+        #expect(result.status == 1, "\(result)")
+        #expect(result.stdout.contains("copies/a can't be written: it is another user's"))
+        // The named folder's owner can do as they like in it anyway.
+        try #require(chown(folder.path("copies"), 12345, 0) == 0)
+        #expect(try tool.run(arguments).status == 0)
+    }
+
     @Test func whatIsWrongInAStoreIsToldOfItsCopy() throws {
         let folder = try TemporaryFolder()
         try folder.makeFolder("stores")
