@@ -21,6 +21,17 @@ import Testing
         return try status.json()["pending"] as? [String]
     }
 
+    /// The file may be a stranger's.
+    @Test func valuesOfSettingsControlNoTerminal() throws {
+        try here.write(#"keychain-service = "a\u001b]0;x\u0007\n::error::x""#)
+        let shown = try here.run("status", "--show-settings")
+        #expect(shown.stdout.contains("The key comes from: Secret Service"), "\(shown)")
+        for line in shown.stdout.split(separator: "\n") {
+            #expect(!line.hasPrefix("::"))
+            #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+        }
+    }
+
     // MARK: - What Wins
 
     @Test(arguments: [

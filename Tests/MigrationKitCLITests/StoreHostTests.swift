@@ -120,7 +120,11 @@ import Testing
                 == 1
         )
         try store.open().close()
-        #expect(errorOutput.text.split(separator: "\n").count == 1)
+        let notes = errorOutput.text.split(separator: "\n").filter {
+            // Depends on which engine is linked.
+            !$0.hasPrefix("note: the SQLite in this program has faults")
+        }
+        #expect(notes.count == 1)
     }
 
     @Test func schemaDumpIsLoadedAgain() throws {

@@ -82,6 +82,8 @@ struct OrdinaryDatabase {
     private mutating func add() {
         script = [
             ".dbconfig legacy_file_format \(chance(4) ? "on" : "off")",
+            // On by default in newer shells.
+            ".dbconfig defensive off",
             "PRAGMA encoding = '\(pick(["UTF-8", "UTF-16le", "UTF-16be"]))';",
             "PRAGMA auto_vacuum = \(number(0...2));",
             "PRAGMA page_size = \(1 << number(9...14));",

@@ -107,7 +107,7 @@ struct ManualSections {
                 "\(program) create 'add tags' --to schema.sql",
             ],
             "Draw the tables:": [
-                "\(program) schema-dump --format dot | dot -Tsvg > schema.svg"
+                "\(program) schema-dump --format dot | dot -Tsvg > db.svg"
             ],
         ]
         return examples.flatMap { title, commands in

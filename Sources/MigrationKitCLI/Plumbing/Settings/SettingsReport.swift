@@ -14,7 +14,8 @@ extension CommandContext {
         output(report.table)
         output("")
         output(
-            report.keySource.map { "The key comes from: \($0)." } ?? "No key source is given."
+            report.keySource.map { "The key comes from: \($0).".printable }
+                ?? "No key source is given."
         )
     }
 }
