@@ -1,6 +1,14 @@
 extension Unicode.Scalar {
     /// Whether it controls a terminal, or ends a line.
     package var isControl: Bool { properties.generalCategory == .control }
+
+    /// Whether it isn't shown, but may change how others are.
+    fileprivate var isHidden: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
 }
 
 extension String {
@@ -17,20 +25,23 @@ extension String {
     }
 
     /// The text as one word of a command line that can be pasted into a shell.
+    ///
+    /// A terminal shows it as it is: nothing in it is a control character or changes the order of what
+    /// is shown, and GitHub's runner doesn't find its `##[` in it.
     package var shellWord: String {
         let isPlain =
             !isEmpty
             && unicodeScalars.allSatisfy { scalar in
-                !scalar.isASCII && !scalar.isControl || scalar.properties.isAlphabetic
+                !scalar.isASCII && !scalar.isHidden || scalar.properties.isAlphabetic
                     || "0123456789/._-+:=@%,".unicodeScalars.contains(scalar)
             }
         guard !isPlain else { return self }
-        // On a terminal, a control character could change what is shown.
         // <https://www.gnu.org/software/bash/manual/bash.html#ANSI_002dC-Quoting>
         let parts = unicodeScalars.map { scalar -> String in
             switch scalar {
             case "'": "'\\''"
-            case _ where scalar.isControl:
+            case "#": "#''"
+            case _ where scalar.isHidden:
                 "'$'"
                     + String(scalar).utf8.map {
                         "\\x\(String(Int($0) + 256, radix: 16).dropFirst())"

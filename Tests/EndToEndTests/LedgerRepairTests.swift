@@ -35,6 +35,23 @@ import Testing
         #expect(status.contains("1 unknown: applied by a newer program, or renamed or deleted"))
     }
 
+    /// The database may be a stranger's.
+    @Test func aRecordedNameControlsNoTerminal() throws {
+        let name = "char(27) || ']0;x' || char(10) || '::error::x'"
+        _ = try tool.shell(
+            """
+            UPDATE grdb_migrations SET identifier = \(name) WHERE identifier = '0003_tags';
+            UPDATE grdb_migrationkit_journal SET identifier = \(name) WHERE identifier = '0003_tags';
+            """
+        )
+        let status = try tool.onStore("status").stdout
+        #expect(status.contains("has the text of 0003_tags"), "\(status)")
+        for line in status.split(separator: "\n") {
+            #expect(!line.hasPrefix("::"))
+            #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+        }
+    }
+
     @Test(arguments: [("0002_row", "0002_rows"), ("0003_tags", "0003_labels")])
     func renamedMigrationIsRecordedUnderItsNewName(_ old: String, _ new: String) throws {
         try rename(old, to: new)

@@ -181,7 +181,7 @@ private struct StatusReport {
         }
         for (old, new) in renamed {
             lines.append(
-                "\(old) has the text of \(new): was it renamed?\n"
+                "\(old.printable) has the text of \(new.printable): was it renamed?\n"
                     + "  repair --rename \("\(old)=\(new)".shellWord)"
             )
         }

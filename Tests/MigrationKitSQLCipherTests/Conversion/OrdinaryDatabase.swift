@@ -19,7 +19,8 @@ struct OrdinaryDatabase {
 
     /// Makes the file with the `sqlite3` shell.
     func make(_ path: String) throws {
-        _ = try SQLiteShell.run(path, script.joined(separator: "\n"))
+        // Newer shells are defensive by default.
+        _ = try SQLiteShell.run(path, ".dbconfig defensive off\n" + script.joined(separator: "\n"))
     }
 
     /// Lists the files whose content another engine finds to differ from that of the first.
@@ -82,8 +83,6 @@ struct OrdinaryDatabase {
     private mutating func add() {
         script = [
             ".dbconfig legacy_file_format \(chance(4) ? "on" : "off")",
-            // On by default in newer shells.
-            ".dbconfig defensive off",
             "PRAGMA encoding = '\(pick(["UTF-8", "UTF-16le", "UTF-16be"]))';",
             "PRAGMA auto_vacuum = \(number(0...2));",
             "PRAGMA page_size = \(1 << number(9...14));",
