@@ -24,9 +24,9 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// pipe, a socket or a device.
     case journalIsNoFile(path: String, kind: String)
 
-    /// The journal at this path is root's, and the database another user's. SQLite would give it to
-    /// that user.
-    case journalOfRoot(path: String)
+    /// The journal at this path is root's, and the database another user's; or it is another user's in
+    /// a folder that all may write. SQLite would give it to the database's owner, or write into it.
+    case journalOfAnother(path: String)
 
     /// The journal at this path names a file that isn't SQLite's, which SQLite would delete.
     case foreignJournal(path: String)
@@ -108,8 +108,8 @@ extension EncryptedDatabaseError: LocalizedError {
             "\(path) is not a database"
         case .journalIsNoFile(let path, let kind):
             "\(path) is a \(kind), not a file"
-        case .journalOfRoot(let path):
-            "\(path) belongs to root, and the database to another user"
+        case .journalOfAnother(let path):
+            "\(path) belongs to another user than the database"
         case .foreignJournal(let path):
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .plaintext(let path):
@@ -164,8 +164,11 @@ extension EncryptedDatabaseError: LocalizedError {
             "Check the path. If it was a database, it was truncated or overwritten: restore a backup."
         case .journalIsNoFile:
             "SQLite uses this name for a journal and would open it. Find out what created it, then remove it."
-        case .journalOfRoot:
-            "SQLite would give it to that user. Find out what created it, and move it away."
+        case .journalOfAnother:
+            """
+            SQLite would give it to the database's owner, or write pages of the database into it. Find out \
+            what created it, and move it away.
+            """
         case .foreignJournal:
             "Nothing was changed. Find out what created it, and move it away."
         case .plaintext:
@@ -238,7 +241,7 @@ extension EncryptedDatabaseError: CodedError {
         case .notAFile: ErrorCode("notAFile", .noInput)
         case .notADatabase: ErrorCode("notADatabase", .noInput)
         case .journalIsNoFile: ErrorCode("journalIsNoFile", .noInput)
-        case .journalOfRoot: ErrorCode("journalOfRoot", .noPermission)
+        case .journalOfAnother: ErrorCode("journalOfAnother", .noPermission)
         case .foreignJournal: ErrorCode("foreignJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)
         case .encrypted: ErrorCode("encrypted", .noPermission)

@@ -310,12 +310,31 @@ import Testing
         try Fixtures.encrypted(path, key: key)
         try #require(chown(path, 65_534, 65_534) == 0)
         try folder.write("notes.db" + suffix, "geheim".utf8, mode: 0o600)
-        #expect(throws: EncryptedDatabaseError.journalOfRoot(path: path + suffix)) {
+        #expect(throws: EncryptedDatabaseError.journalOfAnother(path: path + suffix)) {
             try EncryptedDatabase.open(path, key: key.key)
         }
         var status = stat()
         #expect(stat(path + suffix, &status) == 0 && status.st_uid == 0)
         #expect(try folder.data("notes.db" + suffix) == Data("geheim".utf8))
+    }
+
+    /// Whoever may write to the folder can lay one. It may be a link to any file of theirs.
+    @Test(.enabled(if: geteuid() == 0), arguments: ["-wal", "-journal", "-shm"])
+    func aJournalThatAnotherUserHasLaidIsNotUsed(_ suffix: String) throws {
+        try Fixtures.encrypted(path, key: key)
+        let other = try folder.write("other", "theirs".utf8, mode: 0o644)
+        try #require(chown(other, 65_534, 65_534) == 0)
+        try #require(link(other, path + suffix) == 0)
+        try #require(chmod(folder.path, 0o1777) == 0)
+        #expect(throws: EncryptedDatabaseError.journalOfAnother(path: path + suffix)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        var status = stat()
+        #expect(stat(other, &status) == 0 && status.st_uid == 65_534)
+        #expect(try folder.data("other") == Data("theirs".utf8))
+        // Users who share a folder may leave each other's.
+        try #require(chmod(folder.path, 0o770) == 0)
+        try EncryptedDatabase.open(path, key: key.key).close()
     }
 
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {

@@ -70,12 +70,13 @@ package struct DatabaseFile {
     }
 
     /// Throws if a journal's name belongs to something that isn't a regular file: SQLite would open
-    /// it, and opening a named pipe never returns. Or, as root, to a file of root's beside another
-    /// user's database: SQLite gives journals to the owner of the database.
+    /// it, and opening a named pipe never returns. Or to a file of another user's: root's SQLite gives
+    /// journals to the owner of the database, and any writes pages into them. In a folder that all may
+    /// write, anybody can lay one; otherwise, users who share a database may leave each other's.
     ///
     /// - Parameter owner: The database's; `nil` if there is none.
     /// - Throws: ``EncryptedDatabaseError/journalIsNoFile(path:kind:)``;
-    ///   ``EncryptedDatabaseError/journalOfRoot(path:)``.
+    ///   ``EncryptedDatabaseError/journalOfAnother(path:)``.
     private func checkJournals(owner: uid_t? = nil) throws {
         let path = resolvedPath
         for suffix in Self.journalSuffixes {
@@ -85,8 +86,11 @@ package struct DatabaseFile {
             let kind: String
             switch status.st_mode & S_IFMT {
             case S_IFREG:
-                guard let owner, owner != 0, geteuid() == 0, status.st_uid == 0 else { continue }
-                throw EncryptedDatabaseError.journalOfRoot(path: journal)
+                let owner = owner ?? geteuid()
+                let isOfRoot = geteuid() == 0 && status.st_uid == 0 && owner != 0
+                let isOfOthers = ![owner, geteuid(), 0].contains(status.st_uid)
+                guard isOfRoot || isOfOthers && isInFolderOfAll else { continue }
+                throw EncryptedDatabaseError.journalOfAnother(path: journal)
             case S_IFDIR: kind = "folder"
             case S_IFIFO: kind = "named pipe"
             case S_IFSOCK: kind = "socket"
@@ -94,6 +98,13 @@ package struct DatabaseFile {
             }
             throw EncryptedDatabaseError.journalIsNoFile(path: journal, kind: kind)
         }
+    }
+
+    /// Whether its folder can be written by every user of the machine, such as `/tmp`.
+    private var isInFolderOfAll: Bool {
+        var status = stat()
+        let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
+        return stat(folder, &status) == 0 && status.st_mode & S_IWOTH != 0
     }
 
     /// The file with its links resolved once, so that a link that changes later has no effect.
