@@ -46,10 +46,7 @@ import Testing
         )
         let status = try tool.onStore("status").stdout
         #expect(status.contains("has the text of 0003_tags"), "\(status)")
-        for line in status.split(separator: "\n") {
-            #expect(!line.hasPrefix("::"))
-            #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
-        }
+        expectNoControls(in: status)
     }
 
     @Test(arguments: [("0002_row", "0002_rows"), ("0003_tags", "0003_labels")])

@@ -26,10 +26,7 @@ import Testing
         try here.write(#"keychain-service = "a\u001b]0;x\u0007\n::error::x""#)
         let shown = try here.run("status", "--show-settings")
         #expect(shown.stdout.contains("The key comes from: Secret Service"), "\(shown)")
-        for line in shown.stdout.split(separator: "\n") {
-            #expect(!line.hasPrefix("::"))
-            #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
-        }
+        expectNoControls(in: shown.stdout)
     }
 
     // MARK: - What Wins
