@@ -22,13 +22,12 @@ package struct DatabaseFile {
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 
+    /// The path of the folder that it is in.
+    var folder: String { URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path }
+
     /// Whether both are in the same folder, even under different paths.
     func isBeside(_ other: DatabaseFile) throws -> Bool {
-        let folders = try [self, other].map {
-            try FileIdentity.of(
-                URL(fileURLWithPath: $0.absolutePath).deletingLastPathComponent().path
-            )
-        }
+        let folders = try [self, other].map { try FileIdentity.of($0.folder) }
         guard let own = folders[0], let others = folders[1] else { return false }
         return own.isSameFile(as: others)
     }
@@ -103,8 +102,8 @@ package struct DatabaseFile {
     /// Whether its folder can be written by every user of the machine, such as `/tmp`.
     private var isInFolderOfAll: Bool {
         var status = stat()
-        let folder = URL(fileURLWithPath: resolvedPath).deletingLastPathComponent().path
-        return stat(folder, &status) == 0 && status.st_mode & S_IWOTH != 0
+        return stat(DatabaseFile(resolvedPath).folder, &status) == 0
+            && status.st_mode & S_IWOTH != 0
     }
 
     /// The file with its links resolved once, so that a link that changes later has no effect.

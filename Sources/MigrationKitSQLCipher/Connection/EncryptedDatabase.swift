@@ -242,7 +242,6 @@ extension DatabaseFile {
     /// Throws if the file, which is not there, can't be created.
     fileprivate func checkCreation() throws {
         try checkLink()
-        let folder = URL(fileURLWithPath: absolutePath).deletingLastPathComponent().path
         guard isNamed, faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 else {
             throw cannotCreate(isNamed ? errno : ENOENT)
         }
