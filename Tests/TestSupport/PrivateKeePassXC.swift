@@ -34,7 +34,6 @@ public final class PrivateKeePassXC: @unchecked Sendable {
     ) throws {
         bus = try PrivateSecretService(.noDaemon)
         self.databases = databases
-        try bus.folder.write("databases.pw", "\(password)\n\(password)\n".utf8)
         let configuration = """
             [General]
             UpdateCheckMessageShown=true
@@ -151,17 +150,24 @@ public final class PrivateKeePassXC: @unchecked Sendable {
     }
 
     private func start() throws {
-        let program = try bus.supervise(
-            ["keepassxc", "--config", path("keepassxc.ini"), "--localconfig", path("local.ini")]
-                + ["--pw-stdin"] + databases.map { path("\($0).kdbx") },
-            input: path("databases.pw"),
+        program = try bus.supervise(
+            ["keepassxc", "--config", path("keepassxc.ini"), "--localconfig", path("local.ini")],
             environment: environment
         )
-        self.program = program
         try wait("KeePassXC does not answer") {
             try call("/org/freedesktop/secrets", "org.freedesktop.DBus.Peer.Ping").status == 0
         }
+        // With --pw-stdin, which would do the same, 2.7.10 crashes when nobody sees its window:
+        // https://github.com/keepassxreboot/keepassxc/issues/13521
+        let window = "org.keepassxc.KeePassXC.MainWindow"
         for name in databases {
+            try check(
+                bus.run(
+                    "dbus-send",
+                    ["--print-reply", "--dest=\(window)", "/keepassxc", "\(window).openDatabase"]
+                        + ["string:\(path("\(name).kdbx"))", "string:\(password)"]
+                )
+            )
             try wait("the database does not open") { try isLocked(name) == false }
         }
     }

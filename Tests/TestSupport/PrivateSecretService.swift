@@ -78,11 +78,8 @@ public final class PrivateSecretService: @unchecked Sendable {
         try folder.write("wrong-password", "not \(password)".utf8)
 
         let bus = try supervise(
-            "dbus-daemon",
-            "--nofork",
-            "--nopidfile",
-            "--print-address",
-            "--config-file=\(folder.path("bus.conf"))"
+            ["dbus-daemon", "--nofork", "--nopidfile", "--print-address"]
+                + ["--config-file=\(folder.path("bus.conf"))"]
         )
         self.bus = bus
         guard bus.readLine() != nil, bus.readLine() != nil else {
@@ -191,7 +188,10 @@ public final class PrivateSecretService: @unchecked Sendable {
     private func startDaemon(passwordFile: String?) throws {
         var words = ["gnome-keyring-daemon", "--foreground", "--components=secrets"]
         if passwordFile != nil { words.append("--unlock") }
-        let daemon = try supervise(words, input: passwordFile.map(folder.path) ?? "/dev/null")
+        let daemon = try supervise(
+            words,
+            input: passwordFile.map(folder.path) ?? "/dev/null"
+        )
         guard let line = daemon.readLine(), let identifier = pid_t(line) else {
             throw Failure(description: "the daemon's supervisor did not start")
         }
@@ -212,15 +212,11 @@ public final class PrivateSecretService: @unchecked Sendable {
         throw Failure(description: "gnome-keyring-daemon does not answer")
     }
 
-    private func supervise(_ words: String...) throws -> ChildProcess {
-        try supervise(words, input: "/dev/null")
-    }
-
     /// Starts a daemon under a shell that kills it once the shell's standard input ends, which it
     /// does when the test process goes, however it goes. Its first line is the daemon's id.
     func supervise(
         _ words: [String],
-        input: String,
+        input: String = "/dev/null",
         environment additions: [String: String] = [:]
     ) throws -> ChildProcess {
         let script = """
