@@ -33,7 +33,8 @@ import Testing
         #expect(try service.probe("entry", "s").stdout == "noCollection(name: \"default\")\n")
     }
 
-    @Test(arguments: [("a\\nb", "a\nb"), (" a", "a"), ("a\\", "a")])
+    /// With Debian 12's GLib it changes `a\` as well.
+    @Test(arguments: [("a\\nb", "a\nb"), (" a", "a")])
     func daemonChangesOtherPassphrases(_ passphrase: String, _ changed: String) throws {
         try service.storeBySecretTool("service", "s", "username", "u", secret: passphrase)
         try service.restart()

@@ -251,7 +251,11 @@ import Testing
                 )
             )
         }
-        #expect(events.values == [.checkStarted(name: "quick_check")])
+        // On a busy machine it may be reported to go on.
+        #expect(
+            events.values.filter { if case .checkContinues = $0 { false } else { true } }
+                == [.checkStarted(name: "quick_check")]
+        )
         // And the connection works as before.
         #expect(try await queue.read { try Int.fetchOne($0, sql: "SELECT 1") } == 1)
     }

@@ -112,9 +112,8 @@ struct GitFolder {
             contents.append(Array(output[start..<start + size]))
             position = start + size + 1
         }
-        guard contents.count == objects.count else {
-            throw GitError.failed(reason: "an object is missing")
-        }
+        // What git 2.45 and later may not fetch, it calls missing.
+        guard contents.count == objects.count else { throw GitError.partialClone }
         return contents
     }
 
