@@ -101,8 +101,12 @@ struct ItemSearch {
         )
     }
 
+    func connection() throws -> ServiceConnection {
+        try ServiceConnection(cancellation: cancellation)
+    }
+
     private func look() throws -> Found {
-        let connection = try ServiceConnection(cancellation: cancellation)
+        let connection = try connection()
         let collections = connection.collections()
         let target: ServiceCollection?
         if let collection {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import KeyStore
+import Synchronization
 
 /// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
 ///
@@ -85,6 +86,7 @@ public struct SecretServiceKeyStore: KeyStore {
     ) throws {
         try checkStorable(key)
         let label = label ?? defaultLabel(service: service, account: account)
+        let earlier = Mutex<Set<String>?>(nil)
         try perform(service, account) { search in
             let found = try search.found { found in
                 if let target = found.target, target.isLocked { return ItemSearch.Obstacle(target) }
@@ -92,10 +94,22 @@ public struct SecretServiceKeyStore: KeyStore {
                 return (replacing ? locked : nil) ?? found.hidingPlace
             }
             let target = try found.requiredTarget()
-            guard replacing || found.items.isEmpty else {
+            // A failed attempt may have left an item, with the key or with nothing.
+            let known = earlier.withLock { paths in
+                paths = paths ?? Set(found.items.map(\.path))
+                return paths ?? []
+            }
+            let items = try found.items.filter { item in
+                guard !known.contains(item.path) else { return true }
+                let left = try found.connection.secret(of: item)
+                guard left.map({ $0.isEmpty || $0 == key.stored() }) ?? true else { return true }
+                try found.connection.delete(item)
+                return false
+            }
+            guard replacing || items.isEmpty else {
                 throw KeyStoreError.itemExists(service: service, account: account)
             }
-            guard found.items.count <= 1 else { throw search.ambiguous(found) }
+            guard items.count <= 1 else { throw search.ambiguous(found) }
             try found.connection.keep(
                 key.stored(),
                 label: label,
@@ -106,7 +120,9 @@ public struct SecretServiceKeyStore: KeyStore {
                 ),
                 in: target
             )
-            for old in found.items { try found.connection.delete(old) }
+            for old in items { try found.connection.delete(old) }
+            // A file may get this key next.
+            _ = found.connection.provider()
         }
     }
 
@@ -150,6 +166,10 @@ public struct SecretServiceKeyStore: KeyStore {
                 } catch let gone as ServiceObjectGone {
                     // If other programs delete items during the search, search again.
                     guard attempt < 10 else { throw KeyStoreError.failure(message: gone.message) }
+                } catch let unusable as ServiceSessionUnusable {
+                    guard attempt < 10 else {
+                        throw KeyStoreError.failure(message: unusable.message)
+                    }
                 }
             }
             preconditionFailure("the tenth attempt returns or throws")

@@ -7,18 +7,18 @@ import KeyStore
 ///
 /// Opened anew for each operation, so that what it reports about locks and items is current.
 struct ServiceConnection {
-    private let service: GObjectReference
-    private let cancellation: GLibCancellation
+    let bus: GObjectReference
+    let service: GObjectReference
+    let cancellation: GLibCancellation
 
     /// Connects to the bus and the service, and negotiates how secrets are encrypted in transit.
     ///
     /// - Throws: ``KeyStoreError/noBus``; ``KeyStoreError/noService``; ``TimeLimit/Expired``.
     init(cancellation: GLibCancellation) throws {
         self.cancellation = cancellation
-        let bus: GObjectReference
         do {
             bus = GObjectReference(
-                owned: try call {
+                owned: try GLib.call {
                     g_bus_get_sync(Int32(G_BUS_TYPE_SESSION), cancellation.pointer, $0)
                 }
             )
@@ -27,17 +27,25 @@ struct ServiceConnection {
         }
         // Otherwise GLib ends the process when the bus goes away.
         g_dbus_connection_set_exit_on_close(bus.pointer, 0)
-        service = GObjectReference(
-            owned: try call {
-                secret_service_open_sync(
-                    secret_service_get_type(),
-                    nil,
-                    UInt32(SECRET_SERVICE_OPEN_SESSION | SECRET_SERVICE_LOAD_COLLECTIONS),
-                    cancellation.pointer,
-                    $0
-                )
-            }
-        )
+        service = try Self.open(cancellation)
+    }
+
+    private static func open(_ cancellation: GLibCancellation) throws -> GObjectReference {
+        do {
+            return GObjectReference(
+                owned: try GLib.call {
+                    secret_service_open_sync(
+                        secret_service_get_type(),
+                        nil,
+                        UInt32(SECRET_SERVICE_OPEN_SESSION | SECRET_SERVICE_LOAD_COLLECTIONS),
+                        cancellation.pointer,
+                        $0
+                    )
+                }
+            )
+        } catch let KeyStoreError.failure(message) {
+            throw ServiceSessionUnusable(message: message)
+        }
     }
 
     /// Every collection of the service.
@@ -47,7 +55,7 @@ struct ServiceConnection {
 
     /// The collection that an alias such as `default` stands for; nil if there is none.
     func collection(alias: String) throws -> ServiceCollection? {
-        try optionalCall {
+        try GLib.optionalCall {
             secret_collection_for_alias_sync(
                 service.pointer,
                 alias,
@@ -153,7 +161,7 @@ struct ServiceConnection {
         defer { g_hash_table_unref(table) }
         let value = try value(secret, contentType: contentType)
         defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
-        let made = try optionalCall {
+        let made = try GLib.optionalCall {
             secret_item_create_sync(
                 collection.object.pointer,
                 nil,
@@ -224,24 +232,34 @@ struct ServiceObjectGone: Error {
     let message: String
 }
 
-// MARK: - Errors
-
-private typealias ErrorPlace = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
-
-/// A call that returns an object, or an error.
-private func call(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer {
-    guard let answer = try optionalCall(body) else {
-        throw KeyStoreError.failure(message: "no answer and no error")
-    }
-    return answer
+/// The session's keys don't serve: another session is needed. KWallet fails 1 in 256 exchanges of
+/// keys, those in which a number begins with a zero, and some of them only when the key is used.
+struct ServiceSessionUnusable: Error {
+    /// The service's message, or libsecret's.
+    let message: String
 }
 
-/// A call that returns an object, nothing, or an error.
-private func optionalCall(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer? {
-    var error: UnsafeMutablePointer<GError>?
-    let answer = body(&error)
-    if let error { throw failure(error) }
-    return answer
+// MARK: - Errors
+
+/// GLib's calls, with its errors as ours.
+enum GLib {
+    typealias ErrorPlace = UnsafeMutablePointer<UnsafeMutablePointer<GError>?>
+
+    /// A call that returns an object, or an error.
+    static func call(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer {
+        guard let answer = try optionalCall(body) else {
+            throw KeyStoreError.failure(message: "no answer and no error")
+        }
+        return answer
+    }
+
+    /// A call that returns an object, nothing, or an error.
+    static func optionalCall(_ body: (ErrorPlace) -> OpaquePointer?) throws -> OpaquePointer? {
+        var error: UnsafeMutablePointer<GError>?
+        let answer = body(&error)
+        if let error { throw failure(error) }
+        return answer
+    }
 }
 
 /// Translates a GLib error, and frees it.
@@ -253,6 +271,9 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     }
     if domain == secret_error_get_quark(), code == SECRET_ERROR_IS_LOCKED {
         return KeyStoreError.locked(collection: "default")
+    }
+    if domain == secret_error_get_quark(), code == SECRET_ERROR_PROTOCOL {
+        return ServiceSessionUnusable(message: String(cString: error.pointee.message))
     }
     if domain == secret_error_get_quark(), code == SECRET_ERROR_NO_SUCH_OBJECT {
         return ServiceObjectGone(message: String(cString: error.pointee.message))
@@ -271,6 +292,13 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
             return KeyStoreError.locked(collection: "default")
         }
         g_dbus_error_strip_remote_error(error)
+        let message = String(cString: error.pointee.message)
+        // KWallet has Qt's name for it.
+        if name == "org.freedesktop.Secret.Error.NoSession"
+            || name.hasSuffix(".InvalidObjectPath") && message.contains("/session/")
+        {
+            return ServiceSessionUnusable(message: message)
+        }
         // For an object that doesn't exist, GLib's services report that it has no such method.
         if name == "org.freedesktop.DBus.Error.UnknownObject"
             || name == "org.freedesktop.DBus.Error.UnknownMethod"
@@ -385,8 +413,8 @@ private func objectPath(_ object: GObjectReference) -> String {
     g_dbus_proxy_get_object_path(object.pointer).map { String(cString: $0) } ?? ""
 }
 
-/// Copies a string that the caller owns, and frees it.
-private func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
+/// Copies a string that the caller owns, and frees it; `nil` if it is empty.
+func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String? {
     guard let pointer else { return nil }
     defer { g_free(pointer) }
     return pointer.pointee == 0 ? nil : String(cString: pointer)

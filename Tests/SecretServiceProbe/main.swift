@@ -7,6 +7,7 @@
 //   SecretServiceProbe replace SERVICE ACCOUNT passphrase|raw-key
 //   SecretServiceProbe delete SERVICE [ACCOUNT]
 //   SecretServiceProbe twice SERVICE               waits for a line between two look-ups
+//   SecretServiceProbe rounds SERVICE COUNT        replaces and looks up a passphrase as often
 //
 // PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
 // look-ups are cancelled after PROBE_CANCEL_AFTER (milliseconds). What went wrong is the first line of standard output, as the error's case, with status 1.
@@ -80,6 +81,12 @@ do {
             }
             fflush(nil)
             _ = readLine()
+        }
+    case "rounds":
+        for round in 0..<(account.flatMap(Int.init) ?? 0) {
+            let key = try DatabaseKey(Secret(utf8: "passphrase \(round)"), form: .passphrase)
+            try store.store(key, service: service, account: "u", label: nil, replacing: true)
+            guard try store.key(service: service, account: "u") == key else { exit(65) }
         }
     default:
         print("unknown command")

@@ -101,6 +101,12 @@ public final class PrivateKeePassXC: @unchecked Sendable {
         }
     }
 
+    /// Kills KeePassXC, and starts it again with what it has saved.
+    public func crash() throws {
+        stop()
+        try start()
+    }
+
     /// Ends KeePassXC and starts it again, with the databases read from their files.
     public func restart() throws {
         // It saves before it locks.

@@ -25,6 +25,7 @@ typedef struct _GHashTable GHashTable;
 typedef struct _GError GError;
 typedef struct _GList GList;
 typedef struct _GVariant GVariant;
+typedef struct _GVariantType GVariantType;
 typedef struct _SecretService SecretService;
 typedef struct _SecretCollection SecretCollection;
 typedef struct _SecretItem SecretItem;
@@ -67,11 +68,13 @@ CONSTANT(SECRET_SERVICE_LOAD_COLLECTIONS, 1 << 2)
 CONSTANT(SECRET_SEARCH_ALL, 1 << 1)
 CONSTANT(SECRET_COLLECTION_NONE, 0)
 CONSTANT(SECRET_ITEM_CREATE_NONE, 0)
+CONSTANT(SECRET_ERROR_PROTOCOL, 1)
 CONSTANT(SECRET_ERROR_IS_LOCKED, 2)
 CONSTANT(SECRET_ERROR_NO_SUCH_OBJECT, 3)
 CONSTANT(G_IO_ERROR_CANCELLED, 19)
 CONSTANT(G_IO_ERROR_TIMED_OUT, 24)
 CONSTANT(G_BUS_TYPE_SESSION, 2)
+CONSTANT(G_DBUS_CALL_FLAGS_NO_AUTO_START, 1 << 0)
 CONSTANT(G_LOG_LEVEL_CRITICAL, 1 << 3)
 
 // MARK: - Functions
@@ -109,12 +112,34 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
     each(const char *, g_dbus_proxy_get_object_path, (GDBusProxy *proxy), (proxy)) \
     each(GVariant *, g_dbus_proxy_get_cached_property, (GDBusProxy *proxy, const char *name), \
         (proxy, name)) \
+    each(char *, g_dbus_proxy_get_name_owner, (GDBusProxy *proxy), (proxy)) \
+    each(GVariant *, g_variant_new_string, (const char *text), (text)) \
+    each(GVariant *, g_variant_new_int32, (int32_t number), (number)) \
+    each(GVariant *, g_variant_new_int64, (int64_t number), (number)) \
+    each(GVariant *, g_variant_new_boolean, (int value), (value)) \
+    each(GVariant *, g_variant_new_tuple, (GVariant *const *children, unsigned long count), \
+        (children, count)) \
+    each(const char *, g_variant_get_type_string, (GVariant *variant), (variant)) \
+    each(const char *, g_variant_get_string, (GVariant *variant, unsigned long *length), \
+        (variant, length)) \
+    each(int32_t, g_variant_get_int32, (GVariant *variant), (variant)) \
+    each(int, g_variant_get_boolean, (GVariant *variant), (variant)) \
     each(unsigned long, g_variant_n_children, (GVariant *variant), (variant)) \
+    each(GVariant *, g_variant_get_child_value, (GVariant *variant, unsigned long index), \
+        (variant, index)) \
     each(void, g_variant_unref, (GVariant *variant), (variant)) \
     each(GDBusConnection *, g_bus_get_sync, \
         (int bus, GCancellable *cancellable, GError **error), (bus, cancellable, error)) \
     each(void, g_dbus_connection_set_exit_on_close, (GDBusConnection *connection, int exits), \
         (connection, exits)) \
+    each(const char *, g_dbus_connection_get_guid, (GDBusConnection *connection), (connection)) \
+    each(GVariant *, g_dbus_connection_call_sync, \
+        (GDBusConnection *connection, const char *bus_name, const char *path, \
+            const char *interface, const char *method, GVariant *parameters, \
+            const GVariantType *reply, unsigned flags, int timeout, GCancellable *cancellable, \
+            GError **error), \
+        (connection, bus_name, path, interface, method, parameters, reply, flags, timeout, \
+            cancellable, error)) \
     each(uint32_t, secret_error_get_quark, (void), ()) \
     each(unsigned long, secret_service_get_type, (void), ()) \
     each(SecretService *, secret_service_open_sync, \

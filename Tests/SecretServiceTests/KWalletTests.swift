@@ -1,0 +1,27 @@
+import TestSupport
+import Testing
+
+/// What KWallet does in its own way.
+@Suite(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
+struct KWalletTests {
+    @Test func whatIsStoredIsOnTheDisk() throws {
+        let wallet = try PrivateKWallet()
+        for secret in ["one", "two"] {
+            let stored = try wallet.bus.probe("replace", "s", "u", input: secret)
+            #expect(stored.stdout == "")
+            try wallet.crash()
+            #expect(
+                try wallet.bus.run("secret-tool", ["lookup", "service", "s"]).stdout == secret
+            )
+        }
+    }
+
+    /// It fails 1 in 256 exchanges of session keys, in three ways.
+    @Test func failedExchangesOfSessionKeysAreNotSeen() throws {
+        let wallet = try PrivateKWallet()
+        let result = try wallet.bus.probe("rounds", "s", "60")
+        #expect(result.stdout == "")
+        #expect(result.status == 0)
+        #expect(try wallet.bus.probe("items", "s").stdout.split(separator: "\n").count == 1)
+    }
+}
