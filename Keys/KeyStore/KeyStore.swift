@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// A place that keeps keys, such as the desktop's Secret Service.
 ///
-/// Implement the four operations, and perhaps ``checkStorable(_:)``; everything else is built on
-/// them. Distinguish "not found" from "could not look": a key must never be taken for missing
+/// Implement the four operations, and perhaps ``checkStorable(_:)`` and ``provider()``; everything
+/// else is built on them. Distinguish "not found" from "could not look": a key must never be taken for missing
 /// because its store is locked. Each call may block, waiting for a daemon or for the user's answer.
 public protocol KeyStore: Sendable {
     /// The items that match, without their secrets.
@@ -54,6 +54,15 @@ public protocol KeyStore: Sendable {
     ///
     /// - Throws: ``KeyStoreError/unstorablePassphrase(_:)``.
     func checkStorable(_ key: DatabaseKey) throws
+
+    /// The program that keeps the items. If it can be told to write what it has acknowledged, it is.
+    ///
+    /// The default implementation is for stores whose items are on the disk when ``store(_:service:account:label:replacing:)``
+    /// returns. A key store that passes its calls on to another one passes this on, too.
+    ///
+    /// - Returns: `nil` if no other program keeps the items.
+    /// - Throws: ``KeyStoreError`` if the program can't be asked.
+    func provider() throws -> KeyProvider?
 }
 
 extension KeyStore {
@@ -79,6 +88,18 @@ extension KeyStore {
 
     /// Accepts every key.
     public func checkStorable(_ key: DatabaseKey) throws {}
+
+    /// No other program.
+    public func provider() throws -> KeyProvider? { nil }
+
+    /// The program that may still lose an item that it has acknowledged; `nil` if every item is on the
+    /// disk.
+    ///
+    /// - Throws: ``KeyStoreError``.
+    package func unwrittenProvider() throws -> KeyProvider? {
+        let provider = try provider()
+        return provider?.hasWritten == false ? provider : nil
+    }
 
     /// The label of an item that is stored without one.
     public func defaultLabel(service: String, account: String) -> String {

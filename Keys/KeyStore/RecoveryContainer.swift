@@ -22,7 +22,7 @@ import Glibc
 package enum RecoveryContainer {
     /// The iterations of both derivations from the passphrase.
     /// <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#pbkdf2>
-    private static let iterations: Int32 = 600_000
+    package static let iterations: Int32 = 600_000
 
     /// OpenSSL's command reads a line of at most 1024 bytes.
     /// <https://docs.openssl.org/3.0/man1/openssl-passphrase-options/>
@@ -41,12 +41,14 @@ package enum RecoveryContainer {
     ///   - key: The key.
     ///   - name: What the key is for. It can be read only with the passphrase.
     ///   - passphrase: What opens the container.
+    ///   - iterations: How often the passphrase is hashed. Once is enough for one that nobody chose.
     /// - Throws: ``RecoveryCopyError/unusablePassphrase(limit:)``;
     ///   ``RecoveryCopyError/notSealed``.
     package static func seal(
         _ key: DatabaseKey,
         named name: String,
-        with passphrase: Secret
+        with passphrase: Secret,
+        iterations: Int32 = iterations
     ) throws -> [UInt8] {
         let passphrase = try terminated(passphrase)
         var container: UnsafeMutablePointer<UInt8>?

@@ -1,9 +1,9 @@
 import CLibSecret
 import KeyStore
 
-extension SecretServiceKeyStore: ProvidedKeyStore {
+extension SecretServiceKeyStore {
     /// The program that answers as the Secret Service. KWallet is told to write.
-    package func provider() throws -> KeyProvider {
+    public func provider() throws -> KeyProvider? {
         try perform(nil, nil) { try $0.connection().provider() }
     }
 }

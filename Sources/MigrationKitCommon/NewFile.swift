@@ -204,7 +204,11 @@ public struct ReservedNameError: Error, Equatable, Sendable {
 
     /// The suffixes of the files beside a database.
     package static let suffixes =
-        NewFiles.journalSuffixes + [FileLock.migrationSuffix, FileLock.launchSuffix]
+        NewFiles.journalSuffixes
+        + [FileLock.migrationSuffix, FileLock.launchSuffix, sealedKeysSuffix]
+
+    /// The suffix of the file with the keys that a key store may still lose.
+    package static let sealedKeysSuffix = "-sealed-keys"
 
     /// Throws this error if a new file can't have the path.
     package static func check(_ path: String) throws(ReservedNameError) {

@@ -45,4 +45,8 @@ final class MortalKeyStore: KeyStore {
     func delete(service: String, account: String?) throws -> KeyItem {
         try self.service.delete(service: service, account: account)
     }
+
+    func provider() throws -> KeyProvider? {
+        try service.provider()
+    }
 }

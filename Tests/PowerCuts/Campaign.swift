@@ -177,14 +177,15 @@ package struct Campaign {
 
     /// Judges one state, unless the same was judged before.
     private mutating func judge(_ cut: Cut, _ disk: CutDisk) {
-        guard let reason = fault(cut, disk) else { return }
-        add(cut, reason, disk.files(cut.loss), disk.keys)
+        for keys in scenario.losesKeys ? disk.everyKeys : [disk.keys] {
+            guard let reason = fault(cut, disk, keys) else { continue }
+            add(cut, reason, disk.files(cut.loss), keys)
+        }
     }
 
     /// What is wrong with a state; `nil` for nothing, and if the same state was judged before.
-    private mutating func fault(_ cut: Cut, _ disk: CutDisk) -> String? {
+    private mutating func fault(_ cut: Cut, _ disk: CutDisk, _ keys: [UInt8]) -> String? {
         let files = disk.files(cut.loss)
-        let keys = disk.keys
         let legal = legal[cut.prefix]
         let isDone = cut.prefix > recording.doneIndex
         let hash = Self.hash(files, keys) ^ recording.saidCount(before: cut.prefix)
@@ -360,7 +361,7 @@ package struct Campaign {
                 if losses.count > 1 { losses[1...].shuffle(using: &generator) }
                 for loss in losses.prefix(3 + most / window.count) {
                     let cut = Cut(prefix: prefix, loss: loss, ignored: ignored)
-                    guard let reason = fault(cut, disk) else { continue }
+                    guard let reason = fault(cut, disk, disk.keys) else { continue }
                     return Finding(cut: cut, reason: reason, withoutLibrary: "")
                 }
             }

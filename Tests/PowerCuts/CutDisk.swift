@@ -211,10 +211,13 @@ package struct CutDisk {
     }
 
     /// What the key store holds at this cut.
-    package var keys: [UInt8] {
-        for operation in recording.operations[..<basePrefix].reversed() {
-            if case .keyStore(let content) = operation.kind { return content }
-        }
-        return recording.initialKeys
+    package var keys: [UInt8] { everyKeys.last ?? [] }
+
+    /// What the key store has held up to this cut, the oldest first.
+    package var everyKeys: [[UInt8]] {
+        [recording.initialKeys]
+            + recording.operations[..<basePrefix].compactMap { operation in
+                if case .keyStore(let content) = operation.kind { content } else { nil }
+            }
     }
 }

@@ -218,7 +218,9 @@ package struct Judge {
     private func checkLeftovers() throws {
         var known: Set<String> = []
         for watched in scenario.watched {
-            let suffixes = ["", "-wal", "-shm", "-journal", "-migration.lock", "-launch.lock"]
+            let suffixes = [
+                "", "-wal", "-shm", "-journal", "-migration.lock", "-launch.lock", "-sealed-keys",
+            ]
             known.formUnion(suffixes.map { watched.name + $0 })
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)

@@ -4,17 +4,20 @@ import KeyStore
 /// A key store whose changes are seen in a trace.
 ///
 /// Every change writes all items to a file, with one call of `write`. The file stands for the store:
-/// what it holds is taken to outlast a power cut at once, as a Secret Service promises it by its
-/// answer.
+/// what it holds is taken to outlast a power cut at once, as with GNOME Keyring, unless its program is
+/// one that writes later.
 package final class RecordedKeyStore: KeyStore {
     private let store = InMemoryKeyStore()
     private let path: String?
+    private let program: KeyProvider
 
     /// - Parameters:
     ///   - content: The items, as a store like this one has written them.
     ///   - path: The file; without one changes are not written.
-    package init(_ content: [UInt8], path: String? = nil) throws {
+    ///   - hasWritten: Whether its program writes an item before it acknowledges it.
+    package init(_ content: [UInt8], path: String? = nil, hasWritten: Bool = true) throws {
         self.path = path
+        program = KeyProvider(name: nil, run: path ?? "the next one", hasWritten: hasWritten)
         guard !content.isEmpty else { return }
         let items = try JSONDecoder().decode([Item].self, from: Data(content))
         for item in items {
@@ -92,4 +95,6 @@ package final class RecordedKeyStore: KeyStore {
         defer { try? save() }
         return try store.delete(service: service, account: account)
     }
+
+    package func provider() throws -> KeyProvider? { program }
 }

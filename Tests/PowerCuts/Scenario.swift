@@ -47,6 +47,9 @@ package struct Scenario: Sendable {
     var prepare: @Sendable (Place) throws -> Void
     /// Whether a run after a cut must come to the same end.
     var repeats = true
+
+    /// Whether the key store may lose whatever it acknowledged in the run: it writes later.
+    var losesKeys = false
     /// Whether the commits in the write-ahead log were not on the disk when the run began: a program
     /// that writes with `synchronous = NORMAL` doesn't wait for that.
     var hasUnsynchronizedLog = false

@@ -712,6 +712,17 @@ extension Scenario {
                     prepare: prepareRotation(.delete),
                     repeats: false
                 ),
+                // The key store's program ends with the machine, and has written nothing yet.
+                Scenario(
+                    name: "rotate-forgetful",
+                    program: "PowerProbe",
+                    arguments: { ["rotate-forgetful", $0.path] },
+                    watched: [store],
+                    versionCount: 2,
+                    prepare: prepareRotation(.delete),
+                    repeats: false,
+                    losesKeys: true
+                ),
                 // A rotation is killed as it has given the new file its name, and a launch ends it.
                 Scenario(
                     name: "rotate-settle",

@@ -15,13 +15,13 @@ import PowerCuts
 // PowerProbe state FOLDER NAME CUT OUTPUT
 // PowerProbe operations FOLDER NAME
 // PowerProbe list [ignore]
-// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|migrate-sorting|rotate|rotate-discard|rotate-settle PLACE
+// PowerProbe launch|launch-pool|launch-open|migrate-open|migrate-restart|migrate-sorting|rotate|rotate-discard|rotate-settle|rotate-forgetful PLACE
 
 let words = Array(CommandLine.arguments.dropFirst())
 do {
     switch words.first {
     case "launch", "launch-pool", "launch-open", "migrate-open", "migrate-restart",
-        "migrate-sorting", "rotate", "rotate-discard", "rotate-settle":
+        "migrate-sorting", "rotate", "rotate-discard", "rotate-settle", "rotate-forgetful":
         try act(words[0], Place(words[1]))
     case "record", "cut", "fail", "ignore", "state", "operations", "list":
         try PowerCommand(words).run()
@@ -36,7 +36,11 @@ do {
 
 /// What an app does with its store.
 func act(_ name: String, _ place: Place) throws {
-    let keyStore = try RecordedKeyStore(place.read("keys"), path: place.keyStore)
+    let keyStore = try RecordedKeyStore(
+        place.read("keys"),
+        path: place.keyStore,
+        hasWritten: name != "rotate-forgetful"
+    )
     let store = EncryptedStore(
         path: place.database,
         keyStore: keyStore,
@@ -85,7 +89,7 @@ func act(_ name: String, _ place: Place) throws {
         }
         try store.open().close()
     default:
-        try store.keyRotation(keepsOldKey: name == "rotate").run()
+        try store.keyRotation(keepsOldKey: name != "rotate-discard").run()
     }
     print("done")
 }

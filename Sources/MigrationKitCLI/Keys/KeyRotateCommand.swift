@@ -75,6 +75,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         let notes = [
             foreignItemNote(report),
             otherKeyNote(report),
+            unwrittenKeyNote(report, stored),
             .narrowedMode(from: report.conversion.formerMode, path: stored.path),
             .otherNames(report.conversion.otherNameCount),
         ].compactMap { $0 }
@@ -117,6 +118,22 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 headline: "another program stored its own key in the item in the meantime",
                 explanation: "That key is kept with service '\(kept.service.printable)' and "
                     + "username '\((kept.account ?? "").printable)'."
+            )
+        }
+    }
+
+    /// A note that the key store's program may still lose the new key, and what leads to it then.
+    private func unwrittenKeyNote(
+        _ report: KeyRotationReport,
+        _ stored: StoredKey
+    ) -> ConversionNote? {
+        report.unwrittenProvider.map { provider in
+            ConversionNote(
+                headline:
+                    "\(provider.name ?? "the Secret Service") may write the new key only later",
+                explanation: "If it is lost, the old key leads to it, by the file "
+                    + "\(stored.sealedKeysPath.printable). The first command after the program was "
+                    + "started again removes that file."
             )
         }
     }

@@ -39,6 +39,7 @@ package struct KeyReinstatement: Sendable {
         let old = try stored.read(entry)
         try stored.checkKeepable(old, account: account)
         var pending: PendingKey?
+        var unseal = {}
         do {
             return try restore.run(
                 preparing: { place in
@@ -50,6 +51,7 @@ package struct KeyReinstatement: Sendable {
                     }
                     try stored.setPending(former, as: new, label: entry.item.label)
                     pending = new
+                    unseal = try stored.seal(former, under: old)
                 },
                 finishing: {
                     guard let pending else { return }
@@ -62,7 +64,10 @@ package struct KeyReinstatement: Sendable {
             // If it is unknown, the next opening finds out.
             let isPlaced = try? stored.opens(former)
             // The key is in the item of former keys, too.
-            if isPlaced == false { try? stored.delete(pending) }
+            if isPlaced == false {
+                try? stored.delete(pending)
+                unseal()
+            }
             guard isPlaced == true else { throw error }
             throw KeyRotationError.unfinished(
                 path: stored.path,
@@ -76,7 +81,7 @@ package struct KeyReinstatement: Sendable {
 
 extension StoredKey {
     /// Stores a known key as a pending one.
-    fileprivate func setPending(_ key: DatabaseKey, as pending: PendingKey, label: String) throws {
+    func setPending(_ key: DatabaseKey, as pending: PendingKey, label: String) throws {
         _ = try store(
             key,
             service: PendingKey.service(of: service),

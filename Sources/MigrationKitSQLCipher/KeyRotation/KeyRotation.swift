@@ -30,6 +30,11 @@ import MigrationKitPages
 /// `migrationkit-pending: SERVICE`. Its account is that of the item and the file's path. Former
 /// keys have the service `migrationkit-previous: SERVICE`. Their account is that of the item and
 /// the time.
+///
+/// Some programs behind a key store answer before they write. Before the database gets a key that
+/// they may still lose, the key is sealed under the old one, in the file `NAME-sealed-keys` beside the
+/// database. If the program loses the new key, the next opening finds it with the old one. The
+/// file is removed by the first opening after the program was started again.
 public struct KeyRotation: Sendable {
     /// The path of the database, as it was given.
     public let path: String
@@ -114,9 +119,14 @@ public struct KeyRotation: Sendable {
             throw KeyRotationError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
-        if keepsOldKey { try stored.checkKeepable(old, account: account) }
+        if keepsOldKey {
+            try stored.checkKeepable(old, account: account)
+        } else if let provider = try stored.keyStore.unwrittenProvider() {
+            throw KeyRotationError.oldKeyStillNeeded(keptBy: provider.name)
+        }
         let pending = PendingKey(account: account, path: rewrite.file.path)
         var made: DatabaseKey?
+        var unseal = {}
         do {
             // First the file: while it has its hidden name, the pending key is no database's.
             let file = try rewrite.begin()
@@ -127,6 +137,7 @@ public struct KeyRotation: Sendable {
                 discardsOld: !keepsOldKey
             )
             made = new
+            unseal = try stored.seal(new, under: old)
             let report = try DatabaseConversion.rekey(
                 path,
                 from: old,
@@ -145,7 +156,8 @@ public struct KeyRotation: Sendable {
                 item: item,
                 formerItem: entry.item,
                 keptItem: kept,
-                otherKeptItem: other
+                otherKeptItem: other,
+                unwrittenProvider: try? stored.keyStore.unwrittenProvider()
             )
         } catch {
             let error = rewrite.explained(error)
@@ -153,6 +165,7 @@ public struct KeyRotation: Sendable {
             // If it is unknown, the next opening finds out.
             if (try? stored.opens(old)) == true {
                 try? stored.delete(pending)
+                unseal()
             } else if (try? stored.opens(made)) == true {
                 throw KeyRotationError.unfinished(
                     path: rewrite.file.path,
@@ -184,6 +197,11 @@ public struct KeyRotationReport: Equatable, Sendable {
     /// The item for a key that another program stored in the key's item during the rotation; `nil`
     /// if none did.
     public let otherKeptItem: KeyItem?
+
+    /// The program that may still lose the new key, because it answers before it writes; `nil` if
+    /// the key is on its disk. Until it was started again and the database opened, the file
+    /// `NAME-sealed-keys` beside the database leads from the old key to the new one.
+    public let unwrittenProvider: KeyProvider?
 }
 
 extension KeyRotation {
@@ -212,6 +230,10 @@ public enum KeyRotationError: Error, Equatable, Sendable {
     /// was changed.
     case oldKeyNotStorable(service: String, account: String, flaw: PassphraseFlaw)
 
+    /// The old key should be discarded, but the program that keeps the keys acknowledges them before it
+    /// writes them. Until then, the old key may be the only way to the new one. Nothing was changed.
+    case oldKeyStillNeeded(keptBy: String?)
+
     /// The key store accepted a key and doesn't return it.
     case keyNotKept(service: String, account: String)
 
@@ -231,6 +253,8 @@ extension KeyRotationError: LocalizedError {
             "the item with service \"\(service)\" has no account"
         case .oldKeyNotStorable(let service, let account, let flaw):
             "the old key of service \"\(service)\" and username \"\(account)\" can't be kept: its passphrase has \(flaw.name)"
+        case .oldKeyStillNeeded(let provider):
+            "the old key can't be discarded yet: \(provider ?? "the Secret Service") may still lose the new one"
         case .keyNotKept(let service, let account):
             "the key with service \"\(service)\" and username \"\(account)\" could not be read back"
         case .unfinished(let path, _, _, let reason):
@@ -249,6 +273,11 @@ extension KeyRotationError: LocalizedError {
             """
             \(flaw.consequence)
             Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation.
+            """
+        case .oldKeyStillNeeded:
+            """
+            It answers before it writes. Nothing was changed. Rotate the key and keep the old one. After \
+            the program was started again and the database opened, delete the item of the old key.
             """
         case .keyNotKept:
             "The database still opens. Check that the key store can keep items: the disk may be full, or the collection may last only for this session."
@@ -276,6 +305,7 @@ extension KeyRotationError: CodedError {
         switch self {
         case .noAccount: ErrorCode("itemWithoutAccount", .unavailable)
         case .oldKeyNotStorable: ErrorCode("unstorablePassphrase", .noPermission)
+        case .oldKeyStillNeeded: ErrorCode("oldKeyStillNeeded", .unavailable)
         case .keyNotKept: ErrorCode("notStored", .unavailable)
         case .unfinished: ErrorCode("rotationUnfinished", .unavailable)
         case .neitherOpens: ErrorCode("neitherKeyOpens", .noPermission)

@@ -154,21 +154,26 @@ extension StoredKey {
     ///   is given) opens it.
     /// - Throws: `KeyStoreError`; ``EncryptedDatabaseError`` if the file can't be read.
     package func formerKey(opening path: String) throws -> FormerKey? {
-        let keptService = FormerKey.service(of: service)
         let stored = following(DatabaseFile(path))
-        let former = try keyStore.items(service: keptService, account: nil)
-            .compactMap { item in
-                item.account.flatMap { FormerKey(service: keptService, name: $0) }
-            }
-            .filter { account == nil || $0.account == account }
-            .sorted { $0.name < $1.name }
-        for key in former.reversed() {
-            guard let entry = try item(service: keptService, account: key.name),
+        for key in try formerKeys() {
+            let service = FormerKey.service(of: key.service)
+            guard let entry = try item(service: service, account: key.name),
                 let secret = try? read(entry)
             else { continue }
             if try stored.opens(secret) { return key }
         }
         return nil
+    }
+
+    /// The former keys of the service, or of the account if one is given, the newest first.
+    func formerKeys() throws -> [FormerKey] {
+        let keptService = FormerKey.service(of: service)
+        return try keyStore.items(service: keptService, account: nil)
+            .compactMap { item in
+                item.account.flatMap { FormerKey(service: keptService, name: $0) }
+            }
+            .filter { account == nil || $0.account == account }
+            .sorted { $0.name > $1.name }
     }
 
     /// The secret of a former key's item.

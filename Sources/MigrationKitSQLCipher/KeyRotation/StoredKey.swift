@@ -90,6 +90,7 @@ package struct StoredKey: Sendable {
         guard try isThere else { return try attempt(key(of: entry), false) }
         var isPending = settleIfFree()
         if isPending { entry = try item() }
+        removeSealedKeysIfFree()
         var waitsAgain = true
         while true {
             let failure: any Error
@@ -107,7 +108,7 @@ package struct StoredKey: Sendable {
             } catch let error as KeyStoreError where error.isNotFound && entry == nil {
                 failure = error
             }
-            if let key = try pendingKey() {
+            if let key = try pendingKey() ?? sealedKey(entry) {
                 do {
                     return try attempt(key, true)
                 } catch let error as EncryptedDatabaseError where error.isWrongKey {}
@@ -202,10 +203,13 @@ package struct StoredKey: Sendable {
             try settle(pending)
         }
         let failure: any Error
+        let present = try item()
         do {
-            let entry = try keyStore.entry(service: service, account: account)
-            try prove(read(entry))
-            return entry
+            guard let present else {
+                throw KeyStoreError.itemNotFound(service: service, account: account)
+            }
+            try prove(read(present))
+            return present
         } catch let error as EncryptedDatabaseError where error.isWrongKey {
             failure = error
         } catch let error as KeyStoreError where error.isNotFound {
@@ -216,7 +220,8 @@ package struct StoredKey: Sendable {
             try settleMoved(pending)
             return try keyStore.entry(service: service, account: account)
         }
-        throw failure
+        guard try settleSealedKey(present) else { throw failure }
+        return try keyStore.entry(service: service, account: account)
     }
 
     /// The pending key that opens the file if the item's key doesn't. It becomes the item's key,

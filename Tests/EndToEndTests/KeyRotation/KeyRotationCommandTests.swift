@@ -258,7 +258,7 @@ import Testing
         try database.expectSettled()
         let key = try #require(try database.key())
         #expect(key != database.tool.password)
-        try database.killAfterTheReplacement()
+        try database.killAfterTheReplacement(sealing: true)
         #expect(try database.launch().status == 0)
         try database.expectSettled()
         #expect(try database.key() != key)

@@ -89,9 +89,11 @@ struct RotatedDatabase {
     }
 
     /// Kills a rotation when the file has its new key and the item has not.
-    func killAfterTheReplacement() throws {
+    ///
+    /// - Parameter sealing: Whether the key is first sealed beside it, which is two calls more.
+    func killAfterTheReplacement(sealing: Bool = false) throws {
         // The first is that of the new file, the second and the third of the folder's names.
-        let killed = try rotateUntilKilled(before: "fsync", 3)
+        let killed = try rotateUntilKilled(before: "fsync", sealing ? 5 : 3)
         #expect(killed.signal == SIGKILL, "\(killed)")
         #expect(try items(of: Self.pendingService).count == 1)
         let key = try #require(try key())

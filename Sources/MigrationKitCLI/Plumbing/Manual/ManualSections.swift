@@ -153,6 +153,13 @@ struct ManualSections {
             """
         ),
         (
+            "DATABASE-sealed-keys",
+            """
+            After 'key rotate': leads from the old key to the new one if the secret store loses it. \
+            Never remove it; it is removed once the secret store has written the new key.
+            """
+        ),
+        (
             "DATABASE-wal, DATABASE-shm, DATABASE-journal",
             "SQLite's journals, encrypted like the database. Never remove them."
         ),

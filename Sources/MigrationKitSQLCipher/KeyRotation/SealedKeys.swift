@@ -1,0 +1,123 @@
+import Foundation
+import KeyStore
+import MigrationKitCommon
+
+/// The keys that a database has got since its key store last wrote what it acknowledged, each sealed
+/// under the one before it. So whichever of its keys the store still has, it leads to the newest.
+///
+/// They are in a file beside the database, as text: on the first line which run of the key store's
+/// program got the last key, and on each other one a ``RecoveryContainer`` in Base64, whose
+/// passphrase is the key before it, as hexadecimal digits.
+struct SealedKeys {
+    /// What follows the database's name in the file's.
+    static let suffix = ReservedNameError.sealedKeysSuffix
+
+    /// The run of the program that may still lose the last key.
+    var run: String
+
+    private let path: String
+    private var lines: [String]
+
+    /// None yet.
+    init(beside database: DatabaseFile, run: String) {
+        path = Self.path(beside: database)
+        self.run = run
+        lines = []
+    }
+
+    /// Returns `nil` if the database has no such file.
+    ///
+    /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
+    init?(beside database: DatabaseFile) throws {
+        path = Self.path(beside: database)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: return nil
+            case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
+            default:
+                throw EncryptedDatabaseError.inputOutput(path: path, detail: systemReason(errno))
+            }
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let content: Data
+        do {
+            content = try file.read(upToCount: 1 << 20) ?? Data()
+        } catch {
+            throw EncryptedDatabaseError.inputOutput(path: path, detail: systemReason(EIO))
+        }
+        let text = String(decoding: content, as: UTF8.self)
+        lines = text.split(separator: "\n").map(String.init)
+        run = lines.isEmpty ? "" : lines.removeFirst()
+    }
+
+    private static func path(beside database: DatabaseFile) -> String {
+        database.resolvedPath + suffix
+    }
+
+    /// Whether the database has such a file.
+    static func exist(beside database: DatabaseFile) -> Bool {
+        var status = stat()
+        return lstat(path(beside: database), &status) == 0
+    }
+
+    // MARK: - Keys
+
+    /// Adds the key that follows another one.
+    ///
+    /// - Throws: ``RecoveryCopyError``.
+    mutating func add(_ new: DatabaseKey, under old: DatabaseKey) throws {
+        let container = try RecoveryContainer.seal(
+            new,
+            named: "",
+            with: old.hexadecimal(),
+            iterations: old.form == .rawKey ? 1 : RecoveryContainer.iterations
+        )
+        lines.append(Data(container).base64EncodedString())
+    }
+
+    /// Takes back what was added last.
+    mutating func removeLast() {
+        lines.removeLast()
+    }
+
+    /// The keys that others lead to.
+    func keys(from known: [DatabaseKey]) -> [DatabaseKey] {
+        var keys: [DatabaseKey] = []
+        for line in lines {
+            guard let container = Data(base64Encoded: line) else { continue }
+            let sealed = container.withUnsafeBytes(Secret.init(copying:))
+            let opened = (known + keys).lazy.compactMap {
+                try? RecoveryContainer.open(sealed, with: $0.hexadecimal(), named: path)
+            }.first
+            if let opened { keys.append(opened) }
+        }
+        return keys
+    }
+
+    // MARK: - The File
+
+    /// Writes the file, and returns when it is on the disk. Without keys there is none. The caller
+    /// holds the database's lock.
+    ///
+    /// - Throws: A `NewFileError`.
+    func write(for database: DatabaseFile) throws {
+        guard !lines.isEmpty else { return remove() }
+        var status = stat()
+        let hasOwner = stat(database.resolvedPath, &status) == 0
+        let file = try database.newFiles.make()
+        defer { file.remove() }
+        try file.write { descriptor in
+            let text = ([run] + lines).joined(separator: "\n") + "\n"
+            if let code = writeAll(Array(text.utf8), to: descriptor) {
+                throw NewFileError(path, code)
+            }
+        }
+        try file.finish(mode: 0o600, owner: hasOwner ? (status.st_uid, status.st_gid) : nil)
+        try file.replace(path)
+    }
+
+    func remove() {
+        unlink(path)
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A program that answers before it writes loses what it has acknowledged, and no key is lost.
+@Suite(.enabled(if: PrivateKeePassXC.isInstalled, "KeePassXC is not installed"))
+struct KeePassXCLostItemTests {
+    private let keepass: PrivateKeePassXC
+    private let database: RotatedDatabase
+
+    init() throws {
+        // It saves only when it locks: what comes after this is lost if it is killed.
+        keepass = try PrivateKeePassXC()
+        database = try RotatedDatabase(in: keepass.bus)
+        try keepass.restart()
+    }
+
+    private var hasSealedKeys: Bool {
+        get throws { try database.tool.folder.names.contains("store.db-sealed-keys") }
+    }
+
+    private func expectLost(_ key: String?, sourceLocation: SourceLocation = #_sourceLocation)
+        throws
+    {
+        try keepass.crash()
+        #expect(try database.key() == key, sourceLocation: sourceLocation)
+    }
+
+    @Test func theOldKeyLeadsToALostOne() throws {
+        let result = try database.run("key", "rotate")
+        #expect(result.status == 0, "\(result)")
+        try database.expectSettled()
+        #expect(try hasSealedKeys)
+        try expectLost(database.tool.password)
+
+        #expect(try database.status().status == 0)
+        try database.expectSettled()
+        #expect(try database.key() != database.tool.password)
+        // And once more, since this run of the program hasn't written it either.
+        #expect(try hasSealedKeys)
+        try expectLost(database.tool.password)
+        #expect(try database.launch().status == 0)
+        try database.expectSettled()
+
+        try keepass.restart()
+        #expect(try database.launch().status == 0)
+        #expect(try !hasSealedKeys)
+        try expectLost(database.key())
+        #expect(try database.launch().status == 0)
+    }
+
+    @Test func itLeadsThroughSeveralRotations() throws {
+        for _ in 1...3 { #expect(try database.run("key", "rotate").status == 0) }
+        try expectLost(database.tool.password)
+        let result = try database.run("key", "rotate")
+        #expect(result.status == 0, "\(result)")
+        try database.expectSettled()
+        try expectLost(database.tool.password)
+        #expect(try database.launch().status == 0)
+        try database.expectSettled()
+    }
+
+    @Test func sealedKeysAreRemovedOnceTheProgramHasReadTheNewOne() throws {
+        #expect(try database.run("key", "rotate").status == 0)
+        #expect(try database.launch().status == 0)
+        #expect(try hasSealedKeys)
+        try keepass.restart()
+        #expect(try database.status().status == 0)
+        #expect(try database.launch().status == 0)
+        #expect(try !hasSealedKeys)
+    }
+
+    @Test func restoredBackupWithALostItemOpens() throws {
+        let backup = database.tool.folder.path("backup.db")
+        #expect(try database.run("backup", more: ["--output", backup]).status == 0)
+        #expect(try database.run("key", "rotate").status == 0)
+        try keepass.restart()
+        #expect(try database.launch().status == 0)
+        let key = try database.key()
+        let restored = try database.run(
+            "restore",
+            more: ["--from", backup, "--former-key", "reinstate", "--yes"]
+        )
+        #expect(restored.status == 0, "\(restored)")
+        try expectLost(key)
+        #expect(try database.launch().status == 0)
+        try database.expectSettled()
+        #expect(try database.key() == database.tool.password)
+    }
+
+    @Test func theOldKeyIsNotDiscardedWhileItIsNeeded() throws {
+        let before = try database.tool.folder.data("store.db")
+        let result = try database.run("key", "rotate", more: ["--discard-old-key", "--json"])
+        #expect(result.status == 69, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "oldKeyStillNeeded")
+        #expect(try database.tool.folder.data("store.db") == before)
+        #expect(try database.items(of: RotatedDatabase.pendingService) == [])
+        #expect(try !hasSealedKeys)
+    }
+
+    /// Nobody but who has the old key gets the new one from it.
+    @Test func sealedKeysAreNotReadable() throws {
+        #expect(try database.run("key", "rotate").status == 0)
+        let key = try #require(try database.key())
+        let sealed = try database.tool.folder.data("store.db-sealed-keys")
+        let text = String(decoding: sealed, as: UTF8.self)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 2)
+        let container = try #require(Data(base64Encoded: String(lines[1])))
+        for bytes in [sealed, container] {
+            #expect(bytes.range(of: Data(key.utf8)) == nil)
+            #expect(bytes.range(of: Data(database.tool.password.utf8)) == nil)
+        }
+        let path = database.tool.folder.path("store.db-sealed-keys")
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+
+        // OpenSSL opens it with the old key, and only with that one.
+        try database.tool.folder.write("sealed.p12", container)
+        func open(_ password: String) throws -> ProcessResult {
+            try TestSupport.run(
+                "openssl",
+                ["pkcs12", "-in", database.tool.folder.path("sealed.p12"), "-passin", "stdin"],
+                input: Array("\(password)\n".utf8)
+            )
+        }
+        let opened = try open(database.tool.password).stdout.filter { !$0.isWhitespace }
+            .lowercased()
+        #expect(opened.contains(key))
+        #expect(try open(key).status != 0)
+    }
+}
+
+@Suite(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
+struct KWalletLostItemTests {
+    @Test func keysAreWrittenBeforeTheFileHasThem() throws {
+        let wallet = try PrivateKWallet()
+        let database = try RotatedDatabase(in: wallet.bus)
+        try wallet.crash()
+        for more in [[], ["--discard-old-key"]] {
+            let result = try database.run("key", "rotate", more: more)
+            #expect(result.status == 0, "\(result)")
+            #expect(try !database.tool.folder.names.contains("store.db-sealed-keys"))
+            try wallet.crash()
+            #expect(try database.launch().status == 0)
+            try database.expectSettled()
+        }
+    }
+}
