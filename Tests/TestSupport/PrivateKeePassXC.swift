@@ -4,8 +4,8 @@ import Foundation
 ///
 /// It runs as it is delivered, but for three settings: the service is switched on; what it asks
 /// before it gives out or deletes an item is off unless a test wants it, since nobody could answer;
-/// and it saves when it locks, not after every change (2.7.4 now and then crashes when it saves
-/// while another change arrives, whoever stores).
+/// and unless a test wants it otherwise, it saves when it locks, not after every change (2.7.4 now and
+/// then crashes when it saves while another change arrives, whoever stores).
 public final class PrivateKeePassXC: @unchecked Sendable {
     // @unchecked: a test starts and stops its own program from one task at a time.
 
@@ -27,17 +27,19 @@ public final class PrivateKeePassXC: @unchecked Sendable {
     ///     the default collection. Its label is "the NAME database" while it is unlocked.
     ///   - entries: What is in each of them from the start, as KeePass 2 XML.
     ///   - confirms: Whether it asks before it gives out or deletes an item, as it does by default.
+    ///   - savesChanges: Whether it saves after every change, as it does by default.
     public init(
         databases: [String] = ["keys"],
         entries: String = "",
-        confirms: Bool = false
+        confirms: Bool = false,
+        savesChanges: Bool = false
     ) throws {
         bus = try PrivateSecretService(.noDaemon)
         self.databases = databases
         let configuration = """
             [General]
             UpdateCheckMessageShown=true
-            AutoSaveAfterEveryChange=false
+            AutoSaveAfterEveryChange=\(savesChanges)
 
             [GUI]
             CheckForUpdates=false

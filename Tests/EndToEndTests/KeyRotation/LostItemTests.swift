@@ -147,3 +147,53 @@ struct KWalletLostItemTests {
         }
     }
 }
+
+/// The program that keeps the keys is killed at a random time after a rotation and after a restored
+/// backup. `MIGRATIONKIT_KILLS` says how often; then the times are spread over ten seconds.
+@Suite struct KilledProviderTests {
+    private static let kills = ProcessInfo.processInfo.environment["MIGRATIONKIT_KILLS"]
+        .flatMap { Int($0) }
+
+    private func kill(_ bus: PrivateSecretService, _ crash: () throws -> Void) throws {
+        let database = try RotatedDatabase(in: bus)
+        // The first key is on the disk.
+        Thread.sleep(forTimeInterval: Self.kills == nil ? 1 : 10)
+        for round in 0..<(Self.kills ?? 2) {
+            // The one from before the last rotation is restored.
+            let backup = database.tool.folder.path("\(round / 4).db")
+            if round % 4 == 1 {
+                let more = ["--from", backup, "--former-key", "reinstate", "--yes"]
+                #expect(try database.run("restore", more: more).status == 0)
+            } else {
+                if round % 4 == 0 {
+                    #expect(try database.run("backup", more: ["--output", backup]).status == 0)
+                }
+                // KeePassXC 2.7.4 crashes by itself now and then.
+                let result = try database.run("key", "rotate")
+                #expect([0, 69].contains(result.status), "\(result)")
+            }
+            Thread.sleep(forTimeInterval: .random(in: 0...(Self.kills == nil ? 0.1 : 10)))
+            try crash()
+            let launched = try database.launch()
+            #expect(launched.status == 0, "\(round): \(launched)")
+            try database.expectSettled()
+        }
+    }
+
+    @Test func ofGNOMEKeyring() throws {
+        let bus = try PrivateSecretService()
+        try kill(bus) { try bus.unlock() }
+    }
+
+    @Test(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
+    func ofKWallet() throws {
+        let wallet = try PrivateKWallet()
+        try kill(wallet.bus) { try wallet.crash() }
+    }
+
+    @Test(.enabled(if: PrivateKeePassXC.isInstalled, "KeePassXC is not installed"))
+    func ofKeePassXC() throws {
+        let keepass = try PrivateKeePassXC(savesChanges: true)
+        try kill(keepass.bus) { try keepass.crash() }
+    }
+}
