@@ -98,11 +98,11 @@ extension KeySourceError: LocalizedError {
         case .notAFile:
             "Give a file that holds the key and nothing else."
         case .wrongOwner(let path, _):
-            "Its owner could change it. Take it over: chown \"$USER\" \(path.shellWord)"
+            "Its owner could change it. Take it over:\n  chown \"$USER\" \(path.shellPath)"
         case .openToOthers(let path, _):
-            "Remove the access of others: chmod 600 \(path.shellWord)"
+            "Remove the access of others:\n  chmod 600 \(path.shellPath)"
         case .permissionDenied(let path):
-            "Look at its owner and mode: ls -l \(path.shellWord)"
+            "Look at its owner and mode:\n  ls -l \(path.shellPath)"
         case .empty:
             "An empty key would leave the database unencrypted. Put the key there, on one line."
         case .tooLarge:

@@ -106,7 +106,7 @@ extension KeyStoreError: LocalizedError {
         case .itemNotFound(let service, let account):
             """
             Check the service and the username for typing errors. To store a passphrase:
-            secret-tool store --label=\(service.shellWord) service \(service.shellWord) \
+              secret-tool store --label=\(service.shellWord) service \(service.shellWord) \
             username \((account ?? "main").shellWord)
             """
         case .ambiguous(_, let matches):

@@ -24,23 +24,25 @@ extension String {
         return String(result)
     }
 
-    /// The text as one word of a command line that can be pasted into a shell.
+    /// The text as one word of a command line that can be pasted into bash, zsh, fish or sh. Those two
+    /// have no notation for hidden characters, and run nothing either.
     ///
     /// A terminal shows it as it is: nothing in it is a control character or changes the order of what
-    /// is shown, and GitHub's runner doesn't find its `##[` in it.
+    /// is shown, and GitHub's runner doesn't find its `##[` or `::` in it.
     package var shellWord: String {
+        let plain = "0123456789/._-+:=@,".unicodeScalars
         let isPlain =
-            !isEmpty
-            && unicodeScalars.allSatisfy { scalar in
-                !scalar.isASCII && !scalar.isHidden || scalar.properties.isAlphabetic
-                    || "0123456789/._-+:=@%,".unicodeScalars.contains(scalar)
+            unicodeScalars.allSatisfy {
+                $0.isASCII && ($0.properties.isAlphabetic || plain.contains($0))
             }
+            && !isEmpty && !hasPrefix("=") && !contains("::")
         guard !isPlain else { return self }
         // <https://www.gnu.org/software/bash/manual/bash.html#ANSI_002dC-Quoting>
         let parts = unicodeScalars.map { scalar -> String in
             switch scalar {
-            case "'": "'\\''"
-            case "#": "#''"
+            // Between single quotes, fish takes a backslash for an escape.
+            case "'", "\\": "'\\\(scalar)'"
+            case "#": "'\"#\"'"
             case _ where scalar.isHidden:
                 "'$'"
                     + String(scalar).utf8.map {
@@ -50,6 +52,11 @@ extension String {
             default: String(scalar)
             }
         }
-        return "'\(parts.joined())'"
+        return "'\(parts.joined().replacing("::", with: ":'\":\"'"))'"
+    }
+
+    /// The path as one word of a command line, which no program takes for an option.
+    package var shellPath: String {
+        (hasPrefix("-") ? "./\(self)" : self).shellWord
     }
 }

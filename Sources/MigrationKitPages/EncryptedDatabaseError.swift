@@ -109,7 +109,7 @@ extension EncryptedDatabaseError: LocalizedError {
         case .journalIsNoFile(let path, let kind):
             "\(path) is a \(kind), not a file"
         case .journalOfAnother(let path):
-            "\(path) belongs to another user than the database"
+            "\(path) belongs to another user than the database, or is another file's name"
         case .foreignJournal(let path):
             "\(path) is no journal of SQLite's: it names another file, which SQLite would delete"
         case .plaintext(let path):
@@ -166,8 +166,9 @@ extension EncryptedDatabaseError: LocalizedError {
             "SQLite uses this name for a journal and would open it. Find out what created it, then remove it."
         case .journalOfAnother:
             """
-            SQLite would give it to the database's owner, or write pages of the database into it. Find out \
-            what created it, and move it away.
+            SQLite would give it to the database's owner, or write pages of the database into it. If a \
+            program of that user has the database open, wait until it is closed. Otherwise, find out what \
+            created it, and move it away.
             """
         case .foreignJournal:
             "Nothing was changed. Find out what created it, and move it away."

@@ -28,6 +28,19 @@ import Testing
         return path
     }
 
+    /// SQLite would take the log of an earlier database, or another user's, for the new one's.
+    @Test(arguments: ["-wal", "-journal", "-shm"])
+    func noDatabaseIsLoadedBesideAnothersJournal(_ suffix: String) throws {
+        try tool.folder.write("store.db\(suffix)", "left".utf8)
+        let result = try tool.run(
+            ["schema-load", try dump(), "--db-path", tool.database, "--no-encryption"]
+                + ["--migrations", tool.migrations]
+        )
+        #expect(result.status == 73, "\(result)")
+        #expect(result.stderr.contains("store.db\(suffix) already exists"), "\(result)")
+        #expect(try tool.folder.names.filter { $0.hasPrefix("store.db") } == ["store.db\(suffix)"])
+    }
+
     // MARK: - The passphrase
 
     @Test(arguments: ["migrate", "schema-load"])

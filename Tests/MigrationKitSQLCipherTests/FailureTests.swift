@@ -337,6 +337,19 @@ import Testing
         try EncryptedDatabase.open(path, key: key.key).close()
     }
 
+    /// Others may link a file that they may write, and so read what gets into it.
+    @Test(arguments: ["-wal", "-journal", "-shm"])
+    func aLinkToAFileOfOnesOwnIsNotUsedAsAJournal(_ suffix: String) throws {
+        try Fixtures.encrypted(path, key: key)
+        let own = try folder.write("own", "mine".utf8, mode: 0o666)
+        try #require(link(own, path + suffix) == 0)
+        try #require(chmod(folder.path, 0o1777) == 0)
+        #expect(throws: EncryptedDatabaseError.journalOfAnother(path: path + suffix)) {
+            try EncryptedDatabase.open(path, key: key.key)
+        }
+        #expect(try folder.data("own") == Data("mine".utf8))
+    }
+
     @Test func aFailingOpenOfADatabaseInWALModeLeavesItsLogAlone() throws {
         try Fixtures.encrypted(path, key: key)
         try Crash.leaveLog(of: path, key: key)

@@ -72,8 +72,9 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         }
     }
 
-    /// The path of a store's copy. Its folder is made. Others may be able to write to the named one, so
-    /// below it no link is followed and no folder of theirs is used.
+    /// The path of a store's copy. Its folder is made. Every user may be able to write to the named
+    /// one, so below it no link is followed, and no folder is used that another user may have put
+    /// there.
     private func place(of store: FleetStore) throws -> String {
         let parts = store.name.split(separator: "/").map(String.init)
         guard !parts.isEmpty, !parts.contains("."), !parts.contains("..") else {
@@ -89,14 +90,14 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         } catch {
             throw MigrationCLIError.cannotWrite(path: folder, reason: error.localizedDescription)
         }
-        var named = stat()
-        guard stat(outputDir, &named) == 0 else {
+        var parent = stat()
+        guard stat(outputDir, &parent) == 0 else {
             throw MigrationCLIError.cannotWrite(path: outputDir, reason: systemReason(errno))
         }
+        let named = parent
         for part in parts.dropLast() {
             folder += "/\(part)"
-            guard mkdir(folder, 0o700) != 0 else { continue }
-            let code = errno
+            let code = mkdir(folder, 0o700) == 0 ? EEXIST : errno
             var status = stat()
             guard code == EEXIST, lstat(folder, &status) == 0 else {
                 throw MigrationCLIError.cannotWrite(path: folder, reason: systemReason(code))
@@ -104,9 +105,11 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw MigrationCLIError.cannotWrite(path: folder, reason: "it is not a folder")
             }
-            guard [geteuid(), named.st_uid].contains(status.st_uid) else {
+            let isOfAnother = ![geteuid(), named.st_uid, 0].contains(status.st_uid)
+            guard !isOfAnother || parent.st_mode & S_IWOTH == 0 else {
                 throw MigrationCLIError.cannotWrite(path: folder, reason: "it is another user's")
             }
+            parent = status
         }
         let ending = URL(fileURLWithPath: store.path).pathExtension
         return "\(folder)/\(parts.last ?? "")" + (ending.isEmpty ? "" : ".\(ending)")

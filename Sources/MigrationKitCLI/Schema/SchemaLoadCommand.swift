@@ -56,7 +56,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         guard let path = try database.file.path(in: context) else {
             throw MigrationCLIError.noDatabasePath
         }
-        let new = try Self.refusingFile(at: path) { try NewDatabase(at: path) }
+        let new = try Self.refusingFile { try NewDatabase(at: path) }
         defer { new.discard() }
         let store = try openStore(in: context, createsFile: true, draft: new.path)
         let recorded = try store.watch(MigrationOptions(), in: context) { options in
@@ -66,7 +66,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
                 options: options,
                 dump: dump.run(in:)
             )
-            try Self.refusingFile(at: path) { try new.publish(store.writer) }
+            try Self.refusingFile { try new.publish(store.writer) }
             return recorded
         }
         let pending = Array(store.runner.migrationIdentifiers[recorded.count...])
@@ -86,14 +86,11 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
         context.output(PendingMigrations(pending, folder: store.folder).summary)
     }
 
-    private static func refusingFile<Value>(
-        at path: String,
-        _ body: () throws -> Value
-    ) throws -> Value {
+    private static func refusingFile<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch DatabaseConversionError.exists {
-            throw SchemaCommandError.databaseExists(path: path)
+        } catch DatabaseConversionError.exists(let found) {
+            throw SchemaCommandError.databaseExists(path: found)
         }
     }
 }

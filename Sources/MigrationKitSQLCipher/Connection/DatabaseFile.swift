@@ -85,10 +85,11 @@ package struct DatabaseFile {
             let kind: String
             switch status.st_mode & S_IFMT {
             case S_IFREG:
-                let owner = owner ?? geteuid()
-                let isOfRoot = geteuid() == 0 && status.st_uid == 0 && owner != 0
-                let isOfOthers = ![owner, geteuid(), 0].contains(status.st_uid)
-                guard isOfRoot || isOfOthers && isInFolderOfAll else { continue }
+                // SQLite gives a journal to the database's owner just after it has made it.
+                let isOwn: Void? = try Polling.value(within: 0.1) {
+                    try isOfAnother(journal, owner) ? nil : ()
+                }
+                guard isOwn == nil else { continue }
                 throw EncryptedDatabaseError.journalOfAnother(path: journal)
             case S_IFDIR: kind = "folder"
             case S_IFIFO: kind = "named pipe"
@@ -97,6 +98,16 @@ package struct DatabaseFile {
             }
             throw EncryptedDatabaseError.journalIsNoFile(path: journal, kind: kind)
         }
+    }
+
+    private func isOfAnother(_ journal: String, _ owner: uid_t?) throws -> Bool {
+        var status = stat()
+        guard stat(journal, &status) == 0 else { return false }
+        let owner = owner ?? geteuid()
+        let isOfRoot = geteuid() == 0 && status.st_uid == 0 && owner != 0
+        // A hard link to a file of whoever opens the database passes for theirs.
+        let isOfOthers = ![owner, geteuid(), 0].contains(status.st_uid) || status.st_nlink > 1
+        return isOfRoot || isOfOthers && isInFolderOfAll
     }
 
     /// Whether its folder can be written by every user of the machine, such as `/tmp`.

@@ -9,14 +9,14 @@ package final class NewDatabase {
     private let place: DatabaseFile
     private let new: NewFile
 
-    /// - Parameter path: Where the database goes. Nothing may be there.
+    /// - Parameter path: Where the database goes. Nothing may be there, nor a journal beside it.
     /// - Throws: ``DatabaseConversionError/exists(path:)``; ``EncryptedDatabaseError`` if nothing can
     ///   be created there.
     package init(at path: String) throws {
         place = DatabaseFile(path)
         let files = NewFiles(.writing, for: place.absolutePath)
         do {
-            try place.checkIsFree()
+            _ = try DatabaseFile.freePlace(path)
             files.removeLeftovers()
             new = try files.name()
         } catch DatabaseConversionError.exists(let path) {

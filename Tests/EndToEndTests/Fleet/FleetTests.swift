@@ -133,6 +133,7 @@ import Testing
         for name in ["stores", "stores/a", "copies", "copies/a"] { try folder.makeFolder(name) }
         _ = try SQLCipherShell.run(folder.path("stores/a/b.db"), key: nil, "CREATE TABLE t (a);")
         try #require(chown(folder.path("copies/a"), 12345, 0) == 0)
+        try #require(chmod(folder.path("copies"), 0o1777) == 0)
         let arguments = [
             "fleet", "backup", "--output-dir", folder.path("copies"), "--stores",
             folder.path("stores/**/*.db"), "--no-encryption",
@@ -142,6 +143,11 @@ import Testing
         #expect(result.stdout.contains("copies/a can't be written: it is another user's"))
         // The named folder's owner can do as they like in it anyway.
         try #require(chown(folder.path("copies"), 12345, 0) == 0)
+        #expect(try tool.run(arguments).status == 0)
+        // Where not everybody may write, who may is trusted.
+        try FileManager.default.removeItem(atPath: folder.path("copies/a/b.db"))
+        try #require(chown(folder.path("copies"), 0, 0) == 0)
+        try #require(chmod(folder.path("copies"), 0o2775) == 0)
         #expect(try tool.run(arguments).status == 0)
     }
 

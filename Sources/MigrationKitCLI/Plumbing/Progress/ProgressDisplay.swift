@@ -291,7 +291,8 @@ struct ConversionNote {
         return ConversionNote(
             headline: "the file's mode changed from \(old) to \(new): only its owner "
                 + (mode & 0o077 == 0 ? "has access" : "and its access control list have access"),
-            explanation: "To give others access again: chmod \(old) \(path.shellWord)"
+            explanation: "To give others access again:",
+            command: "chmod \(old) \(path.shellPath)"
         )
     }
 

@@ -398,8 +398,8 @@ extension SettingsFileError: LocalizedError {
             """
         case .migrationsOutside(let path):
             """
-            A change that is checked could show any file this way. If the folder is right, give it \
-            with --migrations \(path.shellWord).
+            A change that is checked could show any file this way. If the folder is right, give it:
+              --migrations \(path.shellPath)
             """
         case .malformed:
             "The file is TOML: one setting on each line, such as db-path = \"notes.db\"."
