@@ -92,6 +92,18 @@ extension KeyStore {
     /// No other program.
     public func provider() throws -> KeyProvider? { nil }
 
+    /// Whether the store has such an item. Without a default collection it has none, and storing one
+    /// may make that collection.
+    ///
+    /// - Throws: ``KeyStoreError``.
+    package func hasItem(service: String, account: String) throws -> Bool {
+        do {
+            return try !items(service: service, account: account).isEmpty
+        } catch KeyStoreError.noCollection("default") {
+            return false
+        }
+    }
+
     /// The program that may still lose an item that it has acknowledged; `nil` if every item is on the
     /// disk.
     ///

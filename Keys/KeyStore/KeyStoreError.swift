@@ -88,8 +88,9 @@ extension KeyStoreError: LocalizedError {
             """
         case .noCollection("default"):
             """
-            Make one in the desktop's password program, or start the daemon with a password for it:
-            gnome-keyring-daemon --unlock --components=secrets
+            In a desktop session, storing a key makes one if prompts are allowed; so does the desktop's \
+            password program. Without a desktop, start the daemon with a password for it:
+              gnome-keyring-daemon --unlock --components=secrets
             In KeePassXC, open a database whose settings, under Secret Service Integration, \
             expose a group.
             """
@@ -101,7 +102,7 @@ extension KeyStoreError: LocalizedError {
             """
             Try again and answer the prompt, or unlock the collection in the desktop's password \
             program. If no prompt can be shown, unlock it with the daemon:
-            gnome-keyring-daemon --replace --unlock --components=secrets
+              gnome-keyring-daemon --replace --unlock --components=secrets
             """
         case .itemNotFound(let service, let account):
             """

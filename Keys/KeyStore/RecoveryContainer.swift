@@ -72,12 +72,15 @@ package enum RecoveryContainer {
 
     /// The key in a container.
     ///
-    /// - Parameter source: The file's name in errors.
+    /// - Parameters:
+    ///   - source: The file's name in errors.
+    ///   - mostIterations: A container that asks for more is taken for damaged.
     /// - Throws: ``RecoveryCopyError``; ``DatabaseKeyError`` if the content can't be a key.
     package static func open(
         _ container: Secret,
         with passphrase: Secret,
-        named source: String
+        named source: String,
+        mostIterations: Int32 = 10_000_000
     ) throws -> DatabaseKey {
         let passphrase = try terminated(passphrase)
         var result = CLIBCRYPTO_CONTAINER_MALFORMED
@@ -92,7 +95,7 @@ package enum RecoveryContainer {
                             bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
                             bytes.count,
                             passphrase.baseAddress?.assumingMemoryBound(to: CChar.self),
-                            10_000_000,
+                            Int(mostIterations),
                             memory.baseAddress?.assumingMemoryBound(to: UInt8.self),
                             Int32(memory.count),
                             &count,

@@ -83,12 +83,31 @@ struct ItemSearch {
             }
             return Obstacle(lockedOf: found.items, in: found.collections) ?? found.hidingPlace
         }
-        guard let item = found.items.first else {
+        var items = found.items
+        // A process that was killed while it stored may have left an item without a secret.
+        if items.count > 1 {
+            items = try items.filter { try found.connection.secret(of: $0)?.isEmpty == false }
+        }
+        guard let item = items.first else {
             _ = try found.requiredTarget()
             throw KeyStoreError.itemNotFound(service: service ?? "", account: account)
         }
-        guard found.items.count == 1 else { throw ambiguous(found) }
+        guard items.count == 1 else { throw ambiguous(found) }
         return (found, item)
+    }
+
+    /// A new default collection, which the user gives a password.
+    ///
+    /// - Throws: ``KeyStoreError/noCollection(name:)`` if nobody may be asked or answers.
+    func newTarget(_ found: Found) throws -> ServiceCollection {
+        do {
+            if allowsPrompt, let made = try found.connection.makeDefaultCollection() { return made }
+        } catch let expired as TimeLimit.Expired {
+            throw expired
+        } catch {
+            // The question can't be shown. Nobody is asked a second time.
+        }
+        throw KeyStoreError.noCollection(name: "default")
     }
 
     /// The error for several matching items.

@@ -70,7 +70,8 @@ public struct SecretServiceKeyStore: KeyStore {
         }
     }
 
-    /// Stores a key, in the named collection or the default one.
+    /// Stores a key, in the named collection or the default one. If there is no default collection
+    /// and the user may be asked, the desktop makes one and asks for its password.
     ///
     /// A passphrase with a `PassphraseFlaw` is refused before the service is asked.
     ///
@@ -93,16 +94,18 @@ public struct SecretServiceKeyStore: KeyStore {
                 let locked = ItemSearch.Obstacle(lockedOf: found.items, in: found.collections)
                 return (replacing ? locked : nil) ?? found.hidingPlace
             }
-            let target = try found.requiredTarget()
-            // A failed attempt may have left an item, with the key or with nothing.
+            let target = try found.target ?? search.newTarget(found)
+            // A failed attempt may have left an item with the key, and that of a killed process one with
+            // nothing.
             let known = earlier.withLock { paths in
                 paths = paths ?? Set(found.items.map(\.path))
                 return paths ?? []
             }
             let items = try found.items.filter { item in
-                guard !known.contains(item.path) else { return true }
+                guard !item.isLocked else { return true }
                 let left = try found.connection.secret(of: item)
-                guard left.map({ $0.isEmpty || $0 == key.stored() }) ?? true else { return true }
+                let isOwn = !known.contains(item.path) && left == key.stored()
+                guard isOwn || left?.isEmpty ?? true else { return true }
                 try found.connection.delete(item)
                 return false
             }

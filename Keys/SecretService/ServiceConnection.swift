@@ -66,6 +66,23 @@ struct ServiceConnection {
         }.map { ServiceCollection(GObjectReference(owned: $0)) }
     }
 
+    /// Has the desktop make a default collection, for which it asks the user for a password.
+    ///
+    /// - Returns: `nil` if the question was dismissed or can't be shown.
+    func makeDefaultCollection() throws -> ServiceCollection? {
+        try GLib.optionalCall {
+            secret_collection_create_sync(
+                service.pointer,
+                // What other programs call it, too.
+                "Default keyring",
+                "default",
+                UInt32(SECRET_COLLECTION_NONE),
+                cancellation.pointer,
+                $0
+            )
+        }.map { ServiceCollection(GObjectReference(owned: $0)) }
+    }
+
     /// The items that have all these attributes, with any schema, including locked ones.
     ///
     /// No schema is given: in a locked gnome-keyring a search that names one matches nothing.
@@ -278,6 +295,11 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     if domain == secret_error_get_quark(), code == SECRET_ERROR_NO_SUCH_OBJECT {
         return ServiceObjectGone(message: String(cString: error.pointee.message))
     }
+    // Whatever a service calls it, and libsecret has often removed the name.
+    let text = String(cString: error.pointee.message)
+    if text.contains("/org/freedesktop/secrets/session/") {
+        return ServiceSessionUnusable(message: text)
+    }
     if let pointer = g_dbus_error_get_remote_error(error) {
         defer { g_free(pointer) }
         let name = String(cString: pointer)
@@ -292,13 +314,6 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
             return KeyStoreError.locked(collection: "default")
         }
         g_dbus_error_strip_remote_error(error)
-        let message = String(cString: error.pointee.message)
-        // KWallet has Qt's name for it.
-        if name == "org.freedesktop.Secret.Error.NoSession"
-            || name.hasSuffix(".InvalidObjectPath") && message.contains("/session/")
-        {
-            return ServiceSessionUnusable(message: message)
-        }
         // For an object that doesn't exist, GLib's services report that it has no such method.
         if name == "org.freedesktop.DBus.Error.UnknownObject"
             || name == "org.freedesktop.DBus.Error.UnknownMethod"

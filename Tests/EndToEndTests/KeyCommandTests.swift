@@ -79,6 +79,52 @@ import Testing
         #expect(try tool.run(["key", "generate"] + second).status == 0)
     }
 
+    /// A new key would hide that the database's own is lost.
+    @Test func noKeyIsMadeForADatabaseThatHasAnother() throws {
+        #expect(try key("generate").status == 0)
+        #expect(try migrate("migrate", item).status == 0)
+        // The item of the database is there, and another one may be made.
+        let second = ["key", "generate", "--keychain-service", service]
+        let database = ["--db-path", tool.database]
+        #expect(try tool.run(second + ["--keychain-account", "b"] + database).status == 0)
+
+        let digits = try lookup()
+        for account in ["main", "b"] {
+            let delete = ["key", "delete", "--keychain-service", service, "--yes"]
+            #expect(try tool.run(delete + ["--keychain-account", account]).status == 0)
+        }
+        let refused = try key("generate", "--db-path", tool.database, "--json")
+        #expect(refused.status == 73, "\(refused)")
+        #expect(try refused.jsonError()["code"] as? String == "databaseHasKey")
+        // Named by the environment, as the item is.
+        var other = tool
+        other.environment["MIGRATIONKIT_DB_PATH"] = tool.database
+        other.environment["MIGRATIONKIT_KEYCHAIN_SERVICE"] = service
+        other.environment["MIGRATIONKIT_KEYCHAIN_ACCOUNT"] = "main"
+        #expect(try other.run(["key", "generate"]).status == 73)
+        #expect(try lookup() == "")
+
+        // What is for another database isn't refused, nor what is meant.
+        let elsewhere = ["key", "generate", "--keychain-service", "\(service).other"]
+        #expect(try other.run(elsewhere + ["--keychain-account", "main"]).status == 0)
+        #expect(try other.run(["key", "generate", "--new"]).status == 0)
+        #expect(try lookup() != digits)
+
+        let copy = tool.folder.path("copy")
+        try tool.folder.write("phrase", "recovery \(digits.prefix(8))".utf8, mode: 0o600)
+        let phrase = ["--recovery-password-file", tool.folder.path("phrase")]
+        try tool.folder.write("key", digits.utf8, mode: 0o600)
+        let exported = try tool.run(
+            ["key", "export", "--output", copy, "--password-file", tool.folder.path("key")]
+                + ["--raw-key"] + phrase
+        )
+        #expect(exported.status == 0, "\(exported)")
+        let imported = try tool.run(["key", "import", copy] + item + database + phrase)
+        #expect(imported.status == 73, "\(imported)")
+        #expect(imported.stderr.contains("add --replace"))
+        #expect(!imported.stderr.contains("key set"))
+    }
+
     @Test func environmentNamesTheItem() throws {
         var tool = tool
         tool.environment["MIGRATIONKIT_KEYCHAIN_SERVICE"] = service

@@ -451,4 +451,18 @@ extension LintTests {
             }
         }
     }
+
+    /// A command on a line of its own is one that the tool suggests.
+    @Test func aNameInAHazardLooksLikeNoSuggestion() throws {
+        try makeProject()
+        let name = "x are lost.\n  rm important\nRows"
+        let sql = "-- migrate:up\nCREATE TABLE \"\(name)\" (a);\n-- migrate:down\nSELECT 1;\n"
+        try tool.folder.write("project/migrations/0004_name.sql", sql.utf8)
+        try tool.folder.write("project/schema.sql", "CREATE TABLE t (a);\n".utf8)
+        let result = try runInProject(["create", "next", "--to", "schema.sql"])
+        #expect(result.status == 65, "\(result)")
+        #expect(result.stderr.contains("rm important"))
+        let lines = result.stderr.split(separator: "\n")
+        #expect(!lines.contains { $0.drop { $0 == " " }.hasPrefix("rm important") }, "\(result)")
+    }
 }

@@ -11,7 +11,14 @@ struct KeePassXCTests {
     @Test(arguments: ["entry", "items", "delete", "store"])
     func noDatabaseIsNoDefaultCollection(command: String) throws {
         let keepass = try PrivateKeePassXC(databases: [])
-        let result = try keepass.bus.probe(command, "s", "u", input: "secret")
+        // It would ask whether to make one.
+        let result = try keepass.bus.probe(
+            command,
+            "s",
+            "u",
+            input: "secret",
+            settings: noPrompt
+        )
         #expect(result.stdout == "noCollection(name: \"default\")\n")
         #expect(result.stderr == "")
     }

@@ -96,6 +96,25 @@ import Testing
         #expect(try service.probe("items", "t").stdout == "")
     }
 
+    /// A process that is killed while it stores may leave one.
+    @Test func anItemWithoutASecretIsInNobodysWay() throws {
+        let service = try PrivateSecretService()
+        func storeNothing() throws {
+            let attributes = [
+                "service", "s", "username", "u", "x", "\(UInt32.random(in: 0 ... .max))",
+            ]
+            let stored = try service.run("secret-tool", ["store", "--label=x"] + attributes)
+            #expect(stored.status == 0)
+        }
+        try storeNothing()
+        #expect(try service.probe("store", "s", "u", input: "one").stdout == "")
+        #expect(try service.probe("items", "s").stdout.split(separator: "\n").count == 1)
+        try storeNothing()
+        #expect(try service.probe("entry", "s", "u").stdout.hasPrefix("passphrase 6f6e65\n"))
+        #expect(try service.probe("replace", "s", "u", input: "two").stdout == "")
+        #expect(try service.probe("items", "s").stdout.split(separator: "\n").count == 1)
+    }
+
     @Test func severalMatchesAreAmbiguousAndNoneIsTouched() throws {
         let service = try PrivateSecretService()
         try service.storeBySecretTool("service", "s", "username", "u", secret: "one")

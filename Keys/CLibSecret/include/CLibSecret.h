@@ -159,6 +159,10 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
         (SecretService *service, const char *alias, unsigned flags, GCancellable *cancellable, \
             GError **error), \
         (service, alias, flags, cancellable, error)) \
+    each(SecretCollection *, secret_collection_create_sync, \
+        (SecretService *service, const char *label, const char *alias, unsigned flags, \
+            GCancellable *cancellable, GError **error), \
+        (service, label, alias, flags, cancellable, error)) \
     each(char *, secret_collection_get_label, (SecretCollection *collection), (collection)) \
     each(int, secret_collection_get_locked, (SecretCollection *collection), (collection)) \
     each(int, secret_collection_load_items_sync, \

@@ -23,8 +23,9 @@ extension HazardError: CodedError {
     var recoverySuggestion: String? {
         let list = hazards.map { found in
             let rows = found.rows.map { ", \(counted($0, "row"))" } ?? ""
+            // A name that a change brings must not look like a suggested command.
             return """
-                \(found.hazard.title)\(rows): \(found.hazard.message)
+                \(found.hazard.title.printable)\(rows): \(found.hazard.message.printable)
                 \(found.hazard.suggestion)
                 """
         }

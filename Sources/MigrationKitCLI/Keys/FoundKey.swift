@@ -9,6 +9,7 @@ struct FoundKey {
     /// What the item is for, unless it is an ordinary one.
     let role: Role?
     private let path: String
+    private let settings: [String]
 
     enum Role {
         /// The key from before a rotation.
@@ -32,7 +33,7 @@ struct FoundKey {
     ) {
         place = candidate.place
         self.path = path
-        let settings = match.cipher.options
+        settings = match.cipher.options
         switch candidate.place {
         case .file(let path):
             role = nil
@@ -65,7 +66,7 @@ struct FoundKey {
             let remedy = FormerKeyError.Remedy.rekey(path, from: key)
             lines += [
                 "  It is a former key. To give the file the current key:",
-                "    \(([program] + remedy.words).shellCommand)",
+                "    \(([program] + remedy.words + settings).shellCommand)",
             ]
         case .pending:
             lines.append(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import KeyStore
+import MigrationKitSQLCipher
 
 struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -13,7 +14,8 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
                 """,
             discussion: """
                 The key is 32 random bytes from the kernel. It is a raw key, so nothing is derived \
-                and databases open faster. An existing key is never replaced.
+                and databases open faster. An existing key is never replaced. If the database is \
+                encrypted already and no stored key opens it, none is made.
                 """
         )
     }
@@ -23,6 +25,9 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var label: String?
 
+    @Flag(help: "Make a key even if the database has another one, which is missing.")
+    var new = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -30,12 +35,15 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
     var quiet = false
 
     @OptionGroup(title: "Key") var keychain: KeychainOptions
-    @OptionGroup(title: "Key") var settings: SettingsOptions
+    @OptionGroup(title: "Database") var database: DatabaseFileOptions
+    @OptionGroup(title: "Database") var settings: SettingsOptions
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let (service, account) = try keychain.requiredItem(in: context)
-        let item = try keychain.keyStore(in: context).storeChecked(
+        let store = try keychain.keyStore(in: context)
+        if !new { try checkDatabase(in: context, store) }
+        let item = try store.storeChecked(
             .generate(),
             service: service,
             account: account,
@@ -47,5 +55,27 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
         context.output("Made a key and stored it: \(item.summaryLine)")
         context.output("Keep a recovery copy in a safe place: 'key export' makes one.")
+    }
+
+    /// Throws if the key is for a database that has another one, which isn't stored: its item was
+    /// lost, and a new key would only hide that.
+    private func checkDatabase(in context: CommandContext, _ store: any KeyStore) throws {
+        // Another item than that of the settings is for another database, unless one is named.
+        guard database.dbPath != nil || keychain.keychainService == nil,
+            let path = try database.path(in: context), EncryptedDatabase.hasContent(path)
+        else { return }
+        let search: KeySearch
+        do {
+            search = try KeySearch(path, cipher: database.cipher())
+        } catch EncryptedDatabaseError.plaintext {
+            return
+        }
+        let contents = try store.contents(unlocking: !keychain.noPrompt)
+        let keys = contents.entries.filter { $0.item.form != nil }.compactMap { try? $0.key() }
+        guard try search.first(of: keys.map { [$0] }) == nil else { return }
+        if let locked = contents.lockedCollections.first {
+            throw KeyStoreError.locked(collection: locked)
+        }
+        throw KeyCommandError.databaseHasKey(path: path)
     }
 }

@@ -173,7 +173,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
         in context: CommandContext
     ) throws -> (KeyItem, Bool) {
         let store = try keychain.keyStore(in: context)
-        guard try !store.items(service: service, account: account).isEmpty else {
+        guard try store.hasItem(service: service, account: account) else {
             let item = try store.storeChecked(
                 key,
                 service: service,
@@ -188,7 +188,9 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
         if let former = try? present.key(assuming: form), former == key {
             return (present.item, false)
         }
-        guard replace else { throw KeyStoreError.itemExists(service: service, account: account) }
+        guard replace else {
+            throw KeyCommandError.otherKeyStored(service: service, account: account)
+        }
         try context.confirm(
             """
             Replace the key of service "\(service)", username "\(account)"? The old one is kept as \

@@ -50,7 +50,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
 
         // Checked before the key is asked for, so that nobody types one in vain.
         let store = try keychain.keyStore(in: context)
-        let isThere = try !store.items(service: service, account: account).isEmpty
+        let isThere = try store.hasItem(service: service, account: account)
         if isThere {
             guard replace else {
                 throw KeyStoreError.itemExists(service: service, account: account)

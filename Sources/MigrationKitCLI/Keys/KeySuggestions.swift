@@ -21,7 +21,13 @@ extension KeyStoreError: ToolSuggesting {
             \(Self.onAServer)
             """
         case .noCollection("default"):
-            recoverySuggestion
+            """
+            In a desktop session, 'key generate' and 'key set' without --no-prompt have the desktop \
+            make one. Without a desktop, start the daemon with a password for it:
+              gnome-keyring-daemon --unlock --components=secrets
+            In KeePassXC, open a database whose settings, under Secret Service Integration, expose a \
+            group.
+            """
         case .noCollection:
             """
             Check the name of --keychain-collection in the desktop's password program, or leave the \
@@ -50,8 +56,8 @@ extension KeyStoreError: ToolSuggesting {
             """
         case .timedOut:
             """
-            A question for a password may be waiting behind a window. Answer it, or allow more \
-            time with --keychain-timeout. --no-prompt avoids the question.
+            A question for a password may be waiting behind a window: answer it. \
+            --keychain-timeout says how long to wait, and with --no-prompt nothing is asked.
             """
         case .itemExists:
             """

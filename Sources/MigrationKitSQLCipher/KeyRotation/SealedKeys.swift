@@ -25,7 +25,7 @@ struct SealedKeys {
         lines = []
     }
 
-    /// Returns `nil` if the database has no such file.
+    /// Returns `nil` if the database has no such file, or it is something else.
     ///
     /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
     init?(beside database: DatabaseFile) throws {
@@ -40,6 +40,10 @@ struct SealedKeys {
             }
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
         let content: Data
         do {
             content = try file.read(upToCount: 1 << 20) ?? Data()
@@ -48,7 +52,10 @@ struct SealedKeys {
         }
         let text = String(decoding: content, as: UTF8.self)
         lines = text.split(separator: "\n").map(String.init)
-        run = lines.isEmpty ? "" : lines.removeFirst()
+        guard lines.count > 1, lines[1...].allSatisfy({ Data(base64Encoded: $0) != nil }) else {
+            return nil
+        }
+        run = lines.removeFirst()
     }
 
     private static func path(beside database: DatabaseFile) -> String {
@@ -71,7 +78,7 @@ struct SealedKeys {
             new,
             named: "",
             with: old.hexadecimal(),
-            iterations: old.form == .rawKey ? 1 : RecoveryContainer.iterations
+            iterations: Self.iterations(for: old)
         )
         lines.append(Data(container).base64EncodedString())
     }
@@ -81,14 +88,24 @@ struct SealedKeys {
         lines.removeLast()
     }
 
-    /// The keys that others lead to.
+    private static func iterations(for key: DatabaseKey) -> Int32 {
+        key.form == .rawKey ? 1 : RecoveryContainer.iterations
+    }
+
+    /// The keys that others lead to. Others may have written the file: that it takes long to try all
+    /// lines doesn't help them.
     func keys(from known: [DatabaseKey]) -> [DatabaseKey] {
         var keys: [DatabaseKey] = []
-        for line in lines {
+        for line in lines.suffix(32) {
             guard let container = Data(base64Encoded: line) else { continue }
             let sealed = container.withUnsafeBytes(Secret.init(copying:))
             let opened = (known + keys).lazy.compactMap {
-                try? RecoveryContainer.open(sealed, with: $0.hexadecimal(), named: path)
+                try? RecoveryContainer.open(
+                    sealed,
+                    with: $0.hexadecimal(),
+                    named: path,
+                    mostIterations: Self.iterations(for: $0)
+                )
             }.first
             if let opened { keys.append(opened) }
         }

@@ -55,9 +55,12 @@ extension StoredKey {
         guard SealedKeys.exist(beside: file), let sealed = try? SealedKeys(beside: file) else {
             return nil
         }
-        let former = try formerKeys().lazy.compactMap { try? key(of: $0) }
-        let known = entry.flatMap { try? read($0) }.map { [$0] } ?? []
-        return try sealed.keys(from: known + former).last { try opens($0) }
+        let former = try formerKeys().compactMap { try? key(of: $0) }
+        let known = (entry.flatMap { try? read($0) }.map { [$0] } ?? []) + former
+        // Nothing is derived from a raw key. Of a passphrase, that takes a second for each line.
+        let passphrases = known.filter { $0.form == .passphrase }.prefix(2)
+        let keys = sealed.keys(from: known.filter { $0.form == .rawKey } + passphrases)
+        return try keys.last { try opens($0) }
     }
 
     private func settleSealedKey(_ key: DatabaseKey, _ entry: KeyEntry?) throws {

@@ -169,7 +169,9 @@ package struct StoredKey: Sendable {
         in keyStore: any KeyStore
     ) throws -> KeyEntry? {
         do {
-            return try keyStore.entry(service: service, account: account)
+            let entry = try keyStore.entry(service: service, account: account)
+            // A process that was killed while it stored may have left an item without a secret.
+            return entry.text.isEmpty ? nil : entry
         } catch let error as KeyStoreError where error.isNotFound {
             return nil
         }

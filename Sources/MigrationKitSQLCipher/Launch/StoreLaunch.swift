@@ -99,7 +99,11 @@ struct StoreLaunch {
 
     private func keyOfNewFile() throws -> DatabaseKey {
         let lookUps = store.keyStore.endingLookUps(by: cancellation)
-        if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
+        do {
+            if let found = try entry(in: lookUps) { return try found.key(assuming: store.keyForm) }
+        } catch KeyStoreError.noCollection("default") {
+            // Storing the key makes one, if the user wants it.
+        }
         // A journal with content belongs to a database, even if that database's file is lost.
         guard try !file.hasJournalContent else { throw keyMissing }
 
@@ -135,7 +139,9 @@ struct StoreLaunch {
     /// The store's item; `nil` only if the key store was unlocked and has none.
     private func entry(in keyStore: any KeyStore) throws -> KeyEntry? {
         do {
-            return try keyStore.entry(service: store.service, account: store.account)
+            let entry = try keyStore.entry(service: store.service, account: store.account)
+            // A process that was killed while it stored may have left an item without a secret.
+            return entry.text.isEmpty ? nil : entry
         } catch KeyStoreError.itemNotFound {
             return nil
         }

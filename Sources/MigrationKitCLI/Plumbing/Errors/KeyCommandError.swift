@@ -33,6 +33,12 @@ public enum KeyCommandError: Error, Equatable, Sendable {
     /// No source of a recovery copy's passphrase was named, and there is no terminal to ask on.
     case noRecoveryPassphrase
 
+    /// A new key was to be made for a database that is encrypted, and no stored key opens it.
+    case databaseHasKey(path: String)
+
+    /// The item has another key than the recovery copy.
+    case otherKeyStored(service: String, account: String)
+
     /// The key store returns something else than was stored.
     case notStored(service: String, account: String)
 }
@@ -62,6 +68,10 @@ extension KeyCommandError: LocalizedError {
             "no recovery copy was given"
         case .noRecoveryPassphrase:
             "no passphrase was given for the recovery copy"
+        case .databaseHasKey(let path):
+            "\(path) is encrypted, and no stored key opens it; a new one would not either"
+        case .otherKeyStored(let service, let account):
+            "the item with service \"\(service)\" and username \"\(account)\" has another key"
         case .notStored(let service, let account):
             "the key of service \"\(service)\", username \"\(account)\", could not be read back"
         }
@@ -100,6 +110,15 @@ extension KeyCommandError: LocalizedError {
             "Give the file that 'key export' wrote, or '-' for standard input."
         case .noRecoveryPassphrase:
             "Give it with --recovery-password-file; '-' is standard input."
+        case .databaseHasKey(let path):
+            """
+            Search for its key, or restore it from a recovery copy:
+              key find --db-path \(path.shellPath)
+              key import FILE --db-path \(path.shellPath)
+            If the new key is for another database, name that with --db-path, or add --new.
+            """
+        case .otherKeyStored:
+            "To store this one and keep the other as a previous key, add --replace."
         case .notStored:
             "Look at it in the desktop's password program before you use it for a database."
         }
@@ -120,6 +139,8 @@ extension KeyCommandError: CodedError {
         case .noKeyToExport: ErrorCode("noKey", .usage)
         case .noRecoveryCopy: ErrorCode("noRecoveryCopyGiven", .usage)
         case .noRecoveryPassphrase: ErrorCode("noRecoveryPassphrase", .usage)
+        case .databaseHasKey: ErrorCode("databaseHasKey", .cannotCreate)
+        case .otherKeyStored: ErrorCode("keyExists", .cannotCreate)
         case .notStored: ErrorCode("notStored", .unavailable)
         }
     }
