@@ -1,5 +1,6 @@
 import CSQLCipher
 import KeyStore
+import MigrationKitCommon
 
 /// Our own connection, beside GRDB's. It inspects a database file and changes nothing.
 ///
@@ -175,11 +176,16 @@ package struct CipherConnection: ~Copyable {
         let quietly = "PRAGMA cipher_log_level = NONE"
         // Set twice, because the first key in a process starts SQLCipher, which resets the level.
         sqlite3_exec(connection, quietly, nil, nil, nil)
-        let code = key.spelled().withUnsafeBytes {
-            sqlite3_key(connection, $0.baseAddress, Int32($0.count))
+        let code = key.spelled().withUnsafeBytes { bytes in
+            // SQLite says that it has started before SQLCipher in it has: of two threads that open
+            // the first databases of a process, the second could set no key.
+            Polling.value(within: 1) {
+                let code = sqlite3_key(connection, bytes.baseAddress, Int32(bytes.count))
+                return code == SQLITE_ERROR ? nil : code
+            }
         }
         sqlite3_exec(connection, quietly, nil, nil, nil)
-        return CipherCode(code)
+        return CipherCode(code ?? SQLITE_ERROR)
     }
 
     /// Whether a connection is read-only, even if it was opened for writing.

@@ -167,7 +167,8 @@ struct KWalletLostItemTests {
             let backup = database.tool.folder.path("\(round / 4).db")
             if round % 4 == 1 {
                 let more = ["--from", backup, "--former-key", "reinstate", "--yes"]
-                #expect(try database.run("restore", more: more).status == 0)
+                let result = try database.run("restore", more: more)
+                #expect(result.status == 0 || result.status == 69 && crashesItself, "\(result)")
             } else {
                 if round % 4 == 0 {
                     #expect(try database.run("backup", more: ["--output", backup]).status == 0)
