@@ -55,15 +55,20 @@ struct ServiceConnection {
 
     /// The collection that an alias such as `default` stands for; nil if there is none.
     func collection(alias: String) throws -> ServiceCollection? {
-        try GLib.optionalCall {
-            secret_collection_for_alias_sync(
-                service.pointer,
-                alias,
-                UInt32(SECRET_COLLECTION_NONE),
-                cancellation.pointer,
-                $0
-            )
-        }.map { ServiceCollection(GObjectReference(owned: $0)) }
+        do {
+            return try GLib.optionalCall {
+                secret_collection_for_alias_sync(
+                    service.pointer,
+                    alias,
+                    UInt32(SECRET_COLLECTION_NONE),
+                    cancellation.pointer,
+                    $0
+                )
+            }.map { ServiceCollection(GObjectReference(owned: $0)) }
+        } catch is ServiceObjectGone {
+            // The alias has outlived its collection.
+            return nil
+        }
     }
 
     /// Has the desktop make a default collection, for which it asks the user for a password.

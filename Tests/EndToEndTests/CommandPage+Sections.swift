@@ -192,6 +192,10 @@ extension CommandPageTests {
         Section("key find") { page in
             try page.run("migrationkit-cli key find")
         },
+        Section("key doctor") { page in
+            page.say("What keeps the keys, and whether one opens the database.")
+            try page.run("migrationkit-cli key doctor")
+        },
         Section("key export") { page in
             page.say("Without `--recovery-password-file`, the passphrase of the copy is asked for.")
             try page.run(

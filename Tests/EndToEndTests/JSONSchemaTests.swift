@@ -76,7 +76,7 @@ import Testing
                  "create-to identifier": 1, "create-to provedRows": 1, "create-to column": 1,
                  "create-to before": 1, "create-to after": 1,
                  "schema-diff column": 1, "schema-diff before": 1, "schema-diff after": 1,
-                 "key-rotate kept": 1, "key-find role": 1, "key-find item": 1, "key-find file": 1,
+                 "key-rotate kept": 1, "key-find role": 1, "key-doctor nextStep": 1, "key-find item": 1, "key-find file": 1,
                  "restore formerKey": 1, "key-import item": 1, "key-import output": 1,
                  "inspect pageSize": 1, "inspect tables": 1, "inspect rows": 1,
                  "inspect unfinishedChange": 1, "inspect leftovers": 1, "version fixedIn": 1,

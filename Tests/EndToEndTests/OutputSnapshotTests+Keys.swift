@@ -77,6 +77,21 @@ extension OutputSnapshotTests {
             )
             try transcript.run("status --keychain-service org.notes --json")
         },
+        Scene("key-doctor") { transcript in
+            try transcript.writeNotes()
+            try transcript.run("key doctor")
+            try transcript.run("key doctor --db-path notes.db \(item)")
+            try transcript.run("key generate \(item)")
+            try transcript.run("key doctor \(item)")
+            try transcript.run("migrate --to 0001 \(item)")
+            try transcript.run("key doctor --db-path notes.db \(item)")
+            try transcript.run("key doctor --db-path notes.db --json \(item)")
+            try transcript.run("key delete --yes \(item)")
+            try transcript.run("key doctor --db-path notes.db \(item)")
+            try transcript.run("key generate --new \(item)")
+            try transcript.run("key doctor --db-path notes.db \(item)")
+            try transcript.run("key doctor --db-path notes.db --json \(item)")
+        },
         Scene("key-find") { transcript in
             try transcript.writeNotes()
             try transcript.run("key find")

@@ -11,7 +11,8 @@ public enum ToolCommands {
 
     /// Those of `key`.
     public static let key = [
-        "generate", "set", "show", "delete", "list", "check", "find", "rotate", "export", "import",
+        "generate", "set", "show", "delete", "list", "check", "find", "doctor", "rotate", "export",
+        "import",
         "derive",
     ]
 

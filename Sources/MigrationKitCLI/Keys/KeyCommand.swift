@@ -20,6 +20,7 @@ struct KeyCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 KeyListCommand<Migrations>.self,
                 KeyCheckCommand<Migrations>.self,
                 KeyFindCommand<Migrations>.self,
+                KeyDoctorCommand<Migrations>.self,
                 KeyRotateCommand<Migrations>.self,
                 KeyExportCommand<Migrations>.self,
                 KeyImportCommand<Migrations>.self,

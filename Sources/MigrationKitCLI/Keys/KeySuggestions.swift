@@ -17,7 +17,7 @@ extension KeyStoreError: ToolSuggesting {
             """
         case .noService:
             """
-            Start one: GNOME Keyring, KWallet or KeePassXC.
+            Start one: GNOME Keyring, KWallet or KeePassXC. 'key doctor' says which of them have files here.
             \(Self.onAServer)
             """
         case .noCollection("default"):
@@ -42,8 +42,9 @@ extension KeyStoreError: ToolSuggesting {
             """
             Check the service and the username for typing errors. To see what there is:
               \(program) key list --all
-            If the database exists already, search for its key, or store it:
+            If the database exists already, search for its key, see what may be in the way, or store it:
               \(program) key find --db-path PATH
+              \(program) key doctor
               \(program) key set \(Self.options(service, account))
             For a new database, make one:
               \(program) key generate \(Self.options(service, account))

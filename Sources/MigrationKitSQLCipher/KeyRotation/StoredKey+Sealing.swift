@@ -5,7 +5,9 @@ import MigrationKitCommon
 // them. The new key lies beside the database, sealed under the key that the store has on its disk.
 extension StoredKey {
     /// The path of the file with the sealed keys.
-    package var sealedKeysPath: String { path + SealedKeys.suffix }
+    package var sealedKeysPath: String {
+        (file.resolvedPath == file.absolutePath ? path : file.resolvedPath) + SealedKeys.suffix
+    }
 
     /// Seals a key beside the database before the file gets it, unless the key store has it on its
     /// disk.

@@ -1,0 +1,258 @@
+import FoundationEssentials
+import Glibc
+import KeyStore
+
+/// What keeps the keys of this session, and what may keep a program from them.
+///
+/// For a program's own "I can't find your key": ``SecretServiceKeyStore/diagnosis()`` makes one. Nobody
+/// is asked for it, nothing is unlocked, and it contains no secret.
+public struct KeyStoreDiagnosis: Sendable, Equatable {
+    /// One thing that was looked at.
+    public struct Finding: Sendable, Equatable {
+        /// What it says of the way to a key.
+        public enum State: String, Sendable, Encodable {
+            case ok
+            /// It may help to know it.
+            case note
+            /// It may be what is in the way.
+            case warning
+            /// No key can be read or stored.
+            case problem
+        }
+
+        /// What was looked at: `bus`, `service`, `collection`, `dialog`, `session`, `otherStore`.
+        public let subject: String
+        /// What it says of the way to a key.
+        public let state: State
+        /// What was found, in one sentence without a full stop.
+        public let text: String
+        /// What to do about it, if anything.
+        public let nextStep: String?
+        /// The error that every search or storing would throw; `nil` if none would.
+        public let error: KeyStoreError?
+
+        package init(
+            _ subject: String,
+            _ state: State,
+            _ text: String,
+            nextStep: String? = nil,
+            error: KeyStoreError? = nil
+        ) {
+            self.subject = subject
+            self.state = state
+            self.text = text
+            self.nextStep = nextStep
+            self.error = error
+        }
+
+        fileprivate init(_ subject: String, _ error: KeyStoreError) {
+            self.init(
+                subject,
+                .problem,
+                error.errorDescription ?? "\(error)",
+                nextStep: error.recoverySuggestion,
+                error: error
+            )
+        }
+    }
+
+    /// What was found, in the order in which a search would meet it.
+    public let findings: [Finding]
+}
+
+extension SecretServiceKeyStore {
+    /// Looks at the session, the Secret Service and the other key stores of this machine.
+    ///
+    /// Blocks for at most the store's time limit.
+    public func diagnosis() -> KeyStoreDiagnosis {
+        var provider: String?
+        var findings: [KeyStoreDiagnosis.Finding] = []
+        do {
+            let found = try perform(nil, nil) { try $0.connection().state() }
+            provider = found.provider.name
+            findings = found.findings
+        } catch let error as KeyStoreError {
+            let isBus = if case .noBus = error { true } else { false }
+            findings = [.init(isBus ? "bus" : "service", error)]
+        } catch {
+            findings = [.init("service", .failure(message: "\(error)"))]
+        }
+        // Where all is well, it doesn't matter what the session lacks.
+        if findings.contains(where: { $0.state != .ok }) { findings += Session.findings }
+        return KeyStoreDiagnosis(findings: findings + OtherStore.findings(besides: provider))
+    }
+}
+
+extension ServiceConnection {
+    fileprivate func state() throws -> (
+        provider: KeyProvider, findings: [KeyStoreDiagnosis.Finding]
+    ) {
+        let provider = provider()
+        var findings: [KeyStoreDiagnosis.Finding] = [
+            .init("bus", .ok, "the session bus answers"),
+            .init(
+                "service",
+                .ok,
+                "\(provider.name ?? "a program that isn't known") keeps the keys"
+            ),
+        ]
+        if !provider.hasWritten {
+            findings[1] = .init(
+                "service",
+                .warning,
+                "\(findings[1].text), and may acknowledge one before it has written it",
+                nextStep: "Let it run for some seconds after a key was stored or rotated."
+            )
+        }
+        let target = try collection(alias: "default")
+        switch target {
+        case nil:
+            findings.append(.init("collection", .noCollection(name: "default")))
+        case let target? where target.isLocked:
+            findings.append(
+                .init(
+                    "collection",
+                    .warning,
+                    "the default collection \"\(target.label)\" is locked",
+                    nextStep: "Unlock it in the desktop's password program, or answer the question."
+                )
+            )
+        case let target?:
+            findings.append(
+                .init("collection", .ok, "the default collection \"\(target.label)\" is unlocked")
+            )
+        }
+        let locked = collections().filter { $0.isLocked && $0.path != target?.path }.map(\.label)
+        if !locked.isEmpty {
+            findings.append(
+                .init(
+                    "collection",
+                    .warning,
+                    "other collections are locked: \(locked.joined(separator: ", "))",
+                    nextStep: "A key in one of them is found once it is unlocked."
+                )
+            )
+        }
+        return (provider, findings)
+    }
+}
+
+// MARK: - The Session
+
+private enum Session {
+    static var findings: [KeyStoreDiagnosis.Finding] { [dialog] + boundaries }
+
+    private static var dialog: KeyStoreDiagnosis.Finding {
+        variable("WAYLAND_DISPLAY") ?? variable("DISPLAY") == nil
+            ? .init(
+                "dialog",
+                .warning,
+                "there is no display, so nobody can be asked for a password",
+                nextStep: "Unlock the collection in the desktop session first."
+            )
+            : .init("dialog", .ok, "the desktop can ask for a password")
+    }
+
+    /// What the process is cut off from the desktop's session by.
+    private static var boundaries: [KeyStoreDiagnosis.Finding] {
+        var found: [(text: String, nextStep: String)] = []
+        if isThere("/.flatpak-info") {
+            found.append(
+                (
+                    "this runs in a Flatpak, whose bus is filtered",
+                    "The app's manifest needs --talk-name=org.freedesktop.secrets."
+                )
+            )
+        }
+        if variable("SNAP") != nil {
+            found.append(
+                ("this runs in a Snap", "It needs the interface password-manager-service.")
+            )
+        }
+        if isThere("/.dockerenv") || isThere("/run/.containerenv") || variable("container") != nil {
+            found.append(
+                (
+                    "this runs in a container",
+                    "A container has no desktop: give the key by a file, a command or a credential."
+                )
+            )
+        }
+        if variable("SSH_CONNECTION") != nil {
+            found.append(
+                (
+                    "this is an ssh session, which may have another bus than the desktop's",
+                    "Use the bus of the desktop session, or give the key by a file or a command."
+                )
+            )
+        }
+        if let user = variable("SUDO_USER") {
+            found.append(
+                (
+                    "this runs by sudo, so the keys of \(user) aren't looked at",
+                    "Run it as the user who has the key."
+                )
+            )
+        }
+        return found.map { .init("session", .warning, $0.text, nextStep: $0.nextStep) }
+    }
+}
+
+// MARK: - Other Stores
+
+/// A key store of which there are files on this machine.
+private struct OtherStore {
+    let name: String
+    let folder: String
+    let suffix: String
+    let nextStep: String
+
+    /// Those that aren't the one that answers.
+    static func findings(besides provider: String?) -> [KeyStoreDiagnosis.Finding] {
+        all.filter { $0.name != provider }.compactMap { store in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: store.folder)) ?? []
+            let files = names.filter { $0.hasSuffix(store.suffix) }.sorted()
+            guard !files.isEmpty else { return nil }
+            return .init(
+                "otherStore",
+                .note,
+                "\(store.name) may have keys as well: "
+                    + files.map { "\(store.folder)/\($0)" }.joined(separator: ", "),
+                nextStep: store.nextStep
+            )
+        }
+    }
+
+    private static var all: [OtherStore] {
+        let home = variable("HOME") ?? "/nonexistent"
+        let data = variable("XDG_DATA_HOME") ?? "\(home)/.local/share"
+        let settings = variable("XDG_CONFIG_HOME") ?? "\(home)/.config"
+        let start = "If the key was stored there, let that program answer instead: "
+        return [
+            OtherStore(
+                name: "GNOME Keyring",
+                folder: "\(data)/keyrings",
+                suffix: ".keyring",
+                nextStep: start + "gnome-keyring-daemon --replace --components=secrets"
+            ),
+            OtherStore(
+                name: "KWallet",
+                folder: "\(data)/kwalletd",
+                suffix: ".kwl",
+                nextStep: start + "kwalletd, with apiEnabled=true in kwalletrc."
+            ),
+            OtherStore(
+                name: "KeePassXC",
+                folder: "\(settings)/keepassxc",
+                suffix: "keepassxc.ini",
+                nextStep: start + "KeePassXC, with its Secret Service Integration switched on."
+            ),
+        ]
+    }
+}
+
+private func variable(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+}
+
+private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }

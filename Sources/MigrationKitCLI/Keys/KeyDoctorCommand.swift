@@ -1,0 +1,161 @@
+import ArgumentParser
+import KeyStore
+import MigrationKitCommon
+import MigrationKitSQLCipher
+import SecretService
+
+struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "doctor",
+            _superCommandName: Migrations.programName,
+            abstract: "Say what keeps the keys here, and why one can't be found.",
+            usage: "\(Migrations.programName) key doctor [<database>] [<options>]",
+            discussion: """
+                Looks at the session bus, the Secret Service, its collections, the session and the \
+                other key stores of this machine. If a database is named, looks for its item and \
+                tries the key. Nobody is asked, and nothing is unlocked or changed. Exit code 69: \
+                no key can be read or stored, or none opens the database.
+                """
+        )
+    }
+
+    @OptionGroup var argument: DatabaseArgument
+
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    @OptionGroup(title: "Database") var database: DatabaseFileOptions
+    @OptionGroup(title: "Key") var keychain: KeychainOptions
+    @OptionGroup(title: "Key") var settings: SettingsOptions
+
+    var isReport: Bool { true }
+
+    func run(in context: CommandContext) throws {
+        context.settingsSource.use(settings.config)
+        let store = try SecretServiceKeyStore(
+            timeout: keychain.timeout(in: context),
+            allowsPrompt: false
+        )
+        var findings = store.diagnosis().findings
+        if findings.allSatisfy({ $0.state != .problem }) {
+            findings += try key(in: context, store).map { [$0] } ?? []
+        }
+        if json {
+            try context.printJSON(
+                Document(findings: findings.map { .init($0, program: Migrations.programName) })
+            )
+        } else {
+            for finding in findings { context.output(text(of: finding)) }
+        }
+        if let problem = findings.first(where: { $0.state == .problem }) {
+            throw NoUsableKey(reason: problem.text)
+        }
+    }
+
+    // MARK: - The Database's Key
+
+    /// What becomes of the key of the named database; `nil` if no item is named.
+    private func key(
+        in context: CommandContext,
+        _ store: SecretServiceKeyStore
+    ) throws -> KeyStoreDiagnosis.Finding? {
+        guard let service = try keychain.service(in: context) else { return nil }
+        let account = try keychain.account(in: context)
+        let path = try database.path(in: context).flatMap {
+            EncryptedDatabase.hasContent($0) ? $0 : nil
+        }
+        let program = Migrations.programName
+        let search = """
+            Search for its key, or restore it from a recovery copy:
+              \(program) key find --db-path \(path?.shellPath ?? "PATH")
+              \(program) key import FILE --db-path \(path?.shellPath ?? "PATH")
+            """
+        let entry: KeyEntry
+        do {
+            entry = try store.entry(service: service, account: account)
+        } catch let error as KeyStoreError {
+            let description = error.errorDescription ?? "\(error)"
+            if case .itemNotFound = error, path != nil {
+                return .init("key", .problem, description, nextStep: search)
+            }
+            return .init("key", .problem, description, error: error)
+        }
+        let item = "the item of \(entry.item.summaryLine)"
+        guard let path else { return .init("key", .ok, "\(item) is there") }
+        let keys = KeyCandidate(entry)?.keys ?? []
+        do {
+            if try KeySearch(path, cipher: database.cipher()).first(of: [keys]) != nil {
+                return .init("key", .ok, "\(item) opens \(path)")
+            }
+        } catch let error as EncryptedDatabaseError {
+            // Such as a database that isn't encrypted, or can't be read.
+            return .init(
+                "key",
+                .problem,
+                error.errorDescription ?? "\(error)",
+                nextStep: error.recoverySuggestion ?? "Check the path."
+            )
+        }
+        return .init("key", .problem, "\(item) does not open \(path)", nextStep: search)
+    }
+
+    // MARK: - Output
+
+    private func text(of finding: KeyStoreDiagnosis.Finding) -> String {
+        let mark =
+            switch finding.state {
+            case .ok: "ok      "
+            case .note: "note    "
+            case .warning: "warning "
+            case .problem: "problem "
+            }
+        let indent = String(repeating: " ", count: mark.count)
+        let step = finding.nextStep(program: Migrations.programName)?.split(separator: "\n") ?? []
+        let lines =
+            finding.text.printable[...].wrapped(to: 70) + step.flatMap { $0.wrapped(to: 70) }
+        return mark + lines.joined(separator: "\n\(indent)")
+    }
+
+    private struct Document: Encodable {
+        let schemaVersion = JSON.schemaVersion
+        let findings: [Finding]
+
+        struct Finding: Encodable {
+            let subject: String
+            let state: KeyStoreDiagnosis.Finding.State
+            let text: String
+            let nextStep: String?
+
+            init(_ finding: KeyStoreDiagnosis.Finding, program: String) {
+                subject = finding.subject
+                state = finding.state
+                text = finding.text
+                nextStep = finding.nextStep(program: program)
+            }
+        }
+    }
+}
+
+/// `key doctor` has found something that keeps every key away.
+private struct NoUsableKey: Error {
+    let reason: String
+}
+
+extension NoUsableKey: CodedError {
+    var errorDescription: String? { "no key can be used: \(reason)" }
+
+    var recoverySuggestion: String? { nil }
+
+    var code: ErrorCode { ErrorCode("noUsableKey", .unavailable) }
+}
+
+extension KeyStoreDiagnosis.Finding {
+    /// What to do about it, in this tool's words.
+    fileprivate func nextStep(program: String) -> String? {
+        error?.suggestion(program: program) ?? nextStep
+    }
+}
