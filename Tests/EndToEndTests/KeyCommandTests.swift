@@ -93,6 +93,12 @@ import Testing
             let delete = ["key", "delete", "--keychain-service", service, "--yes"]
             #expect(try tool.run(delete + ["--keychain-account", account]).status == 0)
         }
+        for command in [["status", "--migrations", tool.migrations], ["key", "rotate"]] {
+            let missing = try tool.run(command + item + database)
+            #expect(missing.status == 69, "\(missing)")
+            #expect(missing.stderr.contains("key doctor --db-path"), "\(missing)")
+            #expect(!missing.stderr.contains("key generate"), "\(missing)")
+        }
         let refused = try key("generate", "--db-path", tool.database, "--json")
         #expect(refused.status == 73, "\(refused)")
         #expect(try refused.jsonError()["code"] as? String == "databaseHasKey")

@@ -77,14 +77,15 @@ extension MigrationDatabaseOpenOptions {
     ///   - remedy: The command that makes the item open the database again; `nil` to give the
     ///     database the current key.
     /// - Throws: What the body throws; ``FormerKeyError`` instead of a wrong key from the key
-    ///   store, if a former key opens the file.
+    ///   store, if a former key opens the file; ``MissingKeyError`` instead of an item that isn't
+    ///   found.
     func explainingFormerKey<Value>(
         of path: String? = nil,
         remedy: ((FormerKey) -> FormerKeyError.Remedy)? = nil,
         _ body: () throws -> Value
     ) throws -> Value {
         do {
-            return try body()
+            return try MissingKeyError.explaining(path ?? dbPath, body)
         } catch let error as EncryptedDatabaseError where error.isWrongKey {
             // If the search fails, the original error is the one to report.
             guard let path = path ?? dbPath, let stored = storedKey(),

@@ -14,8 +14,9 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             discussion: """
                 Looks at the session bus, the Secret Service, its collections, the session and the \
                 other key stores of this machine. If a database is named, looks for its item and \
-                tries the key. Nobody is asked, and nothing is unlocked or changed. Exit code 69: \
-                no key can be read or stored, or none opens the database.
+                tries the key. Keys from files and other sources aren't looked at. Nobody is asked, \
+                and nothing is unlocked or changed. Exit code 69: no key can be read or stored, or the \
+                item's doesn't open the database.
                 """
         )
     }
@@ -37,6 +38,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
         let store = try SecretServiceKeyStore(
+            collection: keychain.collection(in: context),
             timeout: keychain.timeout(in: context),
             allowsPrompt: false
         )
@@ -63,16 +65,34 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         in context: CommandContext,
         _ store: SecretServiceKeyStore
     ) throws -> KeyStoreDiagnosis.Finding? {
-        guard let service = try keychain.service(in: context) else { return nil }
-        let account = try keychain.account(in: context)
-        let path = try database.path(in: context).flatMap {
-            EncryptedDatabase.hasContent($0) ? $0 : nil
+        let named = try database.path(in: context)
+        if let named, database.dbPath != nil, !EncryptedDatabase.hasContent(named) {
+            return .init(
+                "key",
+                .problem,
+                "there is no database \(named)",
+                nextStep: "Check the path."
+            )
         }
+        let path = named.flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }
+        guard let service = try keychain.service(in: context) else {
+            return path.map { path in
+                .init(
+                    "key",
+                    .warning,
+                    "no item is named, so no key of \(path) was tried",
+                    nextStep: "Name it with --keychain-service and --keychain-account."
+                )
+            }
+        }
+        let account = try keychain.account(in: context)
         let program = Migrations.programName
+        let words = ["--db-path", path ?? "PATH"].shellCommand
+        let item = ["--keychain-service", service, "--keychain-account", account ?? "main"]
         let search = """
             Search for its key, or restore it from a recovery copy:
-              \(program) key find --db-path \(path?.shellPath ?? "PATH")
-              \(program) key import FILE --db-path \(path?.shellPath ?? "PATH")
+              \(program) key find \(words)
+              \(program) key import FILE \(words) \(item.shellCommand)
             """
         let entry: KeyEntry
         do {
@@ -84,12 +104,12 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             }
             return .init("key", .problem, description, error: error)
         }
-        let item = "the item of \(entry.item.summaryLine)"
-        guard let path else { return .init("key", .ok, "\(item) is there") }
+        let found = "the item of \(entry.item.summaryLine)"
+        guard let path else { return .init("key", .ok, "\(found) is there") }
         let keys = KeyCandidate(entry)?.keys ?? []
         do {
             if try KeySearch(path, cipher: database.cipher()).first(of: [keys]) != nil {
-                return .init("key", .ok, "\(item) opens \(path)")
+                return .init("key", .ok, "\(found) opens \(path)")
             }
         } catch let error as EncryptedDatabaseError {
             // Such as a database that isn't encrypted, or can't be read.
@@ -100,7 +120,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 nextStep: error.recoverySuggestion ?? "Check the path."
             )
         }
-        return .init("key", .problem, "\(item) does not open \(path)", nextStep: search)
+        return .init("key", .problem, "\(found) does not open \(path)", nextStep: search)
     }
 
     // MARK: - Output

@@ -70,7 +70,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { options in
-            try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
+            try MissingKeyError.explaining(stored.path) {
+                try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
+            }
         }
         let notes = [
             foreignItemNote(report),

@@ -42,9 +42,8 @@ extension KeyStoreError: ToolSuggesting {
             """
             Check the service and the username for typing errors. To see what there is:
               \(program) key list --all
-            If the database exists already, search for its key, see what may be in the way, or store it:
+            If the database exists already, search for its key, or store it:
               \(program) key find --db-path PATH
-              \(program) key doctor
               \(program) key set \(Self.options(service, account))
             For a new database, make one:
               \(program) key generate \(Self.options(service, account))

@@ -110,11 +110,9 @@ extension KeyCommandError: LocalizedError {
             "Give the file that 'key export' wrote, or '-' for standard input."
         case .noRecoveryPassphrase:
             "Give it with --recovery-password-file; '-' is standard input."
-        case .databaseHasKey(let path):
+        case .databaseHasKey:
             """
-            Search for its key, or restore it from a recovery copy:
-              key find --db-path \(path.shellPath)
-              key import FILE --db-path \(path.shellPath)
+            Search for its key with 'key find', or restore it from a recovery copy with 'key import'.
             If the new key is for another database, name that with --db-path, or add --new.
             """
         case .otherKeyStored:
