@@ -3,8 +3,9 @@ import FoundationEssentials
 /// A place that keeps keys, such as the desktop's Secret Service.
 ///
 /// Implement the four operations, and perhaps ``checkStorable(_:)`` and ``provider()``; everything
-/// else is built on them. Distinguish "not found" from "could not look": a key must never be taken for missing
-/// because its store is locked. Each call may block, waiting for a daemon or for the user's answer.
+/// else is built on them. Distinguish "not found" from "could not look": a key must never be taken
+/// for missing because its store is locked. Each call may block, waiting for a daemon or for the
+/// user's answer.
 public protocol KeyStore: Sendable {
     /// The items that match, without their secrets.
     ///
@@ -91,6 +92,19 @@ extension KeyStore {
 
     /// No other program.
     public func provider() throws -> KeyProvider? { nil }
+
+    /// The one item that matches; `nil` if the store has none, or one without a secret: a process that
+    /// was killed while it stored may have left that.
+    ///
+    /// - Throws: ``KeyStoreError`` other than that the item isn't found.
+    package func entryIfPresent(service: String, account: String?) throws -> KeyEntry? {
+        do {
+            let entry = try entry(service: service, account: account)
+            return entry.text.isEmpty ? nil : entry
+        } catch KeyStoreError.itemNotFound {
+            return nil
+        }
+    }
 
     /// Whether the store has such an item. Without a default collection it has none, and storing one
     /// may make that collection.

@@ -7,7 +7,7 @@ enum BusValue {
     case integer64(Int64)
     case boolean(Bool)
 
-    /// A new GVariant, which whoever it is given to takes over.
+    /// A new GVariant. The call that it is passed to frees it.
     fileprivate var variant: OpaquePointer? {
         switch self {
         case .string(let text): g_variant_new_string(text)

@@ -45,7 +45,8 @@ public struct KeyStoreDiagnosis: Sendable, Equatable {
             self.error = error
         }
 
-        fileprivate init(_ subject: String, _ error: KeyStoreError) {
+        /// An error that keeps every key away.
+        package init(_ subject: String, _ error: KeyStoreError) {
             self.init(
                 subject,
                 .problem,
@@ -88,22 +89,18 @@ extension ServiceConnection {
         provider: KeyProvider, findings: [KeyStoreDiagnosis.Finding]
     ) {
         let provider = provider()
+        let keeper = "\(provider.name ?? "a program that isn't known") keeps the keys"
         var findings: [KeyStoreDiagnosis.Finding] = [
             .init("bus", .ok, "the session bus answers"),
-            .init(
-                "service",
-                .ok,
-                "\(provider.name ?? "a program that isn't known") keeps the keys"
-            ),
+            provider.hasWritten
+                ? .init("service", .ok, keeper)
+                : .init(
+                    "service",
+                    .warning,
+                    "\(keeper), and may acknowledge one before it has written it",
+                    nextStep: "Let it run for some seconds after a key was stored or rotated."
+                ),
         ]
-        if !provider.hasWritten {
-            findings[1] = .init(
-                "service",
-                .warning,
-                "\(findings[1].text), and may acknowledge one before it has written it",
-                nextStep: "Let it run for some seconds after a key was stored or rotated."
-            )
-        }
         let target = try collection(alias: "default")
         switch target {
         case nil:

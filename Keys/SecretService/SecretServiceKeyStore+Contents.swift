@@ -10,13 +10,13 @@ extension SecretServiceKeyStore: SearchableKeyStore {
 
 extension ItemSearch {
     fileprivate func contents(unlocking unlocks: Bool) throws -> KeyStoreContents {
-        var connection = try ServiceConnection(cancellation: cancellation)
+        var connection = try connection()
         var collections = try chosen(in: connection)
         let locked = collections.filter(\.isLocked)
         if unlocks, allowsPrompt, !locked.isEmpty {
             // A dismissed question isn't an error: what is still locked is reported.
             do { try connection.unlock(locked.map(\.object)) } catch is KeyStoreError {}
-            connection = try ServiceConnection(cancellation: cancellation)
+            connection = try self.connection()
             collections = try chosen(in: connection)
         }
         var entries: [KeyEntry] = []

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import KeyStore
-import Synchronization
 
 /// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
 ///
@@ -87,7 +86,6 @@ public struct SecretServiceKeyStore: KeyStore {
     ) throws {
         try checkStorable(key)
         let label = label ?? defaultLabel(service: service, account: account)
-        let earlier = Mutex<Set<String>?>(nil)
         try perform(service, account) { search in
             let found = try search.found { found in
                 if let target = found.target, target.isLocked { return ItemSearch.Obstacle(target) }
@@ -95,17 +93,11 @@ public struct SecretServiceKeyStore: KeyStore {
                 return (replacing ? locked : nil) ?? found.hidingPlace
             }
             let target = try found.target ?? search.newTarget(found)
-            // A failed attempt may have left an item with the key, and that of a killed process one with
-            // nothing.
-            let known = earlier.withLock { paths in
-                paths = paths ?? Set(found.items.map(\.path))
-                return paths ?? []
-            }
+            // A process that was killed while it stored may have left an item without a secret.
             let items = try found.items.filter { item in
-                guard !item.isLocked else { return true }
-                let left = try found.connection.secret(of: item)
-                let isOwn = !known.contains(item.path) && left == key.stored()
-                guard isOwn || left?.isEmpty ?? true else { return true }
+                guard !item.isLocked, try found.connection.secret(of: item)?.isEmpty ?? true else {
+                    return true
+                }
                 try found.connection.delete(item)
                 return false
             }
@@ -210,9 +202,15 @@ extension ServiceConnection {
             attributes: attributes,
             in: collection
         )
-        if try self.secret(of: item) == secret { return }
-        try replaceSecret(of: item, by: secret, contentType: bytes)
-        if try self.secret(of: item) == secret { return }
+        do {
+            if try self.secret(of: item) == secret { return }
+            try replaceSecret(of: item, by: secret, contentType: bytes)
+            if try self.secret(of: item) == secret { return }
+        } catch let unusable as ServiceSessionUnusable {
+            // It is stored again in another session.
+            try delete(item)
+            throw unusable
+        }
         try delete(item)
         throw KeyStoreError.failure(message: "it returned a different secret from the one stored")
     }

@@ -294,16 +294,15 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     if domain == secret_error_get_quark(), code == SECRET_ERROR_IS_LOCKED {
         return KeyStoreError.locked(collection: "default")
     }
-    if domain == secret_error_get_quark(), code == SECRET_ERROR_PROTOCOL {
-        return ServiceSessionUnusable(message: String(cString: error.pointee.message))
-    }
+    let message = String(cString: error.pointee.message)
     if domain == secret_error_get_quark(), code == SECRET_ERROR_NO_SUCH_OBJECT {
-        return ServiceObjectGone(message: String(cString: error.pointee.message))
+        return ServiceObjectGone(message: message)
     }
-    // Whatever a service calls it, and libsecret has often removed the name.
-    let text = String(cString: error.pointee.message)
-    if text.contains("/org/freedesktop/secrets/session/") {
-        return ServiceSessionUnusable(message: text)
+    // Known by the message: libsecret has often removed the name that the service gave the error.
+    if domain == secret_error_get_quark() && code == SECRET_ERROR_PROTOCOL
+        || message.contains("/org/freedesktop/secrets/session/")
+    {
+        return ServiceSessionUnusable(message: message)
     }
     if let pointer = g_dbus_error_get_remote_error(error) {
         defer { g_free(pointer) }

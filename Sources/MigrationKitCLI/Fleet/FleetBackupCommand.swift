@@ -97,10 +97,9 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
         let named = parent
         for part in parts.dropLast() {
             folder += "/\(part)"
-            let code = mkdir(folder, 0o700) == 0 ? EEXIST : errno
             var status = stat()
-            guard code == EEXIST, lstat(folder, &status) == 0 else {
-                throw MigrationCLIError.cannotWrite(path: folder, reason: systemReason(code))
+            guard mkdir(folder, 0o700) == 0 || errno == EEXIST, lstat(folder, &status) == 0 else {
+                throw MigrationCLIError.cannotWrite(path: folder, reason: systemReason(errno))
             }
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw MigrationCLIError.cannotWrite(path: folder, reason: "it is not a folder")

@@ -66,7 +66,8 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         _ store: SecretServiceKeyStore
     ) throws -> KeyStoreDiagnosis.Finding? {
         let named = try database.path(in: context)
-        if let named, database.dbPath != nil, !EncryptedDatabase.hasContent(named) {
+        let path = named.flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }
+        if let named, path == nil, database.dbPath != nil {
             return .init(
                 "key",
                 .problem,
@@ -74,7 +75,6 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 nextStep: "Check the path."
             )
         }
-        let path = named.flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }
         guard let service = try keychain.service(in: context) else {
             return path.map { path in
                 .init(
@@ -86,30 +86,25 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             }
         }
         let account = try keychain.account(in: context)
-        let program = Migrations.programName
-        let words = ["--db-path", path ?? "PATH"].shellCommand
-        let item = ["--keychain-service", service, "--keychain-account", account ?? "main"]
-        let search = """
-            Search for its key, or restore it from a recovery copy:
-              \(program) key find \(words)
-              \(program) key import FILE \(words) \(item.shellCommand)
-            """
+        let remedies = path.map { path in
+            let missing = MissingKeyError(path: path, service: service, account: account)
+            return "Search for its key, or restore it from a recovery copy:\n"
+                + missing.remedies(program: Migrations.programName)
+        }
         let entry: KeyEntry
         do {
             entry = try store.entry(service: service, account: account)
         } catch let error as KeyStoreError {
+            guard case .itemNotFound = error, let remedies else { return .init("key", error) }
             let description = error.errorDescription ?? "\(error)"
-            if case .itemNotFound = error, path != nil {
-                return .init("key", .problem, description, nextStep: search)
-            }
-            return .init("key", .problem, description, error: error)
+            return .init("key", .problem, description, nextStep: remedies)
         }
-        let found = "the item of \(entry.item.summaryLine)"
-        guard let path else { return .init("key", .ok, "\(found) is there") }
+        let item = "the item of \(entry.item.summaryLine)"
+        guard let path else { return .init("key", .ok, "\(item) is there") }
         let keys = KeyCandidate(entry)?.keys ?? []
         do {
             if try KeySearch(path, cipher: database.cipher()).first(of: [keys]) != nil {
-                return .init("key", .ok, "\(found) opens \(path)")
+                return .init("key", .ok, "\(item) opens \(path)")
             }
         } catch let error as EncryptedDatabaseError {
             // Such as a database that isn't encrypted, or can't be read.
@@ -120,7 +115,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 nextStep: error.recoverySuggestion ?? "Check the path."
             )
         }
-        return .init("key", .problem, "\(found) does not open \(path)", nextStep: search)
+        return .init("key", .problem, "\(item) does not open \(path)", nextStep: remedies)
     }
 
     // MARK: - Output

@@ -71,8 +71,10 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
             return
         }
         let contents = try store.contents(unlocking: !keychain.noPrompt)
-        let keys = contents.entries.filter { $0.item.form != nil }.compactMap { try? $0.key() }
-        guard try search.first(of: keys.map { [$0] }) == nil else { return }
+        let candidates = contents.entries.filter { $0.item.form != nil }.compactMap(
+            KeyCandidate.init
+        )
+        guard try search.first(of: candidates.map(\.keys)) == nil else { return }
         if let locked = contents.lockedCollections.first {
             throw KeyStoreError.locked(collection: locked)
         }

@@ -23,6 +23,20 @@ struct MissingKeyError: Error {
         }
     }
 
+    /// The commands that may bring the key back, each on a line.
+    func remedies(program: String) -> String {
+        """
+          \(program) key find \(database)
+          \(program) key import FILE \(database) \(item)
+        """
+    }
+
+    private var database: String { ["--db-path", path].shellCommand }
+
+    private var item: String {
+        ["--keychain-service", service, "--keychain-account", account ?? "main"].shellCommand
+    }
+
     private var notFound: KeyStoreError { .itemNotFound(service: service, account: account) }
 }
 
@@ -32,15 +46,11 @@ extension MissingKeyError: ToolSuggesting {
     var errorDescription: String? { notFound.errorDescription }
 
     func suggestion(program: String) -> String? {
-        let database = ["--db-path", path].shellCommand
-        let item =
-            (["--keychain-service", service, "--keychain-account", account ?? "main"]).shellCommand
-        return """
-            \(path.printable) exists, so it has a key. Check the service and the username for typing \
-            errors. Search for the key, restore it from a recovery copy, or see what may be in the way:
-              \(program) key find \(database)
-              \(program) key import FILE \(database) \(item)
-              \(program) key doctor \(database) \(item)
-            """
+        """
+        \(path.printable) exists, so it has a key. Check the service and the username for typing \
+        errors. Search for the key, restore it from a recovery copy, or see what may be in the way:
+        \(remedies(program: program))
+          \(program) key doctor \(database) \(item)
+        """
     }
 }

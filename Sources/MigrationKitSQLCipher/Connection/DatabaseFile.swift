@@ -105,7 +105,7 @@ package struct DatabaseFile {
         guard stat(journal, &status) == 0 else { return false }
         let owner = owner ?? geteuid()
         let isOfRoot = geteuid() == 0 && status.st_uid == 0 && owner != 0
-        // A hard link to a file of whoever opens the database passes for theirs.
+        // By its owner alone, another name of one of the user's own files looks like their journal.
         let isOfOthers = ![owner, geteuid(), 0].contains(status.st_uid) || status.st_nlink > 1
         return isOfRoot || isOfOthers && isInFolderOfAll
     }

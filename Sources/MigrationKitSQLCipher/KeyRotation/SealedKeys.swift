@@ -15,11 +15,13 @@ struct SealedKeys {
     /// The run of the program that may still lose the last key.
     var run: String
 
+    private let database: DatabaseFile
     private let path: String
     private var lines: [String]
 
     /// None yet.
     init(beside database: DatabaseFile, run: String) {
+        self.database = database
         path = Self.path(beside: database)
         self.run = run
         lines = []
@@ -29,6 +31,7 @@ struct SealedKeys {
     ///
     /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
     init?(beside database: DatabaseFile) throws {
+        self.database = database
         path = Self.path(beside: database)
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -118,7 +121,7 @@ struct SealedKeys {
     /// holds the database's lock.
     ///
     /// - Throws: A `NewFileError`.
-    func write(for database: DatabaseFile) throws {
+    func write() throws {
         guard !lines.isEmpty else { return remove() }
         var status = stat()
         let hasOwner = stat(database.resolvedPath, &status) == 0

@@ -20,14 +20,14 @@ extension StoredKey {
         sealed.run = provider.run
         try sealed.add(new, under: old)
         do {
-            try sealed.write(for: file)
+            try sealed.write()
         } catch let error as NewFileError {
             throw error.explained
         }
         return { [sealed] in
             var sealed = sealed
             sealed.removeLast()
-            try? sealed.write(for: file)
+            try? sealed.write()
         }
     }
 
@@ -37,7 +37,7 @@ extension StoredKey {
     /// - Parameter entry: The key's item; `nil` if there is none.
     func sealedKey(_ entry: KeyEntry?) throws -> DatabaseKey? {
         guard let key = try findSealedKey(entry) else { return nil }
-        if !isReadOnly, let held = try? lock.hold() {
+        if !isReadOnly, let held = try? Self.lock(file.resolvedPath).hold() {
             defer { held.release() }
             try? settleSealedKey(key, entry)
         }
@@ -54,9 +54,7 @@ extension StoredKey {
     }
 
     private func findSealedKey(_ entry: KeyEntry?) throws -> DatabaseKey? {
-        guard SealedKeys.exist(beside: file), let sealed = try? SealedKeys(beside: file) else {
-            return nil
-        }
+        guard let sealed = try? SealedKeys(beside: file) else { return nil }
         let former = try formerKeys().compactMap { try? key(of: $0) }
         let known = (entry.flatMap { try? read($0) }.map { [$0] } ?? []) + former
         // Nothing is derived from a raw key. Of a passphrase, that takes a second for each line.
@@ -74,7 +72,7 @@ extension StoredKey {
             let provider = try keyStore.unwrittenProvider()
         {
             sealed.run = provider.run
-            try sealed.write(for: file)
+            try sealed.write()
         }
         try promote(pending, new: key)
         removeSealedKeys()
@@ -82,7 +80,9 @@ extension StoredKey {
 
     /// Removes the sealed keys if they aren't needed any more and no process holds the lock.
     func removeSealedKeysIfFree() {
-        guard !isReadOnly, SealedKeys.exist(beside: file), let held = try? lock.hold() else {
+        guard !isReadOnly, SealedKeys.exist(beside: file),
+            let held = try? Self.lock(file.resolvedPath).hold()
+        else {
             return
         }
         defer { held.release() }
@@ -100,6 +100,4 @@ extension StoredKey {
         else { return }
         sealed.remove()
     }
-
-    private var lock: FileLock { DatabaseFile(file.resolvedPath).migrationLock }
 }

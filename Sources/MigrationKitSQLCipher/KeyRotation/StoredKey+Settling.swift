@@ -56,7 +56,7 @@ extension StoredKey {
         try settle(pending)
     }
 
-    private static func lock(_ path: String) -> FileLock {
+    static func lock(_ path: String) -> FileLock {
         DatabaseFile(path).migrationLock
     }
 

@@ -156,25 +156,11 @@ package struct StoredKey: Sendable {
     }
 
     private func item(in keyStore: any KeyStore) throws -> KeyEntry? {
-        try item(service: service, account: account, in: keyStore)
+        try keyStore.entryIfPresent(service: service, account: account)
     }
 
     package func item(service: String, account: String?) throws -> KeyEntry? {
-        try item(service: service, account: account, in: keyStore)
-    }
-
-    private func item(
-        service: String,
-        account: String?,
-        in keyStore: any KeyStore
-    ) throws -> KeyEntry? {
-        do {
-            let entry = try keyStore.entry(service: service, account: account)
-            // A process that was killed while it stored may have left an item without a secret.
-            return entry.text.isEmpty ? nil : entry
-        } catch let error as KeyStoreError where error.isNotFound {
-            return nil
-        }
+        try keyStore.entryIfPresent(service: service, account: account)
     }
 
     private func key(of entry: KeyEntry?) throws -> DatabaseKey {

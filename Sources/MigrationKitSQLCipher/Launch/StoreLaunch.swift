@@ -138,13 +138,7 @@ struct StoreLaunch {
 
     /// The store's item; `nil` only if the key store was unlocked and has none.
     private func entry(in keyStore: any KeyStore) throws -> KeyEntry? {
-        do {
-            let entry = try keyStore.entry(service: store.service, account: store.account)
-            // A process that was killed while it stored may have left an item without a secret.
-            return entry.text.isEmpty ? nil : entry
-        } catch KeyStoreError.itemNotFound {
-            return nil
-        }
+        try keyStore.entryIfPresent(service: store.service, account: store.account)
     }
 
     private func options(createsFile: Bool) -> EncryptedDatabase.Options {
