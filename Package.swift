@@ -209,7 +209,9 @@ let package = Package(
         .target(name: "CLibSecret", path: "Keys/CLibSecret"),
         .target(
             name: "SecretService",
-            dependencies: ["CLibSecret", "KeyStore"],
+            dependencies: [
+                "CKeyStore", "CLibCrypto", "CLibSecret", "KeyStore", "MigrationKitCommon",
+            ],
             path: "Keys/SecretService"
         ),
 

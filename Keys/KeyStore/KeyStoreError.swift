@@ -9,6 +9,12 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     case noBus
     /// The bus has no Secret Service.
     case noService
+    /// The bus has no portal that keeps a secret for a program in a sandbox.
+    case noPortal
+    /// The portal gave no secret: the keyring behind it is locked, or it has none for this program.
+    case portalRefused
+    /// The portal's secret doesn't open the file with the keys.
+    case unreadableKeys(file: String)
     /// The service has no collection with this name; `default` is the collection in which it
     /// stores.
     case noCollection(name: String)
@@ -42,6 +48,12 @@ extension KeyStoreError: LocalizedError {
             "there is no session bus, so the Secret Service can't be asked"
         case .noService:
             "no Secret Service answers on the session bus"
+        case .noPortal:
+            "no Secret portal answers on the session bus"
+        case .portalRefused:
+            "the Secret portal gave no secret"
+        case .unreadableKeys(let file):
+            "the secret that the Secret portal gave does not open \(file)"
         case .noCollection("default"):
             "the Secret Service has no default collection"
         case .noCollection(let name):
@@ -51,11 +63,11 @@ extension KeyStoreError: LocalizedError {
         case .promptDismissed(let collection):
             "the collection \"\(collection)\" is locked and was not unlocked"
         case .itemNotFound(let service, let account):
-            "the Secret Service holds no item with \(Self.names(service, account))"
+            "the key store holds no item with \(Self.names(service, account))"
         case .ambiguous(let service, let matches):
             "\(matches.count) items match service \"\(service)\""
         case .timedOut(let seconds):
-            "the Secret Service did not answer within \(Self.plain(seconds)) seconds"
+            "the key store did not answer within \(Self.plain(seconds)) seconds"
         case .itemExists(let service, let account):
             "an item with \(Self.names(service, account)) already exists"
         case .unstorablePassphrase(let flaw):
@@ -63,7 +75,7 @@ extension KeyStoreError: LocalizedError {
         case .readOnly(let source):
             "the key comes from \(source), where none can be stored or deleted"
         case .failure(let message):
-            "the Secret Service failed: \(message)"
+            "the key store failed: \(message)"
         }
     }
 
@@ -85,6 +97,23 @@ extension KeyStoreError: LocalizedError {
             """
             Start one: GNOME Keyring, KWallet or KeePassXC.
             On a server, give the key by a file, a command or a credential instead.
+            """
+        case .noPortal:
+            """
+            Install xdg-desktop-portal and a backend that keeps secrets, such as gnome-keyring or \
+            xdg-desktop-portal-kde, or let the sandbox reach the Secret Service: in a Flatpak's \
+            manifest, --talk-name=org.freedesktop.secrets.
+            """
+        case .portalRefused:
+            """
+            Unlock the desktop's keyring, or answer its question. If it is unlocked, log out and in: \
+            GNOME Keyring gives no secret after a program was killed while it asked for one. Outside of \
+            a sandbox it gives none at all: use the Secret Service there.
+            """
+        case .unreadableKeys(let file):
+            """
+            If the desktop's keyring was replaced, put the former one back. If that is impossible, move \
+            \(file.shellPath) away, and restore each key from its recovery copy.
             """
         case .noCollection("default"):
             """
@@ -149,6 +178,9 @@ extension KeyStoreError: CodedError {
         switch self {
         case .noBus: ErrorCode("noBus", .unavailable)
         case .noLibrary, .noService: ErrorCode("noSecretService", .unavailable)
+        case .noPortal: ErrorCode("noSecretPortal", .unavailable)
+        case .portalRefused: ErrorCode("portalRefused", .noPermission)
+        case .unreadableKeys: ErrorCode("keysUnreadable", .noPermission)
         case .noCollection: ErrorCode("noCollection", .unavailable)
         case .locked: ErrorCode("collectionLocked", .noPermission)
         case .promptDismissed: ErrorCode("promptDismissed", .noPermission)

@@ -4,8 +4,8 @@ import KeyStore
 
 /// What keeps the keys of this session, and what may keep a program from them.
 ///
-/// For a program's own "I can't find your key": ``SecretServiceKeyStore/diagnosis()`` makes one. Nobody
-/// is asked for it, nothing is unlocked, and it contains no secret.
+/// For a program's own "I can't find your key": ``DiagnosableKeyStore/diagnosis()`` makes one. It contains
+/// no secret.
 public struct KeyStoreDiagnosis: Sendable, Equatable {
     /// One thing that was looked at.
     public struct Finding: Sendable, Equatable {
@@ -20,7 +20,8 @@ public struct KeyStoreDiagnosis: Sendable, Equatable {
             case problem
         }
 
-        /// What was looked at: `bus`, `service`, `collection`, `dialog`, `session`, `otherStore`.
+        /// What was looked at: `bus`, `service`, `collection`, `portal`, `file`,
+        /// `dialog`, `session`, `otherStore`.
         public let subject: String
         /// What it says of the way to a key.
         public let state: State
@@ -61,10 +62,8 @@ public struct KeyStoreDiagnosis: Sendable, Equatable {
     public let findings: [Finding]
 }
 
-extension SecretServiceKeyStore {
+extension SecretServiceKeyStore: DiagnosableKeyStore {
     /// Looks at the session, the Secret Service and the other key stores of this machine.
-    ///
-    /// Blocks for at most the store's time limit.
     public func diagnosis() -> KeyStoreDiagnosis {
         var provider: String?
         var findings: [KeyStoreDiagnosis.Finding] = []
@@ -72,15 +71,57 @@ extension SecretServiceKeyStore {
             let found = try perform(nil, nil) { try $0.connection().state() }
             provider = found.provider.name
             findings = found.findings
-        } catch let error as KeyStoreError {
-            let isBus = if case .noBus = error { true } else { false }
-            findings = [.init(isBus ? "bus" : "service", error)]
         } catch {
-            findings = [.init("service", .failure(message: "\(error)"))]
+            findings = [.init(failure: error, of: "service")]
         }
+        return KeyStoreDiagnosis(findings, besides: provider)
+    }
+}
+
+extension PortalKeyStore: DiagnosableKeyStore {
+    /// Looks at the session, the portal and the other key stores of this machine.
+    public func diagnosis() -> KeyStoreDiagnosis {
+        var findings: [KeyStoreDiagnosis.Finding] = []
+        do {
+            try checkPortal()
+            findings = [
+                .init("bus", .ok, "the session bus answers"),
+                .init("portal", .ok, "the Secret portal answers"),
+            ]
+        } catch {
+            findings = [.init(failure: error, of: "portal")]
+        }
+        findings.append(
+            isThere(file)
+                ? .init("file", .ok, "the keys are in \(file)")
+                : .init(
+                    "file",
+                    .note,
+                    "no key is stored yet: there is no \(file)",
+                    nextStep:
+                        "If keys were stored, check XDG_DATA_HOME, or restore the file from a backup."
+                )
+        )
+        return KeyStoreDiagnosis(findings, besides: nil)
+    }
+}
+
+extension KeyStoreDiagnosis {
+    /// What keeps the keys, and what else may matter.
+    fileprivate init(_ findings: [Finding], besides provider: String?) {
         // Where all is well, it doesn't matter what the session lacks.
-        if findings.contains(where: { $0.state != .ok }) { findings += Session.findings }
-        return KeyStoreDiagnosis(findings: findings + OtherStore.findings(besides: provider))
+        let session = findings.contains { $0.state != .ok } ? Session.findings : []
+        self.findings = findings + session + OtherStore.findings(besides: provider)
+    }
+}
+
+extension KeyStoreDiagnosis.Finding {
+    fileprivate init(failure: any Error, of subject: String) {
+        switch failure {
+        case KeyStoreError.noBus: self.init("bus", .noBus)
+        case let error as KeyStoreError: self.init(subject, error)
+        default: self.init(subject, .failure(message: "\(failure)"))
+        }
     }
 }
 
@@ -140,7 +181,7 @@ private enum Session {
     static var findings: [KeyStoreDiagnosis.Finding] { [dialog] + boundaries }
 
     private static var dialog: KeyStoreDiagnosis.Finding {
-        variable("WAYLAND_DISPLAY") ?? variable("DISPLAY") == nil
+        environmentVariable("WAYLAND_DISPLAY") ?? environmentVariable("DISPLAY") == nil
             ? .init(
                 "dialog",
                 .warning,
@@ -153,20 +194,26 @@ private enum Session {
     /// What the process is cut off from the desktop's session by.
     private static var boundaries: [KeyStoreDiagnosis.Finding] {
         var found: [(text: String, nextStep: String)] = []
-        if isThere("/.flatpak-info") {
+        switch Sandbox.current {
+        case .flatpak:
             found.append(
                 (
                     "this runs in a Flatpak, whose bus is filtered",
-                    "The app's manifest needs --talk-name=org.freedesktop.secrets."
+                    "Without --talk-name=org.freedesktop.secrets, keys are in the portal's file."
                 )
             )
-        }
-        if variable("SNAP") != nil {
+        case .snap:
             found.append(
-                ("this runs in a Snap", "It needs the interface password-manager-service.")
+                (
+                    "this runs in a Snap, whose bus is filtered",
+                    "Without the interface password-manager-service, keys are in the portal's file."
+                )
             )
+        case nil: break
         }
-        if isThere("/.dockerenv") || isThere("/run/.containerenv") || variable("container") != nil {
+        if isThere("/.dockerenv") || isThere("/run/.containerenv")
+            || environmentVariable("container") != nil
+        {
             found.append(
                 (
                     "this runs in a container",
@@ -174,7 +221,7 @@ private enum Session {
                 )
             )
         }
-        if variable("SSH_CONNECTION") != nil {
+        if environmentVariable("SSH_CONNECTION") != nil {
             found.append(
                 (
                     "this is an ssh session, which may have another bus than the desktop's",
@@ -182,7 +229,7 @@ private enum Session {
                 )
             )
         }
-        if let user = variable("SUDO_USER") {
+        if let user = environmentVariable("SUDO_USER") {
             found.append(
                 (
                     "this runs by sudo, so the keys of \(user) aren't looked at",
@@ -220,36 +267,28 @@ private struct OtherStore {
     }
 
     private static var all: [OtherStore] {
-        let home = variable("HOME") ?? "/nonexistent"
-        let data = variable("XDG_DATA_HOME") ?? "\(home)/.local/share"
-        let settings = variable("XDG_CONFIG_HOME") ?? "\(home)/.config"
         let start = "If the key was stored there, let that program answer instead: "
         return [
             OtherStore(
                 name: "GNOME Keyring",
-                folder: "\(data)/keyrings",
+                folder: "\(UserFolder.data)/keyrings",
                 suffix: ".keyring",
                 nextStep: start + "gnome-keyring-daemon --replace --components=secrets"
             ),
             OtherStore(
                 name: "KWallet",
-                folder: "\(data)/kwalletd",
+                folder: "\(UserFolder.data)/kwalletd",
                 suffix: ".kwl",
                 nextStep: start + "kwalletd, with apiEnabled=true in kwalletrc."
             ),
             OtherStore(
                 name: "KeePassXC",
-                folder: "\(settings)/keepassxc",
+                folder: "\(UserFolder.settings)/keepassxc",
                 suffix: "keepassxc.ini",
                 nextStep: start + "KeePassXC, with its Secret Service Integration switched on."
             ),
         ]
     }
-}
-
-private func variable(_ name: String) -> String? {
-    guard let value = getenv(name), value.pointee != 0 else { return nil }
-    return String(cString: value)
 }
 
 private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }

@@ -7,7 +7,7 @@ import KeyStore
 ///
 /// Opened anew for each operation, so that what it reports about locks and items is current.
 struct ServiceConnection {
-    let bus: GObjectReference
+    let bus: SessionBus
     let service: GObjectReference
     let cancellation: GLibCancellation
 
@@ -16,17 +16,7 @@ struct ServiceConnection {
     /// - Throws: ``KeyStoreError/noBus``; ``KeyStoreError/noService``; ``TimeLimit/Expired``.
     init(cancellation: GLibCancellation) throws {
         self.cancellation = cancellation
-        do {
-            bus = GObjectReference(
-                owned: try GLib.call {
-                    g_bus_get_sync(Int32(G_BUS_TYPE_SESSION), cancellation.pointer, $0)
-                }
-            )
-        } catch is KeyStoreError {
-            throw KeyStoreError.noBus
-        }
-        // Otherwise GLib ends the process when the bus goes away.
-        g_dbus_connection_set_exit_on_close(bus.pointer, 0)
+        bus = try SessionBus(cancellation: cancellation)
         service = try Self.open(cancellation)
     }
 

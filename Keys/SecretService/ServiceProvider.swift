@@ -15,7 +15,8 @@ extension ServiceConnection {
         let owner = text(g_dbus_proxy_get_name_owner(service.pointer)) ?? ""
         // Both are made anew with each bus, and a bus never gives the same name out again.
         // https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-names-bus
-        let bus = g_dbus_connection_get_guid(bus.pointer).map { String(cString: $0) } ?? ""
+        let bus =
+            g_dbus_connection_get_guid(bus.connection.pointer).map { String(cString: $0) } ?? ""
         func isOwned(_ name: String) -> Bool { !owner.isEmpty && self.owner(of: name) == owner }
 
         let name: String?
@@ -33,7 +34,7 @@ extension ServiceConnection {
 
     /// The unique name of the program that owns a well-known one; `nil` if there is none.
     private func owner(of name: String) -> String? {
-        let answer = try? call(
+        let answer = try? bus.call(
             "org.freedesktop.DBus",
             "/org/freedesktop/DBus",
             "org.freedesktop.DBus.GetNameOwner",
@@ -60,7 +61,7 @@ extension ServiceConnection {
     private func write(_ service: Wallet) throws {
         let program = "migrationkit"
         func ask(_ method: String, _ arguments: [BusValue]) throws -> BusAnswer {
-            try call(service.busName, service.path, "org.kde.KWallet.\(method)", arguments)
+            try bus.call(service.busName, service.path, "org.kde.KWallet.\(method)", arguments)
         }
         for wallet in try ask("wallets", []).strings {
             guard try ask("isOpen", [.string(wallet)]).integers.first == 1 else { continue }

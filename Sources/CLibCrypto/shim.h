@@ -53,4 +53,25 @@ static inline int clibcrypto_hkdf_sha256(
     return done;
 }
 
+// AES-256 in Galois/Counter Mode with a nonce of 12 bytes and a tag of 16, both ways. Answers 1, or 0 if
+// it can't be computed, or what is opened isn't authentic.
+// <https://docs.openssl.org/3.0/man3/EVP_EncryptInit/#gcm-and-ocb-modes>
+static inline int clibcrypto_aes256_gcm(
+    int seals, const unsigned char *key, const unsigned char *nonce,
+    const unsigned char *header, int header_count,
+    const unsigned char *input, int count, unsigned char *output, unsigned char *tag
+) {
+    EVP_CIPHER_CTX *context = EVP_CIPHER_CTX_new();
+    int length = 0, end = 0;
+    int done = context
+        && EVP_CipherInit_ex(context, EVP_aes_256_gcm(), NULL, key, nonce, seals) == 1
+        && EVP_CipherUpdate(context, NULL, &length, header, header_count) == 1
+        && EVP_CipherUpdate(context, output, &length, input, count) == 1
+        && (seals || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, tag) == 1)
+        && EVP_CipherFinal_ex(context, output + length, &end) == 1
+        && (!seals || EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, tag) == 1);
+    EVP_CIPHER_CTX_free(context);
+    return done;
+}
+
 #endif

@@ -51,8 +51,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FirstLaunch", 2), ("FromGRDB", 1), ("Rebuilding", 3), ("SchemaDifference", 1),
-        ("Services", 4), ("Testing", 2),
+        ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 1), ("Rebuilding", 3),
+        ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
     ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
         let blocks = try blocks(of: "Documentation/\(page).md")

@@ -9,7 +9,9 @@
 //   SecretServiceProbe twice SERVICE               waits for a line between two look-ups
 //   SecretServiceProbe rounds SERVICE COUNT        replaces and looks up a passphrase as often
 //
-// PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
+//   SecretServiceProbe kind                        the key store's type
+//
+// PROBE_DESKTOP makes it the store that the session has. PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
 // look-ups are cancelled after PROBE_CANCEL_AFTER (milliseconds). What went wrong is the first line of standard output, as the error's case, with status 1.
 
 import Foundation
@@ -17,11 +19,14 @@ import KeyStore
 import SecretService
 
 let variables = ProcessInfo.processInfo.environment
-var store: any KeyStore = SecretServiceKeyStore(
-    collection: variables["PROBE_COLLECTION"],
-    timeout: .milliseconds(variables["PROBE_TIMEOUT"].flatMap(Int.init) ?? 20000),
-    allowsPrompt: variables["PROBE_NO_PROMPT"] == nil
-)
+let timeout = Duration.milliseconds(variables["PROBE_TIMEOUT"].flatMap(Int.init) ?? 20000)
+var store: any KeyStore =
+    variables["PROBE_DESKTOP"] == nil
+    ? SecretServiceKeyStore(
+        collection: variables["PROBE_COLLECTION"],
+        timeout: timeout,
+        allowsPrompt: variables["PROBE_NO_PROMPT"] == nil
+    ) : DesktopKeyStore.current(timeout: timeout)
 if let delay = variables["PROBE_CANCEL_AFTER"].flatMap(Int.init),
     let interruptible = store as? any InterruptibleKeyStore
 {
@@ -88,6 +93,7 @@ do {
             try store.store(key, service: service, account: "u", label: nil, replacing: true)
             guard try store.key(service: service, account: "u") == key else { exit(65) }
         }
+    case "kind": print(type(of: store))
     default:
         print("unknown command")
         exit(64)

@@ -26,6 +26,8 @@ typedef struct _GError GError;
 typedef struct _GList GList;
 typedef struct _GVariant GVariant;
 typedef struct _GVariantType GVariantType;
+typedef struct _GUnixFDList GUnixFDList;
+typedef struct _GMainContext GMainContext;
 typedef struct _SecretService SecretService;
 typedef struct _SecretCollection SecretCollection;
 typedef struct _SecretItem SecretItem;
@@ -81,6 +83,11 @@ CONSTANT(G_LOG_LEVEL_CRITICAL, 1 << 3)
 
 typedef void CLogHandler(const char *domain, int level, const char *message, void *data);
 
+typedef void CSignalHandler(
+    GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+    const char *name, GVariant *arguments, void *data
+);
+
 // Each: what it returns, its name, its parameters, and how these are passed on.
 #define LIBSECRET_FUNCTIONS(each) \
     each(unsigned, g_log_set_handler, \
@@ -106,7 +113,10 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
     each(char *, g_strdup, (const char *text), (text)) \
     each(GCancellable *, g_cancellable_new, (void), ()) \
     each(void, g_cancellable_cancel, (GCancellable *cancellable), (cancellable)) \
+    each(int, g_cancellable_is_cancelled, (GCancellable *cancellable), (cancellable)) \
     each(uint32_t, g_io_error_quark, (void), ()) \
+    each(GUnixFDList *, g_unix_fd_list_new_from_array, (const int *descriptors, int count), \
+        (descriptors, count)) \
     each(char *, g_dbus_error_get_remote_error, (const GError *error), (error)) \
     each(int, g_dbus_error_strip_remote_error, (GError *error), (error)) \
     each(const char *, g_dbus_proxy_get_object_path, (GDBusProxy *proxy), (proxy)) \
@@ -117,12 +127,17 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
     each(GVariant *, g_variant_new_int32, (int32_t number), (number)) \
     each(GVariant *, g_variant_new_int64, (int64_t number), (number)) \
     each(GVariant *, g_variant_new_boolean, (int value), (value)) \
+    each(GVariant *, g_variant_new_handle, (int32_t index), (index)) \
+    each(GVariant *, g_variant_new_array, \
+        (const GVariantType *type, GVariant *const *children, unsigned long count), \
+        (type, children, count)) \
     each(GVariant *, g_variant_new_tuple, (GVariant *const *children, unsigned long count), \
         (children, count)) \
     each(const char *, g_variant_get_type_string, (GVariant *variant), (variant)) \
     each(const char *, g_variant_get_string, (GVariant *variant, unsigned long *length), \
         (variant, length)) \
     each(int32_t, g_variant_get_int32, (GVariant *variant), (variant)) \
+    each(uint32_t, g_variant_get_uint32, (GVariant *variant), (variant)) \
     each(int, g_variant_get_boolean, (GVariant *variant), (variant)) \
     each(unsigned long, g_variant_n_children, (GVariant *variant), (variant)) \
     each(GVariant *, g_variant_get_child_value, (GVariant *variant, unsigned long index), \
@@ -133,13 +148,25 @@ typedef void CLogHandler(const char *domain, int level, const char *message, voi
     each(void, g_dbus_connection_set_exit_on_close, (GDBusConnection *connection, int exits), \
         (connection, exits)) \
     each(const char *, g_dbus_connection_get_guid, (GDBusConnection *connection), (connection)) \
-    each(GVariant *, g_dbus_connection_call_sync, \
+    each(GVariant *, g_dbus_connection_call_with_unix_fd_list_sync, \
         (GDBusConnection *connection, const char *bus_name, const char *path, \
             const char *interface, const char *method, GVariant *parameters, \
-            const GVariantType *reply, unsigned flags, int timeout, GCancellable *cancellable, \
-            GError **error), \
+            const GVariantType *reply, unsigned flags, int timeout, GUnixFDList *descriptors, \
+            GUnixFDList **returned, GCancellable *cancellable, GError **error), \
         (connection, bus_name, path, interface, method, parameters, reply, flags, timeout, \
-            cancellable, error)) \
+            descriptors, returned, cancellable, error)) \
+    each(unsigned, g_dbus_connection_signal_subscribe, \
+        (GDBusConnection *connection, const char *sender, const char *interface, \
+            const char *name, const char *path, const char *argument, unsigned flags, \
+            CSignalHandler *handler, void *data, void (*free_data)(void *)), \
+        (connection, sender, interface, name, path, argument, flags, handler, data, free_data)) \
+    each(void, g_dbus_connection_signal_unsubscribe, \
+        (GDBusConnection *connection, unsigned subscription), (connection, subscription)) \
+    each(GMainContext *, g_main_context_new, (void), ()) \
+    each(void, g_main_context_push_thread_default, (GMainContext *context), (context)) \
+    each(void, g_main_context_pop_thread_default, (GMainContext *context), (context)) \
+    each(int, g_main_context_iteration, (GMainContext *context, int blocks), (context, blocks)) \
+    each(void, g_main_context_unref, (GMainContext *context), (context)) \
     each(uint32_t, secret_error_get_quark, (void), ()) \
     each(unsigned long, secret_service_get_type, (void), ()) \
     each(SecretService *, secret_service_open_sync, \

@@ -37,7 +37,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        let store = try SecretServiceKeyStore(
+        let store = try DesktopKeyStore.current(
             collection: keychain.collection(in: context),
             timeout: keychain.timeout(in: context),
             allowsPrompt: false
@@ -63,7 +63,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     /// What becomes of the key of the named database; `nil` if no item is named.
     private func key(
         in context: CommandContext,
-        _ store: SecretServiceKeyStore
+        _ store: any DiagnosableKeyStore
     ) throws -> KeyStoreDiagnosis.Finding? {
         let named = try database.path(in: context)
         let path = named.flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }

@@ -71,7 +71,7 @@ extension KeyStoreError: ToolSuggesting {
             '\(program) key generate' makes one, and '\(program) rekey --new-keychain-service' gives \
             it to a database that has this passphrase.
             """
-        case .promptDismissed, .readOnly, .failure:
+        case .promptDismissed, .noPortal, .portalRefused, .unreadableKeys, .readOnly, .failure:
             recoverySuggestion
         }
     }

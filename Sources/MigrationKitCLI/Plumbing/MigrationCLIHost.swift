@@ -322,7 +322,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     var keyStore: any KeyStore {
         ownKeyStore?.keyStore
-            ?? SecretServiceKeyStore(
+            ?? DesktopKeyStore.current(
                 collection: keychainCollection,
                 timeout: keychainTimeout,
                 allowsPrompt: allowsPrompt

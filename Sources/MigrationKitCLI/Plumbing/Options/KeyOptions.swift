@@ -272,7 +272,7 @@ struct KeychainOptions: ParsableArguments {
         ofService: Bool = true
     ) throws -> any KeyStore {
         if let own = ownKeyStore(in: context, ofService: ofService) { return own }
-        return SecretServiceKeyStore(
+        return DesktopKeyStore.current(
             collection: ofService ? try collection(in: context) : keychainCollection,
             timeout: try timeout(in: context),
             allowsPrompt: !noPrompt

@@ -1,0 +1,50 @@
+import Glibc
+import KeyStore
+
+/// The key store that this session has.
+public enum DesktopKeyStore {
+    /// The Secret Service; in a sandbox that can't reach it, the portal.
+    ///
+    /// `SECRET_BACKEND` decides, as it does for libsecret's own programs: `service`, or `file` for the
+    /// portal. Without it, a program in a Flatpak or a Snap gets the portal if it has stored keys there
+    /// before, or if no Secret Service answers. Only then is the session bus asked.
+    ///
+    /// - Parameters:
+    ///   - collection: The collection of the Secret Service to search and store in; nil for all. The
+    ///     portal has none.
+    ///   - timeout: How long each call may take.
+    ///   - allowsPrompt: Whether the user may be asked to unlock a collection. The portal asks anyway.
+    public static func current(
+        collection: String? = nil,
+        timeout: Duration = .seconds(30),
+        allowsPrompt: Bool = true
+    ) -> any DiagnosableKeyStore {
+        let service = SecretServiceKeyStore(
+            collection: collection,
+            timeout: timeout,
+            allowsPrompt: allowsPrompt
+        )
+        let portal = PortalKeyStore(timeout: timeout)
+        switch environmentVariable("SECRET_BACKEND") {
+        case "service": return service
+        case "file": return portal
+        default: break
+        }
+        guard Sandbox.current != nil, collection == nil else { return service }
+        if access(portal.file, F_OK) == 0 { return portal }
+        do {
+            _ = try service.provider()
+        } catch KeyStoreError.noBus, KeyStoreError.noService {
+            return portal
+        } catch {}
+        return service
+    }
+}
+
+/// A key store that can say what may keep a program from its keys.
+public protocol DiagnosableKeyStore: KeyStore {
+    /// Looks at the session, at what keeps the keys, and at the other key stores of this machine.
+    ///
+    /// Blocks for at most the store's time limit. Nobody is asked, and nothing is unlocked.
+    func diagnosis() -> KeyStoreDiagnosis
+}

@@ -1,0 +1,169 @@
+import CLibSecret
+import KeyStore
+
+/// An argument of a call on the bus.
+enum BusValue {
+    case string(String)
+    case integer(Int32)
+    case integer64(Int64)
+    case boolean(Bool)
+    /// The index of a descriptor in those that the call passes on.
+    case descriptor(Int32)
+    /// Options by their names, of which none is given.
+    case noOptions
+
+    /// A new GVariant. The call that it is passed to frees it.
+    fileprivate var variant: OpaquePointer? {
+        switch self {
+        case .string(let text): g_variant_new_string(text)
+        case .integer(let number): g_variant_new_int32(number)
+        case .integer64(let number): g_variant_new_int64(number)
+        case .boolean(let value): g_variant_new_boolean(value ? 1 : 0)
+        case .descriptor(let index): g_variant_new_handle(index)
+        // A type is the text that names it.
+        // https://docs.gtk.org/glib/struct.VariantType.html
+        case .noOptions: "{sv}".withCString { g_variant_new_array(OpaquePointer($0), nil, 0) }
+        }
+    }
+}
+
+/// What a call on the bus returned.
+struct BusAnswer {
+    /// The strings and the paths of objects, also those in arrays.
+    private(set) var strings: [String] = []
+    /// The numbers; a truth value is 1 or 0.
+    private(set) var integers: [Int32] = []
+
+    init(_ variant: OpaquePointer) {
+        collect(variant)
+    }
+
+    private mutating func collect(_ variant: OpaquePointer) {
+        switch g_variant_get_type_string(variant).map({ String(cString: $0) }) {
+        case "s", "o":
+            if let text = g_variant_get_string(variant, nil) {
+                strings.append(String(cString: text))
+            }
+        case "i": integers.append(g_variant_get_int32(variant))
+        case "u": integers.append(Int32(truncatingIfNeeded: g_variant_get_uint32(variant)))
+        case "b": integers.append(g_variant_get_boolean(variant))
+        case let type? where type.hasPrefix("(") || type.hasPrefix("a"):
+            for index in 0..<g_variant_n_children(variant) {
+                guard let child = g_variant_get_child_value(variant, index) else { continue }
+                defer { g_variant_unref(child) }
+                collect(child)
+            }
+        default: break
+        }
+    }
+}
+
+/// The session bus.
+struct SessionBus {
+    let connection: GObjectReference
+    let cancellation: GLibCancellation
+
+    /// - Throws: ``KeyStoreError/noBus``; ``TimeLimit/Expired``.
+    init(cancellation: GLibCancellation) throws {
+        self.cancellation = cancellation
+        do {
+            connection = GObjectReference(
+                owned: try GLib.call {
+                    g_bus_get_sync(Int32(G_BUS_TYPE_SESSION), cancellation.pointer, $0)
+                }
+            )
+        } catch is KeyStoreError {
+            throw KeyStoreError.noBus
+        }
+        // Otherwise GLib ends the process when the bus goes away.
+        g_dbus_connection_set_exit_on_close(connection.pointer, 0)
+    }
+
+    /// Calls a method of a program on the bus, and waits for its answer, or for the end of the call
+    /// if it has none.
+    ///
+    /// - Parameters:
+    ///   - method: The interface's name and the method's.
+    ///   - descriptors: What is passed on to the program. They are closed when this returns.
+    ///   - starts: Whether the bus may start the program.
+    /// - Throws: ``KeyStoreError``; ``TimeLimit/Expired``.
+    func call(
+        _ program: String,
+        _ path: String,
+        _ method: String,
+        _ arguments: [BusValue],
+        descriptors: [Int32] = [],
+        starts: Bool = false
+    ) throws -> BusAnswer {
+        let dot = method.lastIndex(of: ".") ?? method.startIndex
+        let values = arguments.map(\.variant)
+        let list = g_unix_fd_list_new_from_array(descriptors, Int32(descriptors.count))
+            .map(GObjectReference.init(owned:))
+        let answer = try GLib.call {
+            g_dbus_connection_call_with_unix_fd_list_sync(
+                connection.pointer,
+                program,
+                path,
+                String(method[..<dot]),
+                String(method[method.index(after: dot)...]),
+                g_variant_new_tuple(values, UInt(values.count)),
+                nil,
+                starts ? 0 : UInt32(G_DBUS_CALL_FLAGS_NO_AUTO_START),
+                -1,
+                list?.pointer,
+                nil,
+                cancellation.pointer,
+                $0
+            )
+        }
+        defer { g_variant_unref(answer) }
+        return BusAnswer(answer)
+    }
+}
+
+/// The signals of one kind that arrive on the bus.
+final class BusSignals {
+    /// The arguments of the latest signal of each object, by its path.
+    private(set) var latest: [String: BusAnswer] = [:]
+
+    private let bus: SessionBus
+    private let context: OpaquePointer?
+    private var subscription: UInt32 = 0
+
+    /// Receives signals from now on, on this thread, which must also release this.
+    ///
+    /// - Parameter name: The signal's name, which `interface` doesn't contain.
+    init(_ bus: SessionBus, of program: String, _ interface: String, _ name: String) {
+        self.bus = bus
+        context = g_main_context_new()
+        g_main_context_push_thread_default(context)
+        subscription = g_dbus_connection_signal_subscribe(
+            bus.connection.pointer,
+            program,
+            interface,
+            name,
+            nil,
+            nil,
+            0,
+            { _, _, path, _, _, arguments, data in
+                guard let path, let arguments, let data else { return }
+                Unmanaged<BusSignals>.fromOpaque(data).takeUnretainedValue()
+                    .latest[String(cString: path)] = BusAnswer(arguments)
+            },
+            Unmanaged.passUnretained(self).toOpaque(),
+            nil
+        )
+    }
+
+    deinit {
+        g_dbus_connection_signal_unsubscribe(bus.connection.pointer, subscription)
+        receive()
+        g_main_context_pop_thread_default(context)
+        g_main_context_unref(context)
+    }
+
+    /// Receives what has arrived.
+    func receive() {
+        while g_main_context_iteration(context, 0) != 0 {}
+    }
+}
