@@ -74,6 +74,11 @@ public struct PortalKeyStore: KeyStore {
         try change { try $0.delete(service: service, account: account) }
     }
 
+    /// The portal. What it has given out is as durable as the keyring behind it.
+    public func provider() throws -> KeyProvider? {
+        KeyProvider(name: "the Secret portal", run: "", hasWritten: true)
+    }
+
     // MARK: - The File
 
     /// Everything in the file. Without a file, the portal isn't asked.

@@ -205,10 +205,13 @@ public struct ReservedNameError: Error, Equatable, Sendable {
     /// The suffixes of the files beside a database.
     package static let suffixes =
         NewFiles.journalSuffixes
-        + [FileLock.migrationSuffix, FileLock.launchSuffix, sealedKeysSuffix]
+        + [FileLock.migrationSuffix, FileLock.launchSuffix, sealedKeysSuffix, keyRecordSuffix]
 
     /// The suffix of the file with the keys that a key store may still lose.
     package static let sealedKeysSuffix = "-sealed-keys"
+
+    /// The suffix of the file that says where a database's key is kept.
+    package static let keyRecordSuffix = "-key-record"
 
     /// Throws this error if a new file can't have the path.
     package static func check(_ path: String) throws(ReservedNameError) {

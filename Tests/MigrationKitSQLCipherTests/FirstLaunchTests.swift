@@ -73,7 +73,7 @@ import Testing
             }
             let state = try app.state()
             #expect(try app.rows(key: #require(state.key)) == count)
-            #expect(try app.folder.names == ["notes.db"])
+            #expect(try app.names == ["notes.db"])
             let found = try service.run(
                 "secret-tool",
                 ["search", "--all", "username", app.account]

@@ -220,6 +220,7 @@ package struct Judge {
         for watched in scenario.watched {
             let suffixes = [
                 "", "-wal", "-shm", "-journal", "-migration.lock", "-launch.lock", "-sealed-keys",
+                "-key-record",
             ]
             known.formUnion(suffixes.map { watched.name + $0 })
         }
@@ -242,10 +243,11 @@ package struct Judge {
         // A run that makes a new file removes what an earlier one left, before it begins.
         let removed = unnamed.filter { name in
             scenario.watched.contains { watched in
-                watched.isNew
-                    && ["converting", "writing"].contains {
-                        name.hasPrefix(".\(watched.name)-\($0)-")
-                    }
+                name.hasPrefix(".\(watched.name)-key-record-writing-")
+                    || watched.isNew
+                        && ["converting", "writing"].contains {
+                            name.hasPrefix(".\(watched.name)-\($0)-")
+                        }
             }
         }
         guard unnamed.count == removed.count else {

@@ -85,7 +85,7 @@ extension MigrationDatabaseOpenOptions {
         _ body: () throws -> Value
     ) throws -> Value {
         do {
-            return try MissingKeyError.explaining(path ?? dbPath, body)
+            return try MissingKeyError.explaining(path ?? dbPath, in: keyStore, body)
         } catch let error as EncryptedDatabaseError where error.isWrongKey {
             // If the search fails, the original error is the one to report.
             guard let path = path ?? dbPath, let stored = storedKey(),

@@ -43,6 +43,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             allowsPrompt: false
         )
         var findings = store.diagnosis().findings
+        findings += try record(in: context, store).map { [$0] } ?? []
         if findings.allSatisfy({ $0.state != .problem }) {
             findings += try key(in: context, store).map { [$0] } ?? []
         }
@@ -59,6 +60,25 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     }
 
     // MARK: - The Database's Key
+
+    /// Who kept the named database's key when it was opened last; `nil` if that isn't known.
+    private func record(
+        in context: CommandContext,
+        _ store: any KeyStore
+    ) throws -> KeyStoreDiagnosis.Finding? {
+        guard let path = try database.path(in: context),
+            let record = KeyRecord(besideDatabase: path)
+        else { return nil }
+        let provider = (try? store.provider())?.name
+        let text = record.sentence(now: provider)
+        guard provider != record.provider else { return .init("record", .ok, text) }
+        return .init(
+            "record",
+            .warning,
+            text,
+            nextStep: "Let \(record.provider ?? "that program") answer, and this ends."
+        )
+    }
 
     /// What becomes of the key of the named database; `nil` if no item is named.
     private func key(

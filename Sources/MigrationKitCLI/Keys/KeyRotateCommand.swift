@@ -70,7 +70,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { options in
-            try MissingKeyError.explaining(stored.path) {
+            try MissingKeyError.explaining(stored.path, in: stored.keyStore) {
                 try KeyRotation(stored, keepsOldKey: !discardOldKey, options: options).run()
             }
         }

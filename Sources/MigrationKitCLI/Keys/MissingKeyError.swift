@@ -7,19 +7,30 @@ struct MissingKeyError: Error {
     let path: String
     let service: String
     let account: String?
+    /// Who kept the key, in a sentence; `nil` if that isn't known.
+    var record: String?
 
     /// Runs `body`, which opens a database with its item.
     ///
     /// - Throws: What the body throws; this instead of an item that isn't found, if the database
     ///   exists.
-    static func explaining<Value>(_ path: String?, _ body: () throws -> Value) throws -> Value {
+    static func explaining<Value>(
+        _ path: String?,
+        in keyStore: @autoclosure () -> any KeyStore,
+        _ body: () throws -> Value
+    ) throws -> Value {
         do {
             return try body()
         } catch KeyStoreError.itemNotFound(let service, let account) {
             guard let path, EncryptedDatabase.hasContent(path) else {
                 throw KeyStoreError.itemNotFound(service: service, account: account)
             }
-            throw MissingKeyError(path: path, service: service, account: account)
+            throw MissingKeyError(
+                path: path,
+                service: service,
+                account: account,
+                record: KeyRecord(besideDatabase: path)?.sentence(in: keyStore())
+            )
         }
     }
 
@@ -47,10 +58,17 @@ extension MissingKeyError: ToolSuggesting {
 
     func suggestion(program: String) -> String? {
         """
-        \(path.printable) exists, so it has a key. Check the service and the username for typing \
+        \(path.printable) exists, so it has a key. \(record.map { "\($0). ".printable } ?? "")Check the service and the username for typing \
         errors. Search for the key, restore it from a recovery copy, or see what may be in the way:
         \(remedies(program: program))
           \(program) key doctor \(database) \(item)
         """
+    }
+}
+
+extension KeyRecord {
+    /// What is known of the key, and which program answers now.
+    func sentence(in keyStore: any KeyStore) -> String {
+        sentence(now: (try? keyStore.provider())?.name)
     }
 }

@@ -22,7 +22,7 @@ struct SealedKeys {
     /// None yet.
     init(beside database: DatabaseFile, run: String) {
         self.database = database
-        path = Self.path(beside: database)
+        path = database.companionPath(Self.suffix)
         self.run = run
         lines = []
     }
@@ -32,27 +32,8 @@ struct SealedKeys {
     /// - Throws: ``EncryptedDatabaseError`` if it can't be read.
     init?(beside database: DatabaseFile) throws {
         self.database = database
-        path = Self.path(beside: database)
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            switch errno {
-            case ENOENT: return nil
-            case EACCES: throw EncryptedDatabaseError.permissionDenied(path: path)
-            default:
-                throw EncryptedDatabaseError.inputOutput(path: path, detail: systemReason(errno))
-            }
-        }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            return nil
-        }
-        let content: Data
-        do {
-            content = try file.read(upToCount: 1 << 20) ?? Data()
-        } catch {
-            throw EncryptedDatabaseError.inputOutput(path: path, detail: systemReason(EIO))
-        }
+        path = database.companionPath(Self.suffix)
+        guard let content = try database.companion(Self.suffix) else { return nil }
         let text = String(decoding: content, as: UTF8.self)
         lines = text.split(separator: "\n").map(String.init)
         guard lines.count > 1, lines[1...].allSatisfy({ Data(base64Encoded: $0) != nil }) else {
@@ -61,14 +42,10 @@ struct SealedKeys {
         run = lines.removeFirst()
     }
 
-    private static func path(beside database: DatabaseFile) -> String {
-        database.resolvedPath + suffix
-    }
-
     /// Whether the database has such a file.
     static func exist(beside database: DatabaseFile) -> Bool {
         var status = stat()
-        return lstat(path(beside: database), &status) == 0
+        return lstat(database.companionPath(suffix), &status) == 0
     }
 
     // MARK: - Keys
@@ -123,18 +100,8 @@ struct SealedKeys {
     /// - Throws: A `NewFileError`.
     func write() throws {
         guard !lines.isEmpty else { return remove() }
-        var status = stat()
-        let hasOwner = stat(database.resolvedPath, &status) == 0
-        let file = try database.newFiles.make()
-        defer { file.remove() }
-        try file.write { descriptor in
-            let text = ([run] + lines).joined(separator: "\n") + "\n"
-            if let code = writeAll(Array(text.utf8), to: descriptor) {
-                throw NewFileError(path, code)
-            }
-        }
-        try file.finish(mode: 0o600, owner: hasOwner ? (status.st_uid, status.st_gid) : nil)
-        try file.replace(path)
+        let text = ([run] + lines).joined(separator: "\n") + "\n"
+        try database.writeCompanion(Self.suffix, Data(text.utf8), by: database.newFiles)
     }
 
     func remove() {

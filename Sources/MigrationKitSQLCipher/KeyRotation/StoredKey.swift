@@ -63,13 +63,17 @@ package struct StoredKey: Sendable {
     /// - Throws: What the attempt throws; `KeyStoreError`;
     ///   ``KeyRotationError/neitherOpens(path:service:account:)``.
     package func open<Value>(_ attempt: (DatabaseKey) throws -> Value) throws -> Value {
-        try open { key, _ in try attempt(key) }
+        try open { key, _, entry in
+            let value = try attempt(key)
+            if !isReadOnly, let entry { KeyRecord.keep(entry.item, in: keyStore, beside: file) }
+            return value
+        }
     }
 
     /// The key that opens the database, for callers that open it themselves. It is tested only if a
     /// rotation is running or was interrupted.
     package func key() throws -> DatabaseKey {
-        try open { key, isPending in
+        try open { key, isPending, _ in
             if isPending { try proveForOthers(key) }
             return key
         }
@@ -77,17 +81,18 @@ package struct StoredKey: Sendable {
 
     /// The key that opens the database, for callers that open it themselves. It is always tested.
     package func provenKey() throws -> DatabaseKey {
-        try open { key, _ in
+        try open { key, _, _ in
             try proveForOthers(key)
             return key
         }
     }
 
+    /// - Parameter attempt: Receives the item, too, if its key is the one to open with.
     private func open<Value>(
-        _ attempt: (_ key: DatabaseKey, _ isPending: Bool) throws -> Value
+        _ attempt: (_ key: DatabaseKey, _ isPending: Bool, _ entry: KeyEntry?) throws -> Value
     ) throws -> Value {
         var entry = try item(in: keyStore.endingLookUps(by: cancellation))
-        guard try isThere else { return try attempt(key(of: entry), false) }
+        guard try isThere else { return try attempt(key(of: entry), false, entry) }
         var isPending = settleIfFree()
         if isPending { entry = try item() }
         removeSealedKeysIfFree()
@@ -95,7 +100,7 @@ package struct StoredKey: Sendable {
         while true {
             let failure: any Error
             do {
-                return try attempt(key(of: entry), isPending)
+                return try attempt(key(of: entry), isPending, entry)
             } catch let error as EncryptedDatabaseError where error.isWrongKey {
                 failure = error
             } catch let error as EncryptedDatabaseError where error.isLocked && waitsAgain {
@@ -110,7 +115,7 @@ package struct StoredKey: Sendable {
             }
             if let key = try pendingKey() ?? sealedKey(entry) {
                 do {
-                    return try attempt(key, true)
+                    return try attempt(key, true, nil)
                 } catch let error as EncryptedDatabaseError where error.isWrongKey {}
             }
             let now = try item()

@@ -295,8 +295,9 @@ extension EncryptedStore {
 /// (``EncryptedDatabaseError``) nor the key store alone (`KeyStoreError`).
 public enum EncryptedStoreError: Error, Equatable, Sendable {
     /// The database exists, but the key store, which was unlocked, has no key for it. No new key
-    /// was made, since it would not open the database.
-    case keyMissing(path: String, service: String, account: String)
+    /// was made, since it would not open the database. The record says who kept the key; `nil` if that
+    /// isn't known.
+    case keyMissing(path: String, service: String, account: String, record: KeyRecord? = nil)
 
     /// The key store accepted a new key and doesn't return it. No database was made with it.
     case keyNotKept(service: String, account: String)
@@ -319,7 +320,7 @@ extension EncryptedStoreError: CodedError {
     /// What went wrong, in one line.
     public var errorDescription: String? {
         switch self {
-        case .keyMissing(let path, let service, let account):
+        case .keyMissing(let path, let service, let account, _):
             "the key of \(path) is missing: the key store has no item with service \"\(service)\" and username \"\(account)\""
         case .keyNotKept(let service, let account):
             "the new key with service \"\(service)\" and username \"\(account)\" could not be read back"
@@ -332,9 +333,10 @@ extension EncryptedStoreError: CodedError {
     /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
-        case .keyMissing(let path, _, _):
+        case .keyMissing(let path, _, _, let record):
             """
             No new key was made: only the old one opens the database.
+            \(record.map { $0.sentence(now: nil) + ".\n" } ?? "")\
             The database may have been moved from another machine or user, or the keyring was \
             reset. Restore the item from there or from a backup of the keyring.
             If the key is lost, so is the content. To start over, move \(path) and the files \

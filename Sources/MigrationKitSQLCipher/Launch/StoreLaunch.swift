@@ -148,6 +148,11 @@ struct StoreLaunch {
     }
 
     private var keyMissing: EncryptedStoreError {
-        .keyMissing(path: store.path, service: store.service, account: store.account)
+        .keyMissing(
+            path: store.path,
+            service: store.service,
+            account: store.account,
+            record: KeyRecord(beside: file)
+        )
     }
 }

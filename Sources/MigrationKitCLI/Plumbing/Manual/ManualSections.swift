@@ -160,6 +160,13 @@ struct ManualSections {
             """
         ),
         (
+            "DATABASE-key-record",
+            """
+            Which program keeps the key, in which item, for the day when it isn't found. Nothing in \
+            it is secret.
+            """
+        ),
+        (
             "DATABASE-wal, DATABASE-shm, DATABASE-journal",
             "SQLite's journals, encrypted like the database. Never remove them."
         ),

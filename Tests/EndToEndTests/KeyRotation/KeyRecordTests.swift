@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is known of a key that isn't found.
+@Suite struct KeyRecordTests {
+    private func record(_ database: RotatedDatabase) throws -> [String: Any]? {
+        guard try database.tool.folder.names.contains("store.db-key-record") else { return nil }
+        let data = try database.tool.folder.data("store.db-key-record")
+        return try JSONSerialization.jsonObject(with: data) as? [String: Any]
+    }
+
+    /// A text without its line breaks.
+    private func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    }
+
+    @Test func whoKeptAKeyIsSaid() throws {
+        let database = try RotatedDatabase()
+        // A look without an opening leaves nothing.
+        #expect(try database.run("key", "check").status == 0)
+        #expect(try record(database) == nil)
+        #expect(try database.launch().status == 0)
+        let record = try #require(try record(database))
+        #expect(record["provider"] as? String == "GNOME Keyring")
+        #expect(record["collection"] as? String == "Login")
+        #expect(record["service"] as? String == RotatedDatabase.service)
+        #expect(record["account"] as? String == "main")
+        #expect(database.tool.folder.mode("store.db-key-record") == 0o600)
+        let text = try database.tool.folder.data("store.db-key-record")
+        #expect(text.range(of: Data(database.tool.password.utf8)) == nil)
+
+        let deleted = try database.tool.run(["key", "delete", "--yes"] + database.item)
+        #expect(deleted.status == 0, "\(deleted)")
+        let missing = try database.status()
+        #expect(missing.status == 69)
+        #expect(
+            oneLine(missing.stderr).contains("GNOME Keyring stored this key in \"Login\" on 20")
+        )
+        let launched = try database.launch()
+        #expect(
+            launched.stderr.contains("keyMissing") && launched.stderr.contains("Login"),
+            "\(launched)"
+        )
+    }
+
+    @Test func itFollowsTheItem() throws {
+        let database = try RotatedDatabase()
+        #expect(try database.launch().status == 0)
+        let first = try database.tool.folder.data("store.db-key-record")
+        #expect(try database.launch().status == 0)
+        #expect(try database.tool.folder.data("store.db-key-record") == first)
+        // Its time is in whole seconds.
+        Thread.sleep(forTimeInterval: 1.1)
+        #expect(try database.run("key", "rotate").status == 0)
+        #expect(try database.launch().status == 0)
+        #expect(try database.tool.folder.data("store.db-key-record") != first)
+    }
+
+    /// An item that doesn't open the database isn't recorded, and what can't be written or read is
+    /// in nobody's way.
+    @Test func nothingDependsOnIt() throws {
+        let database = try RotatedDatabase()
+        try database.store(Tool.randomDigits(count: 64), username: "other")
+        let other = [
+            "--db-path", database.tool.database, "--keychain-service", RotatedDatabase.service,
+        ]
+        let refused = try database.tool.run(
+            ["migrate"] + other + [
+                "--keychain-account", "other", "--migrations", database.tool.migrations,
+            ]
+        )
+        #expect(refused.status == 77, "\(refused)")
+        #expect(try record(database) == nil)
+        try database.tool.folder.makeFolder("store.db-key-record")
+        #expect(try database.launch().status == 0)
+        try FileManager.default.removeItem(atPath: database.tool.database + "-key-record")
+        try database.tool.folder.write("store.db-key-record", Data(repeating: 0x5b, count: 3 << 20))
+        #expect(try database.launch().status == 0)
+        #expect(try record(database)?["account"] as? String == "main")
+    }
+
+    @Test(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
+    func anotherProgramAnswers() throws {
+        let wallet = try PrivateKWallet()
+        let database = try RotatedDatabase(in: wallet.bus)
+        #expect(try database.launch().status == 0)
+        #expect(try record(database)?["provider"] as? String == "KWallet")
+        // The desktop's keyring has changed.
+        let other = try PrivateSecretService()
+        var tool = database.tool
+        tool.environment = other.environment
+        tool.environment["HOME"] = tool.folder.path
+        let words = database.opening + ["--migrations", tool.migrations]
+        let missing = try tool.run(["status"] + words)
+        #expect(missing.status == 69)
+        #expect(oneLine(missing.stderr).contains("KWallet stored this key in"), "\(missing)")
+        #expect(oneLine(missing.stderr).contains("GNOME Keyring answers now"), "\(missing)")
+        let doctor = try tool.run(["key", "doctor", "--json"] + database.opening)
+        let findings = try #require(try doctor.json()["findings"] as? [[String: Any]])
+        let found = findings.first { $0["subject"] as? String == "record" }
+        #expect(found?["state"] as? String == "warning", "\(doctor)")
+    }
+}
