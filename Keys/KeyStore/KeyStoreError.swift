@@ -119,7 +119,7 @@ extension KeyStoreError: LocalizedError {
             """
             In a desktop session, storing a key makes one if prompts are allowed; so does the desktop's \
             password program. Without a desktop, start the daemon with a password for it:
-              gnome-keyring-daemon --unlock --components=secrets
+              \(Self.unlocking)
             In KeePassXC, open a database whose settings, under Secret Service Integration, \
             expose a group.
             """
@@ -131,7 +131,7 @@ extension KeyStoreError: LocalizedError {
             """
             Try again and answer the prompt, or unlock the collection in the desktop's password \
             program. If no prompt can be shown, unlock it with the daemon:
-              gnome-keyring-daemon --replace --unlock --components=secrets
+              \(Self.unlocking)
             """
         case .itemNotFound(let service, let account):
             """
@@ -144,7 +144,8 @@ extension KeyStoreError: LocalizedError {
                 + matches.joined(separator: "\n")
         case .timedOut:
             """
-            A question for a password may be waiting behind a window. Answer it, or allow more time.
+            A question for a password may be waiting behind a window. Answer it, or allow more time. If \
+            there is none, the program that keeps the keys hangs: log out and in.
             """
         case .itemExists:
             "Delete it first, or allow replacing. A replaced key is lost, and its database with it."
@@ -162,6 +163,13 @@ extension KeyStoreError: LocalizedError {
             nil
         }
     }
+
+    /// Asks for the password and starts GNOME Keyring with it, in any shell. The daemon takes all of its
+    /// standard input for the password, a newline at the end included.
+    package static let unlocking = """
+        bash -c 'read -rsp "Password: " p; printf %s "$p" | \
+        gnome-keyring-daemon --replace --unlock --components=secrets'
+        """
 
     private static func names(_ service: String, _ account: String?) -> String {
         "service \"\(service)\"" + (account.map { " and username \"\($0)\"" } ?? "")

@@ -154,7 +154,7 @@ extension RecoveryContainer {
             let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else {
                 switch errno {
-                case ENOENT, ENOTDIR: throw KeySourceError.noSuchFile(path: path)
+                case ENOENT, ENOTDIR: throw RecoveryCopyError.noSuchFile(path: path)
                 case EACCES: throw KeySourceError.permissionDenied(path: path)
                 default: throw KeySourceError.unreadable(source: "\(source)", code: errno)
                 }

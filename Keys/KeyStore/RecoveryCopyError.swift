@@ -5,6 +5,8 @@ import MigrationKitCommon
 package enum RecoveryCopyError: Error, Equatable, Sendable {
     /// The file is neither a container nor the lines of a paper copy.
     case notACopy(source: String)
+    /// There is no such file.
+    case noSuchFile(path: String)
     /// The container is damaged, cut short, or another program's.
     case damaged(source: String)
     /// The passphrase is wrong, or the container is damaged. These look alike.
@@ -25,6 +27,7 @@ extension RecoveryCopyError: LocalizedError {
     /// What is wrong, in one line.
     package var errorDescription: String? {
         switch self {
+        case .noSuchFile(let path): "there is no recovery copy \"\(path)\""
         case .notACopy(let source): "\(source) has no recovery copy of a key"
         case .damaged(let source): "the recovery copy in \(source) is damaged, or another program's"
         case .wrongPassphrase(let source):
@@ -41,6 +44,7 @@ extension RecoveryCopyError: LocalizedError {
     /// What to do about it.
     package var recoverySuggestion: String? {
         switch self {
+        case .noSuchFile: "Check the path."
         case .notACopy:
             """
             Give the file that 'key export --output' wrote, or the lines that 'key export --paper' \
@@ -73,6 +77,7 @@ extension RecoveryCopyError: CodedError {
     /// The error's code for programs, and its exit status.
     package var code: ErrorCode {
         switch self {
+        case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)
         case .notACopy: ErrorCode("noRecoveryCopy", .dataError)
         case .damaged, .wrongLine, .missingLine: ErrorCode("damagedRecoveryCopy", .dataError)
         case .wrongPassphrase: ErrorCode("wrongRecoveryPassphrase", .noPermission)

@@ -110,7 +110,7 @@ extension KeyStoreDiagnosis {
     /// What keeps the keys, and what else may matter.
     fileprivate init(_ findings: [Finding], besides provider: String?) {
         // Where all is well, it doesn't matter what the session lacks.
-        let session = findings.contains { $0.state != .ok } ? Session.findings : []
+        let session = findings.contains { $0.state != .ok } ? Session.boundaries : []
         self.findings = findings + session + OtherStore.findings(besides: provider)
     }
 }
@@ -160,6 +160,7 @@ extension ServiceConnection {
                 .init("collection", .ok, "the default collection \"\(target.label)\" is unlocked")
             )
         }
+        if target?.isLocked ?? true { findings.append(Session.dialog) }
         let locked = collections().filter { $0.isLocked && $0.path != target?.path }.map(\.label)
         if !locked.isEmpty {
             findings.append(
@@ -178,9 +179,7 @@ extension ServiceConnection {
 // MARK: - The Session
 
 private enum Session {
-    static var findings: [KeyStoreDiagnosis.Finding] { [dialog] + boundaries }
-
-    private static var dialog: KeyStoreDiagnosis.Finding {
+    static var dialog: KeyStoreDiagnosis.Finding {
         environmentVariable("WAYLAND_DISPLAY") ?? environmentVariable("DISPLAY") == nil
             ? .init(
                 "dialog",
@@ -192,7 +191,7 @@ private enum Session {
     }
 
     /// What the process is cut off from the desktop's session by.
-    private static var boundaries: [KeyStoreDiagnosis.Finding] {
+    static var boundaries: [KeyStoreDiagnosis.Finding] {
         var found: [(text: String, nextStep: String)] = []
         switch Sandbox.current {
         case .flatpak:
@@ -218,6 +217,16 @@ private enum Session {
                 (
                     "this runs in a container",
                     "A container has no desktop: give the key by a file, a command or a credential."
+                )
+            )
+        }
+        if environmentVariable("XDG_SESSION_ID") == nil,
+            environmentVariable("XDG_RUNTIME_DIR") == nil
+        {
+            found.append(
+                (
+                    "this is no session of a log-in, as under cron or in a system service",
+                    "Give the key by a file, a command or a credential."
                 )
             )
         }

@@ -36,12 +36,11 @@ import Testing
         let cut = ["SSH_CONNECTION": "x", "SUDO_USER": "x", "DISPLAY": ":1"]
         let found = try findings(bus, status: 69, environment: cut)
         #expect(found.first == "service problem")
-        #expect(found.contains("dialog ok"))
         #expect(found.count { $0 == "session warning" } >= 2)
         // In a sandbox the portal is asked.
         #expect(
-            try findings(bus, status: 69, environment: ["SNAP": "x"]).prefix(4)
-                == ["portal problem", "file note", "dialog warning", "session warning"]
+            try findings(bus, status: 69, environment: ["SNAP": "x"]).prefix(3)
+                == ["portal problem", "file note", "session warning"]
         )
         // A key may be in another store.
         try bus.folder.makeFolder("data/kwalletd")
@@ -53,6 +52,36 @@ import Testing
             try findings(empty, status: 69).prefix(4)
                 == ["bus ok", "service ok", "collection problem", "dialog warning"]
         )
+    }
+
+    /// What is suggested without a default collection, typed as it stands.
+    @Test func theDaemonIsStartedAsSuggested() throws {
+        let bus = try PrivateSecretService(.noCollection)
+        var tool = try Tool(environment: bus.environment)
+        tool.environment["HOME"] = bus.environment["HOME"]
+        let item = ["--keychain-service", "s", "--keychain-account", "a"]
+        let refused = try tool.run(["key", "generate", "--no-prompt", "--json"] + item)
+        let hint = try #require(try refused.jsonError()["hint"] as? String, "\(refused)")
+        let line = try #require(hint.split(separator: "\n").first { $0.contains("--unlock") })
+        let started = try bus.run("/bin/sh", ["-c", String(line)], input: "a password\n")
+        #expect(started.status == 0, "\(started)")
+        let generated = try tool.run(["key", "generate", "--no-prompt"] + item)
+        #expect(generated.status == 0, "\(generated)")
+        // The newline wasn't taken for a part of the password.
+        try bus.lock()
+        #expect(try tool.run(["key", "generate", "--no-prompt"] + item).status == 77)
+        #expect(try bus.run("/bin/sh", ["-c", String(line)], input: "a password").status == 0)
+        #expect(try tool.run(["key", "generate", "--no-prompt"] + item).status == 73)
+    }
+
+    @Test func aFormerKeyIsNamed() throws {
+        let database = try RotatedDatabase()
+        let before = try database.tool.folder.data("store.db")
+        #expect(try database.run("key", "rotate").status == 0)
+        try before.write(to: URL(filePath: database.tool.database))
+        let result = try database.run("key", "doctor")
+        #expect(result.status == 69)
+        #expect(result.stdout.contains("migrationkit-previous"), "\(result)")
     }
 
     @Test func locked() throws {

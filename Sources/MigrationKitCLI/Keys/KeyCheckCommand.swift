@@ -36,7 +36,7 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         if options.keySource != nil { try EncryptedDatabase.check(path, is: .encrypted) }
         let (settings, form) = try options.open(isReadOnly: true) { key in
             guard let key else { throw MigrationCLIError.noKey }
-            return (try cipher(of: path, key: key, asked: options.cipher), key.form)
+            return (try options.cipher(of: path, key: key), key.form)
         }
         if json {
             let document = Document(
@@ -60,21 +60,6 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         }
     }
 
-    /// Finds the settings with which a key opens a file.
-    private func cipher(
-        of path: String,
-        key: DatabaseKey,
-        asked: CipherSettings
-    ) throws -> CipherSettings {
-        do {
-            let options = EncryptedDatabase.Options(isReadOnly: true, cipher: asked)
-            try EncryptedDatabase.open(path, key: key, options: options).close()
-            return asked
-        } catch EncryptedDatabaseError.olderFormat(_, let version) {
-            return try CipherSettings.sqlCipher(version)
-        }
-    }
-
     private struct Document: Encodable {
         let schemaVersion = JSON.schemaVersion
         let database: String
@@ -82,5 +67,20 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         let cipherCompatibility: Int
         let form: String
         let keySource: String?
+    }
+}
+
+extension MigrationDatabaseOpenOptions {
+    /// The settings with which a key opens a file: these, or those of an older format.
+    ///
+    /// - Throws: `EncryptedDatabaseError`.
+    func cipher(of path: String, key: DatabaseKey) throws -> CipherSettings {
+        do {
+            let options = EncryptedDatabase.Options(isReadOnly: true, cipher: cipher)
+            try EncryptedDatabase.open(path, key: key, options: options).close()
+            return cipher
+        } catch EncryptedDatabaseError.olderFormat(_, let version) {
+            return try CipherSettings.sqlCipher(version)
+        }
     }
 }

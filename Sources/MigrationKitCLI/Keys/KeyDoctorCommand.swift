@@ -106,36 +106,63 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             }
         }
         let account = try keychain.account(in: context)
-        let remedies = path.map { path in
+        func notOpened(_ text: String, _ path: String) -> KeyStoreDiagnosis.Finding {
             let missing = MissingKeyError(path: path, service: service, account: account)
-            return "Search for its key, or restore it from a recovery copy:\n"
-                + missing.remedies(program: Migrations.programName)
+            let step = "Search for its key, or restore it from a recovery copy:"
+            let remedies = missing.remedies(program: Migrations.programName)
+            return .init("key", .problem, text, nextStep: "\(step)\n\(remedies)")
         }
-        let entry: KeyEntry
         do {
-            entry = try store.entry(service: service, account: account)
-        } catch let error as KeyStoreError {
-            guard case .itemNotFound = error, let remedies else { return .init("key", error) }
-            let description = error.errorDescription ?? "\(error)"
-            return .init("key", .problem, description, nextStep: remedies)
-        }
-        let item = "the item of \(entry.item.summaryLine)"
-        guard let path else { return .init("key", .ok, "\(item) is there") }
-        let keys = KeyCandidate(entry)?.keys ?? []
-        do {
-            if try KeySearch(path, cipher: database.cipher()).first(of: [keys]) != nil {
+            let entry = try store.entry(service: service, account: account)
+            let item = "the item of \(entry.item.summaryLine)"
+            guard let path else { return .init("key", .ok, "\(item) is there") }
+            do {
+                try open(path, service: service, account: account, in: context)
                 return .init("key", .ok, "\(item) opens \(path)")
+            } catch let error as EncryptedDatabaseError where error.isWrongKey {
+                return notOpened("\(item) does not open \(path)", path)
             }
-        } catch let error as EncryptedDatabaseError {
-            // Such as a database that isn't encrypted, or can't be read.
+        } catch let error as KeyStoreError where path != nil && error.isNotFound {
+            return notOpened(error.errorDescription ?? "", path ?? "")
+        } catch KeyStoreError.locked(let collection) {
+            return .init(
+                "key",
+                .problem,
+                "the collection \"\(collection)\" is locked, so the item can't be read",
+                nextStep: "Unlock it in the desktop's password program."
+            )
+        } catch let error as any CodedError {
             return .init(
                 "key",
                 .problem,
                 error.errorDescription ?? "\(error)",
-                nextStep: error.recoverySuggestion ?? "Check the path."
+                nextStep: error.hint(program: Migrations.programName) ?? "Check the path."
             )
         }
-        return .init("key", .problem, "\(item) does not open \(path)", nextStep: remedies)
+    }
+
+    /// Opens the database with the item's key as every command does, and closes it again.
+    private func open(
+        _ path: String,
+        service: String,
+        account: String?,
+        in context: CommandContext
+    ) throws {
+        try EncryptedDatabase.check(path, is: .encrypted)
+        var options = try MigrationDatabaseOpenOptions(
+            dbPath: path,
+            keychainService: service,
+            keychainAccount: account,
+            keychainCollection: keychain.collection(in: context),
+            keychainTimeout: keychain.timeout(in: context),
+            allowsPrompt: false,
+            cipher: database.cipher()
+        )
+        options.opensForReading = true
+        try options.open(isReadOnly: true) { key in
+            guard let key else { throw MigrationCLIError.noKey }
+            _ = try options.cipher(of: path, key: key)
+        }
     }
 
     // MARK: - Output
@@ -191,6 +218,6 @@ extension NoUsableKey: CodedError {
 extension KeyStoreDiagnosis.Finding {
     /// What to do about it, in this tool's words.
     fileprivate func nextStep(program: String) -> String? {
-        error?.suggestion(program: program) ?? nextStep
+        error?.hint(program: program) ?? nextStep
     }
 }

@@ -101,7 +101,10 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         }
         guard let kept = report.keptItem else {
             return context.output(
-                "The old key was deleted. Older backups can't be opened any more."
+                """
+                The old key was deleted. Older backups can't be opened any more.
+                \(Self.newCopy)
+                """
             )
         }
         context.output(
@@ -109,8 +112,13 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             The old key is kept, because older backups need it:
               --keychain-service \(kept.service.shellWord)
               --keychain-account \((kept.account ?? "").shellWord)
+            \(Self.newCopy)
             """
         )
+    }
+
+    private static var newCopy: String {
+        "Recovery copies have the old key. Make a new one: 'key export'."
     }
 
     /// A note that another program has changed the item meanwhile, and where its key is kept.

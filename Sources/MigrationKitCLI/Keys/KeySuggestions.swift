@@ -24,7 +24,7 @@ extension KeyStoreError: ToolSuggesting {
             """
             In a desktop session, 'key generate' and 'key set' without --no-prompt have the desktop \
             make one. Without a desktop, start the daemon with a password for it:
-              gnome-keyring-daemon --unlock --components=secrets
+              \(Self.unlocking)
             In KeePassXC, open a database whose settings, under Secret Service Integration, expose a \
             group.
             """
@@ -57,7 +57,8 @@ extension KeyStoreError: ToolSuggesting {
         case .timedOut:
             """
             A question for a password may be waiting behind a window: answer it. \
-            --keychain-timeout says how long to wait, and with --no-prompt nothing is asked.
+            --keychain-timeout says how long to wait, and with --no-prompt nothing is asked. If there \
+            is no question, the program that keeps the keys hangs: log out and in.
             """
         case .itemExists:
             """

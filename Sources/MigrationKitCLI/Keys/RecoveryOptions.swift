@@ -44,12 +44,12 @@ extension DatabaseFileOptions {
     ///
     /// - Returns: The database; `nil` if none is named, or the environment or the settings name one
     ///   that doesn't exist yet.
-    /// - Throws: `EncryptedDatabaseError`.
+    /// - Throws: ``KeyCommandError/copyOpensNothing(path:)``; `EncryptedDatabaseError`.
     func check(opensWith key: DatabaseKey, in context: CommandContext) throws -> String? {
         guard let path = try path(in: context), dbPath != nil || EncryptedDatabase.hasContent(path)
         else { return nil }
         guard try KeySearch(path, cipher: cipher()).settings(of: key) != nil else {
-            throw EncryptedDatabaseError.wrongKey(path: path)
+            throw KeyCommandError.copyOpensNothing(path: path)
         }
         return path
     }

@@ -273,7 +273,7 @@ extension EncryptedDatabaseError {
 }
 
 extension KeyStoreError {
-    var isNotFound: Bool {
+    package var isNotFound: Bool {
         if case .itemNotFound = self { true } else { false }
     }
 }

@@ -34,13 +34,11 @@ struct Failure {
         case is CancellationError:
             self.init("interrupted", 130, "cancelled", hint: "Uncommitted changes were undone.")
         case let error as any CodedError:
-            let program = parser.configuration.commandName ?? ""
-            let tool = error as? any ToolSuggesting
             self.init(
                 error.code.name,
                 error.code.exitStatus.rawValue,
                 error.errorDescription ?? "\(error)",
-                hint: tool == nil ? error.recoverySuggestion : tool?.suggestion(program: program)
+                hint: error.hint(program: parser.configuration.commandName ?? "")
             )
         case let error as DatabaseError:
             self.init(database: error)
@@ -307,6 +305,13 @@ struct Interruption: Error {
 
     /// The resulting state, as text.
     let state: String
+}
+
+extension CodedError {
+    /// What to do about the error: the tool's own words, or the library's.
+    func hint(program: String) -> String? {
+        (self as? any ToolSuggesting)?.suggestion(program: program) ?? recoverySuggestion
+    }
 }
 
 /// A library's error whose advice the tool rephrases with its own commands and options.

@@ -36,6 +36,9 @@ public enum KeyCommandError: Error, Equatable, Sendable {
     /// A new key was to be made for a database that is encrypted, and no stored key opens it.
     case databaseHasKey(path: String)
 
+    /// The recovery copy's key doesn't open the database.
+    case copyOpensNothing(path: String)
+
     /// The item has another key than the recovery copy.
     case otherKeyStored(service: String, account: String)
 
@@ -70,6 +73,8 @@ extension KeyCommandError: LocalizedError {
             "no passphrase was given for the recovery copy"
         case .databaseHasKey(let path):
             "\(path) is encrypted, and no stored key opens it; a new one would not either"
+        case .copyOpensNothing(let path):
+            "the recovery copy's key does not open \(path)"
         case .otherKeyStored(let service, let account):
             "the item with service \"\(service)\" and username \"\(account)\" has another key"
         case .notStored(let service, let account):
@@ -112,8 +117,15 @@ extension KeyCommandError: LocalizedError {
             "Give it with --recovery-password-file; '-' is standard input."
         case .databaseHasKey:
             """
-            Search for its key with 'key find', or restore it from a recovery copy with 'key import'.
+            Search for its key with 'key find', or restore it from a recovery copy with 'key import'. \
+            If the keyring was replaced or made anew, put the former one back; 'key doctor' says what \
+            there is.
             If the new key is for another database, name that with --db-path, or add --new.
+            """
+        case .copyOpensNothing:
+            """
+            If it was made before a 'key rotate', it opens backups from that time: import it without \
+            a database for them. 'key find' searches the stored keys for the database's.
             """
         case .otherKeyStored:
             "To store this one and keep the other as a previous key, add --replace."
@@ -138,6 +150,7 @@ extension KeyCommandError: CodedError {
         case .noRecoveryCopy: ErrorCode("noRecoveryCopyGiven", .usage)
         case .noRecoveryPassphrase: ErrorCode("noRecoveryPassphrase", .usage)
         case .databaseHasKey: ErrorCode("databaseHasKey", .cannotCreate)
+        case .copyOpensNothing: ErrorCode("wrongKey", .noPermission)
         case .otherKeyStored: ErrorCode("keyExists", .cannotCreate)
         case .notStored: ErrorCode("notStored", .unavailable)
         }
