@@ -184,15 +184,56 @@ struct KWalletLostItemTests {
         }
     }
 
+    /// The same after a first launch, which makes the key, and after an import of a key whose item is
+    /// gone.
+    private func killFirst(_ bus: PrivateSecretService, _ crash: () throws -> Void) throws {
+        let tool = try Tool(environment: bus.environment)
+        let passphrase = ["--recovery-password-file", tool.folder.path("password")]
+        for round in 0..<(Self.kills ?? 2) {
+            let (path, account) = (tool.folder.path("\(round).db"), "account \(round)")
+            func launch() throws {
+                let result = try TestSupport.run(
+                    builtExecutable("FirstLaunchProbe"),
+                    [path, account],
+                    environment: tool.environment
+                )
+                #expect(result.status == 0, "\(round): \(result)")
+            }
+            func crashLater() throws {
+                Thread.sleep(forTimeInterval: .random(in: 0...(Self.kills == nil ? 0.1 : 10)))
+                try crash()
+            }
+            try launch()
+            try crashLater()
+            try launch()
+
+            let item = [
+                "--keychain-service", RotatedDatabase.service, "--keychain-account", account,
+            ]
+            let copy = tool.folder.path("\(round).p12")
+            for words in [
+                ["key", "export", "--output", copy] + passphrase,
+                ["key", "delete", "--yes"], ["key", "import", copy] + passphrase,
+            ] {
+                let result = try tool.run(words + item)
+                #expect(result.status == 0, "\(round): \(result)")
+            }
+            try crashLater()
+            try launch()
+        }
+    }
+
     @Test func ofGNOMEKeyring() throws {
         let bus = try PrivateSecretService()
         try kill(bus) { try bus.unlock() }
+        try killFirst(bus) { try bus.unlock() }
     }
 
     @Test(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
     func ofKWallet() throws {
         let wallet = try PrivateKWallet()
         try kill(wallet.bus) { try wallet.crash() }
+        try killFirst(wallet.bus) { try wallet.crash() }
     }
 
     @Test(.enabled(if: PrivateKeePassXC.isInstalled, "KeePassXC is not installed"))
