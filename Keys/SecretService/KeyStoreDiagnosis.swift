@@ -185,7 +185,7 @@ private enum Session {
                 "dialog",
                 .warning,
                 "there is no display, so nobody can be asked for a password",
-                nextStep: "Unlock the collection in the desktop session first."
+                nextStep: "Make or unlock the collection in the desktop session."
             )
             : .init("dialog", .ok, "the desktop can ask for a password")
     }

@@ -76,7 +76,8 @@ public struct PortalKeyStore: KeyStore {
 
     /// The portal. What it has given out is as durable as the keyring behind it.
     public func provider() throws -> KeyProvider? {
-        KeyProvider(name: "the Secret portal", run: "", hasWritten: true)
+        try checkPortal()
+        return KeyProvider(name: "the Secret portal", run: "", hasWritten: true)
     }
 
     // MARK: - The File

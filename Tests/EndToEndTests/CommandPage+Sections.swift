@@ -194,7 +194,30 @@ extension CommandPageTests {
         },
         Section("key doctor") { page in
             page.say("What keeps the keys, and whether one opens the database.")
-            try page.run("migrationkit-cli key doctor")
+            let doctor = "migrationkit-cli key doctor"
+            try page.run(doctor)
+            page.say("The keyring is locked:")
+            try page.locked { try $0.run(doctor) }
+            page.say("The item is missing, and then one of another key:")
+            try page.run("\(doctor) --keychain-account old")
+            try page.run(
+                "migrationkit-cli key generate --new --keychain-account old >generated",
+                "\(doctor) --keychain-account old",
+                "migrationkit-cli key delete --yes --keychain-account old >deleted"
+            )
+            page.say("The keyring was made anew, and has no default collection yet:")
+            try page.run(doctor, on: PrivateSecretService(.noCollection))
+            page.say("Nothing keeps keys in this session, and KWallet has files:")
+            let empty = try PrivateSecretService(.noDaemon)
+            try empty.folder.makeFolder("data/kwalletd")
+            try empty.folder.write("data/kwalletd/kdewallet.kwl", [])
+            try page.run(doctor, on: empty)
+            page.say("Over ssh, by sudo, and without a session bus at all:")
+            let warning = "\(doctor) 2>&1 | grep -A 1 'warning this'"
+            try page.run("SSH_CONNECTION=1 \(warning)", "SUDO_USER=me \(warning)", on: empty)
+            try page.run("DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent \(doctor)", on: empty)
+            page.say("In a sandbox, without a portal:")
+            try page.run("SNAP=/snap/notes/1 \(doctor)", on: empty)
         },
         Section("key export") { page in
             page.say("Without `--recovery-password-file`, the passphrase of the copy is asked for.")

@@ -46,25 +46,36 @@ struct CommandPage {
     }
 
     /// Runs lines as a shell does, and shows each with all that it prints.
-    mutating func run(_ lines: String...) throws {
+    ///
+    /// - Parameter bus: Another session than the page's own.
+    mutating func run(_ lines: String..., on bus: PrivateSecretService? = nil) throws {
         var block = ""
         for line in lines {
             let result = try TestSupport.run(
                 "/bin/sh",
                 ["-c", "cd '\(folder.path)'; { \(line)\n} 2>&1"],
-                environment: secrets.environment.merging(
+                environment: (bus ?? secrets).environment.merging(
                     [
                         "PATH": "\(secrets.folder.path("bin")):/usr/bin:/bin", "TZ": "UTC",
                     ]
                 ) { $1 },
                 newSession: true
             )
-            block += "$ \(line)\n" + Self.readable(result.stdout, in: folder.path)
+            let data = (bus ?? secrets).folder.path("data")
+            let output = result.stdout.replacing(data, with: "/home/me/.local/share")
+            block += "$ \(line)\n" + Self.readable(output, in: folder.path)
             if result.status != 0 {
                 block += "$ echo $?\n\(result.status.map(String.init) ?? "killed")\n"
             }
         }
         text += "\n```console\n\(block)```\n"
+    }
+
+    /// Locks the default collection of the page's session for some lines.
+    mutating func locked(_ body: (inout CommandPage) throws -> Void) throws {
+        try secrets.lock()
+        try body(&self)
+        try secrets.unlock()
     }
 
     /// Writes a migration.
@@ -85,6 +96,8 @@ struct CommandPage {
             // In a table, what follows stays below its heading.
             .replacing(/<n> ms( +)/) { "2 ms  \($0.1)" }
             .replacing("<n> ms", with: "2 ms")
+            // The tests may run in one.
+            .replacing(/warning this runs in a container\n( +.*\n)+/, with: "")
             .replacing(/\b[0-9a-f]{64}\b/, with: String(repeating: "0123456789abcdef", count: 4))
     }
 }

@@ -43,8 +43,9 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             allowsPrompt: false
         )
         var findings = store.diagnosis().findings
+        let isWell = findings.allSatisfy { $0.state != .problem }
         findings += try record(in: context, store).map { [$0] } ?? []
-        if findings.allSatisfy({ $0.state != .problem }) {
+        if isWell {
             findings += try key(in: context, store).map { [$0] } ?? []
         }
         if json {

@@ -17,7 +17,8 @@ extension KeyStoreError: ToolSuggesting {
             """
         case .noService:
             """
-            Start one: GNOME Keyring, KWallet or KeePassXC. 'key doctor' says which of them have files here.
+            Start the one that has the keys: GNOME Keyring, KWallet or KeePassXC. 'key doctor' lists \
+            those that have files here.
             \(Self.onAServer)
             """
         case .noCollection("default"):
