@@ -172,8 +172,8 @@ extension KeySource: CustomStringConvertible {
         case .environment(let variable, _): "the environment variable \(variable)"
         case .credentialsFile(let path): "the credential \"\(path)\""
         case .keyStore(let service, let account?):
-            "Secret Service, service \"\(service)\", username \"\(account)\""
-        case .keyStore(let service, nil): "Secret Service, service \"\(service)\""
+            "secret store, service \"\(service)\", username \"\(account)\""
+        case .keyStore(let service, nil): "secret store, service \"\(service)\""
         case .prompt: "the terminal"
         }
     }

@@ -13,7 +13,7 @@ public enum KeyStoreError: Error, Equatable, Sendable {
     case noPortal
     /// The portal gave no secret: the keyring behind it is locked, or it has none for this program.
     case portalRefused
-    /// The portal's secret doesn't open the file with the keys.
+    /// The portal's secret doesn't open the file with the keys, or the file is damaged.
     case unreadableKeys(file: String)
     /// The service has no collection with this name; `default` is the collection in which it
     /// stores.
@@ -63,11 +63,11 @@ extension KeyStoreError: LocalizedError {
         case .promptDismissed(let collection):
             "the collection \"\(collection)\" is locked and was not unlocked"
         case .itemNotFound(let service, let account):
-            "the key store holds no item with \(Self.names(service, account))"
+            "the secret store holds no item with \(Self.names(service, account))"
         case .ambiguous(let service, let matches):
             "\(matches.count) items match service \"\(service)\""
         case .timedOut(let seconds):
-            "the key store did not answer within \(Self.plain(seconds)) seconds"
+            "the secret store did not answer within \(Self.plain(seconds)) seconds"
         case .itemExists(let service, let account):
             "an item with \(Self.names(service, account)) already exists"
         case .unstorablePassphrase(let flaw):
@@ -75,7 +75,7 @@ extension KeyStoreError: LocalizedError {
         case .readOnly(let source):
             "the key comes from \(source), where none can be stored or deleted"
         case .failure(let message):
-            "the key store failed: \(message)"
+            "the secret store failed: \(message)"
         }
     }
 
@@ -107,13 +107,14 @@ extension KeyStoreError: LocalizedError {
         case .portalRefused:
             """
             Unlock the desktop's keyring, or answer its question. If it is unlocked, log out and in: \
-            GNOME Keyring gives no secret after a program was killed while it asked for one. Outside of \
-            a sandbox it gives none at all: use the Secret Service there.
+            GNOME Keyring gives no secret after a program was ended while it asked for one.
             """
         case .unreadableKeys(let file):
             """
-            If the desktop's keyring was replaced, put the former one back. If that is impossible, move \
-            \(file.shellPath) away, and restore each key from its recovery copy.
+            The portal gives each app another secret: ask as the app does, in its sandbox. If the \
+            desktop's keyring was replaced or made anew, put the former one back. If the file is \
+            damaged, restore it from a backup. Keep it until every key in it is back:
+              \(file.shellPath)
             """
         case .noCollection("default"):
             """

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// What keeps a program from the rest of the desktop.
@@ -16,10 +17,15 @@ enum Sandbox: String {
 
 /// The user's folders. <https://specifications.freedesktop.org/basedir-spec/latest/>
 enum UserFolder {
-    static var data: String { environmentVariable("XDG_DATA_HOME") ?? "\(home)/.local/share" }
-    static var settings: String { environmentVariable("XDG_CONFIG_HOME") ?? "\(home)/.config" }
+    static var data: String { named("XDG_DATA_HOME") ?? "\(home)/.local/share" }
+    static var settings: String { named("XDG_CONFIG_HOME") ?? "\(home)/.config" }
 
-    private static var home: String { environmentVariable("HOME") ?? "/nonexistent" }
+    private static var home: String { FileManager.default.homeDirectoryForCurrentUser.path }
+
+    /// A relative path is to be ignored.
+    private static func named(_ variable: String) -> String? {
+        environmentVariable(variable).flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
 }
 
 /// A variable of the environment; `nil` if it is unset or empty.

@@ -126,7 +126,7 @@ struct ItemSearch {
 
     private func look() throws -> Found {
         let connection = try connection()
-        let collections = connection.collections()
+        let collections = try connection.collections()
         let target: ServiceCollection?
         if let collection {
             let alias = try? connection.collection(alias: collection)

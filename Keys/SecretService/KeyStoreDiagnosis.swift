@@ -91,17 +91,22 @@ extension PortalKeyStore: DiagnosableKeyStore {
         } catch {
             findings = [.init(failure: error, of: "portal")]
         }
-        findings.append(
-            isThere(file)
-                ? .init("file", .ok, "the keys are in \(file)")
-                : .init(
-                    "file",
-                    .note,
-                    "no key is stored yet: there is no \(file)",
-                    nextStep:
-                        "If keys were stored, check XDG_DATA_HOME, or restore the file from a backup."
-                )
-        )
+        do {
+            let step =
+                "If keys were stored, check XDG_DATA_HOME, or restore the file from a backup."
+            findings.append(
+                try sealed() != nil
+                    ? .init("file", .ok, "the keys are in \(file)")
+                    : .init(
+                        "file",
+                        .note,
+                        "no key is stored yet: there is no \(file)",
+                        nextStep: step
+                    )
+            )
+        } catch {
+            findings.append(.init(failure: error, of: "file"))
+        }
         return KeyStoreDiagnosis(findings, besides: nil)
     }
 }
@@ -161,7 +166,9 @@ extension ServiceConnection {
             )
         }
         if target?.isLocked ?? true { findings.append(Session.dialog) }
-        let locked = collections().filter { $0.isLocked && $0.path != target?.path }.map(\.label)
+        let locked = try collections().filter { $0.isLocked && $0.path != target?.path }.map(
+            \.label
+        )
         if !locked.isEmpty {
             findings.append(
                 .init(

@@ -77,7 +77,7 @@ public struct PortalKeyStore: KeyStore {
     /// The portal. What it has given out is as durable as the keyring behind it.
     public func provider() throws -> KeyProvider? {
         try checkPortal()
-        return KeyProvider(name: "the Secret portal", run: "", hasWritten: true)
+        return KeyProvider(name: "Secret portal", run: "", hasWritten: true)
     }
 
     // MARK: - The File
@@ -119,6 +119,11 @@ public struct PortalKeyStore: KeyStore {
                 }
                 let value = try body(&entries)
                 let sealed = try SealedItems.seal(entries.all, with: secret)
+                guard sealed.count <= SealedItems.limit else {
+                    throw failure(
+                        "\(file) would get too large: delete former keys that no backup needs"
+                    )
+                }
                 try NewFile.write(sealed, to: file, mode: 0o600, replaces: true)
                 return value
             }
@@ -134,15 +139,38 @@ public struct PortalKeyStore: KeyStore {
     private func failure(_ message: String) -> KeyStoreError { .failure(message: message) }
 
     /// The file's content; `nil` if there is no file.
-    private func sealed() throws -> [UInt8]? {
-        do {
-            return try Array(Data(contentsOf: URL(filePath: file)))
-        } catch {
-            var status = stat()
-            guard stat(file, &status) != 0, errno == ENOENT else {
-                throw failure("\(file) can't be read: \(systemReason(errno))")
+    ///
+    /// - Throws: ``KeyStoreError``, also if it can't be a file of keys, whatever the secret is.
+    func sealed() throws -> [UInt8]? {
+        let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: return nil
+            case ELOOP: throw failure("\(file) is a symbolic link")
+            case let code: throw failure("\(file) can't be read: \(systemReason(code))")
             }
-            return nil
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw failure("\(file) is not a file")
+        }
+        guard status.st_size <= SealedItems.limit else {
+            throw KeyStoreError.unreadableKeys(file: file)
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        do {
+            let count = try bytes.withUnsafeMutableBytes { memory in
+                try moveAll(memory.count) { done, rest in
+                    read(descriptor, memory.baseAddress.map { $0 + done }, rest)
+                }
+            }
+            guard SealedItems.isOne(bytes.prefix(count)) else {
+                throw KeyStoreError.unreadableKeys(file: file)
+            }
+            return Array(bytes.prefix(count))
+        } catch let error as POSIXError {
+            throw failure("\(file) can't be read: \(error.reason)")
         }
     }
 

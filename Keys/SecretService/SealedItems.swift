@@ -18,6 +18,8 @@ import KeyStore
 /// first), the document, which describes the items, and their secrets, one after the other.
 enum SealedItems {
     private static let format = Array("migrationkit portal keys 1\n".utf8)
+    /// The most bytes of a file: thousands of keys. Others may have written it.
+    static let limit = 1 << 20
     private static let info = Array("migrationkit.portal-keys/1".utf8)
     private static let (saltCount, nonceCount, tagCount, lengthCount) = (32, 12, 16, 4)
 
@@ -84,17 +86,21 @@ enum SealedItems {
 
     // MARK: - Opening
 
+    private static let headerCount = format.count + saltCount
+    private static let start = headerCount + nonceCount + tagCount
+
+    /// Whether bytes may be sealed items.
+    static func isOne(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.count >= start + lengthCount && bytes.starts(with: format)
+    }
+
     /// - Throws: ``Unreadable``; ``KeyStoreError/failure(message:)`` if libcrypto fails.
     static func open(
         _ bytes: [UInt8],
         with secret: Secret,
         collection: String
     ) throws -> KeyEntries {
-        let headerCount = format.count + saltCount
-        let start = headerCount + nonceCount + tagCount
-        guard bytes.count >= start + lengthCount, bytes.starts(with: format) else {
-            throw Unreadable()
-        }
+        guard isOne(bytes) else { throw Unreadable() }
         let nonce = Array(bytes[headerCount..<headerCount + nonceCount])
         var tag = Array(bytes[headerCount + nonceCount..<start])
         let plain = try Secret(capacity: bytes.count - start) { memory in

@@ -43,7 +43,7 @@ extension ItemSearch {
 
     /// The named collection, or all of them.
     private func chosen(in connection: ServiceConnection) throws -> [ServiceCollection] {
-        let collections = connection.collections()
+        let collections = try connection.collections()
         guard let collection else { return collections }
         let alias = try? connection.collection(alias: collection)
         guard let named = collections.first(where: { $0.isCalled(collection) }) ?? alias else {

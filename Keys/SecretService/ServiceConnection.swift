@@ -27,7 +27,7 @@ struct ServiceConnection {
                     secret_service_open_sync(
                         secret_service_get_type(),
                         nil,
-                        UInt32(SECRET_SERVICE_OPEN_SESSION | SECRET_SERVICE_LOAD_COLLECTIONS),
+                        UInt32(SECRET_SERVICE_OPEN_SESSION),
                         cancellation.pointer,
                         $0
                     )
@@ -39,8 +39,40 @@ struct ServiceConnection {
     }
 
     /// Every collection of the service.
-    func collections() -> [ServiceCollection] {
-        objects(secret_service_get_collections(service.pointer)).map(ServiceCollection.init)
+    ///
+    /// libsecret's own way loads every item with them, and fails if GNOME Keyring lists one that isn't on
+    /// the bus, such as the secret of its portal.
+    func collections() throws -> [ServiceCollection] {
+        try paths("Collections", of: service).compactMap { path in
+            try unlessGone {
+                secret_collection_new_for_dbus_path_sync(
+                    service.pointer,
+                    path,
+                    UInt32(SECRET_COLLECTION_NONE),
+                    cancellation.pointer,
+                    $0
+                )
+            }.map(ServiceCollection.init)
+        }
+    }
+
+    private func paths(_ property: String, of object: GObjectReference) -> [String] {
+        guard let value = g_dbus_proxy_get_cached_property(object.pointer, property) else {
+            return []
+        }
+        defer { g_variant_unref(value) }
+        return BusAnswer(value).strings
+    }
+
+    /// An object of the service; `nil` if it has gone.
+    private func unlessGone(
+        _ body: (GLib.ErrorPlace) -> OpaquePointer?
+    ) throws -> GObjectReference? {
+        do {
+            return GObjectReference(owned: try GLib.call(body))
+        } catch is ServiceObjectGone {
+            return nil
+        }
     }
 
     /// The collection that an alias such as `default` stands for; nil if there is none.
@@ -99,14 +131,17 @@ struct ServiceConnection {
 
     /// Every item of a collection, of any program.
     func items(in collection: ServiceCollection) throws -> [ServiceItem] {
-        var error: UnsafeMutablePointer<GError>?
-        secret_collection_load_items_sync(
-            collection.object.pointer,
-            cancellation.pointer,
-            &error
-        )
-        if let error { throw failure(error) }
-        return objects(secret_collection_get_items(collection.object.pointer)).map(ServiceItem.init)
+        try paths("Items", of: collection.object).compactMap { path in
+            try unlessGone {
+                secret_item_new_for_dbus_path_sync(
+                    service.pointer,
+                    path,
+                    UInt32(SECRET_ITEM_NONE),
+                    cancellation.pointer,
+                    $0
+                )
+            }.map(ServiceItem.init)
+        }
     }
 
     /// Loads the secrets of unlocked items at once. A call for each would take a thousand times as

@@ -69,7 +69,7 @@ import Testing
         #expect(try tool.onStore("migrate").status == 0)
         let result = try run(arguments("status", "--keychain-service", service), in: secrets)
         #expect(result.status == 77)
-        #expect(result.stderr.contains("Secret Service, service \"\(service)\""))
+        #expect(result.stderr.contains("secret store, service \"\(service)\""))
         #expect(!result.stderr.contains(tool.password))
     }
 

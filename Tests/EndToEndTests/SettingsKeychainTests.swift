@@ -29,7 +29,7 @@ import Testing
         let check = try here.run("key", "check", "--json").json()
         #expect(
             check["keySource"] as? String
-                == "Secret Service, service \"com.example.Notes\", username \"main\""
+                == "secret store, service \"com.example.Notes\", username \"main\""
         )
         #expect(try here.run("key", "show").stdout.contains("com.example.Notes"))
         #expect(try here.run("key", "list").stdout.contains("com.example.Notes"))

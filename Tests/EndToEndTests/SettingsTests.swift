@@ -25,7 +25,7 @@ import Testing
     @Test func valuesOfSettingsControlNoTerminal() throws {
         try here.write(#"keychain-service = "a\u001b]0;x\u0007\n::error::x""#)
         let shown = try here.run("status", "--show-settings")
-        #expect(shown.stdout.contains("The key comes from: Secret Service"), "\(shown)")
+        #expect(shown.stdout.contains("The key comes from: secret store"), "\(shown)")
         expectNoControls(in: shown.stdout)
     }
 

@@ -130,9 +130,9 @@ import Testing
             ),
             (
                 .keyStore(service: "com.example.Notes", account: "main"),
-                "Secret Service, service \"com.example.Notes\", username \"main\""
+                "secret store, service \"com.example.Notes\", username \"main\""
             ),
-            (.keyStore(service: "s", account: nil), "Secret Service, service \"s\""),
+            (.keyStore(service: "s", account: nil), "secret store, service \"s\""),
             (.prompt("Passphrase: "), "the terminal"),
         ]
         for (source, name) in named { #expect("\(source)" == name) }

@@ -9,6 +9,7 @@
 //   SecretServiceProbe twice SERVICE               waits for a line between two look-ups
 //   SecretServiceProbe rounds SERVICE COUNT        replaces and looks up a passphrase as often
 //
+//   SecretServiceProbe contents                    everything that can be read
 //   SecretServiceProbe kind                        the key store's type
 //
 // PROBE_DESKTOP makes it the store that the session has. PROBE_COLLECTION, PROBE_TIMEOUT (milliseconds) and PROBE_NO_PROMPT are the store's settings;
@@ -93,6 +94,8 @@ do {
             try store.store(key, service: service, account: "u", label: nil, replacing: true)
             guard try store.key(service: service, account: "u") == key else { exit(65) }
         }
+    case "contents":
+        for entry in try store.contents(unlocking: false).entries { show(entry.item) }
     case "kind": print(type(of: store))
     default:
         print("unknown command")

@@ -74,6 +74,42 @@ struct PortalTests {
         #expect(try probe("entry", "service").status == 0)
     }
 
+    /// What isn't a file is in nobody's way, and is never replaced.
+    @Test func whatIsNotAFileIsSaid() throws {
+        try portal.bus.folder.makeFolder("data/migrationkit")
+        try FileManager.default.createSymbolicLink(
+            atPath: file,
+            withDestinationPath: "/nonexistent"
+        )
+        let stored = try probe("store", "s", "a", "passphrase", input: "x")
+        #expect(stored.stdout.contains("is a symbolic link"), "\(stored)")
+        try FileManager.default.removeItem(atPath: file)
+        mkfifo(file, 0o600)
+        #expect(try probe("entry", "s").stdout.contains("is not a file"))
+        #expect(try probe("store", "s", "a", "passphrase", input: "x").status == 1)
+        try FileManager.default.removeItem(atPath: file)
+        // A hole of 1 TB.
+        try portal.bus.folder.write(
+            "data/migrationkit/portal-keys",
+            "migrationkit portal keys 1\n".utf8
+        )
+        truncate(file, 1 << 40)
+        #expect(try probe("entry", "s").stdout.hasPrefix("unreadableKeys"))
+    }
+
+    /// GNOME Keyring lists its portal's secret among the items, but hasn't it on the bus.
+    @Test func keysOutsideAreFoundAfterwards() throws {
+        func outside(_ words: String...) throws -> ProcessResult {
+            try portal.bus.run(builtExecutable("SecretServiceProbe"), words, input: "outside")
+        }
+        #expect(try outside("store", "s", "outside", "passphrase").status == 0)
+        #expect(try probe("store", "s", "a", "passphrase", input: "x").status == 0)
+        #expect(try outside("entry", "s").status == 0)
+        #expect(try outside("items").stdout.contains("outside"))
+        #expect(try outside("replace", "s", "outside", "passphrase").status == 0)
+        #expect(try outside("contents").stdout.contains("outside"))
+    }
+
     @Test func processesThatStoreAtOnceLoseNothing() async throws {
         try await withThrowingTaskGroup(of: Int32?.self) { group in
             for index in 0..<8 {

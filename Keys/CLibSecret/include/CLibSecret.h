@@ -5,7 +5,7 @@
 //
 // Its header is not included here. Only pkg-config knows GLib's include folders, and what SwiftPM
 // takes from pkg-config it links as well, which is what loading avoids. So each function stands in
-// the table below once, with the stable ABI of libsecret 0.18 and GLib 2.44 and later. A test compiles
+// the table below once, with the ABI of libsecret 0.18 and GLib 2.44 and later. A test compiles
 // this file behind the real header, where a type or a constant that differs is an error.
 
 #ifndef MIGRATIONKIT_CLIBSECRET_H
@@ -66,9 +66,9 @@ struct _GList {
 // MARK: - Constants
 
 CONSTANT(SECRET_SERVICE_OPEN_SESSION, 1 << 1)
-CONSTANT(SECRET_SERVICE_LOAD_COLLECTIONS, 1 << 2)
 CONSTANT(SECRET_SEARCH_ALL, 1 << 1)
 CONSTANT(SECRET_COLLECTION_NONE, 0)
+CONSTANT(SECRET_ITEM_NONE, 0)
 CONSTANT(SECRET_ITEM_CREATE_NONE, 0)
 CONSTANT(SECRET_ERROR_PROTOCOL, 1)
 CONSTANT(SECRET_ERROR_IS_LOCKED, 2)
@@ -173,7 +173,6 @@ typedef void CSignalHandler(
         (unsigned long type, const char *bus_name, unsigned flags, GCancellable *cancellable, \
             GError **error), \
         (type, bus_name, flags, cancellable, error)) \
-    each(GList *, secret_service_get_collections, (SecretService *service), (service)) \
     each(int, secret_service_unlock_sync, \
         (SecretService *service, GList *objects, GCancellable *cancellable, GList **unlocked, \
             GError **error), \
@@ -186,16 +185,20 @@ typedef void CSignalHandler(
         (SecretService *service, const char *alias, unsigned flags, GCancellable *cancellable, \
             GError **error), \
         (service, alias, flags, cancellable, error)) \
+    each(SecretCollection *, secret_collection_new_for_dbus_path_sync, \
+        (SecretService *service, const char *path, unsigned flags, GCancellable *cancellable, \
+            GError **error), \
+        (service, path, flags, cancellable, error)) \
+    each(SecretItem *, secret_item_new_for_dbus_path_sync, \
+        (SecretService *service, const char *path, unsigned flags, GCancellable *cancellable, \
+            GError **error), \
+        (service, path, flags, cancellable, error)) \
     each(SecretCollection *, secret_collection_create_sync, \
         (SecretService *service, const char *label, const char *alias, unsigned flags, \
             GCancellable *cancellable, GError **error), \
         (service, label, alias, flags, cancellable, error)) \
     each(char *, secret_collection_get_label, (SecretCollection *collection), (collection)) \
     each(int, secret_collection_get_locked, (SecretCollection *collection), (collection)) \
-    each(int, secret_collection_load_items_sync, \
-        (SecretCollection *collection, GCancellable *cancellable, GError **error), \
-        (collection, cancellable, error)) \
-    each(GList *, secret_collection_get_items, (SecretCollection *collection), (collection)) \
     each(SecretItem *, secret_item_create_sync, \
         (SecretCollection *collection, const SecretSchema *schema, GHashTable *attributes, \
             const char *label, SecretValue *value, unsigned flags, GCancellable *cancellable, \

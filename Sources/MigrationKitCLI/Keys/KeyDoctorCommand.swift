@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
@@ -15,7 +16,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 Looks at the session bus, the Secret Service, its collections, the session and the \
                 other key stores of this machine. If a database is named, looks for its item and \
                 tries the key. Keys from files and other sources aren't looked at. Nobody is asked, \
-                and nothing is unlocked or changed. Exit code 69: no key can be read or stored, or the \
+                except by the portal of a sandbox whose keyring is locked, and nothing is changed. Exit code 69: no key can be read or stored, or the \
                 item's doesn't open the database.
                 """
         )
@@ -121,7 +122,11 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 try open(path, service: service, account: account, in: context)
                 return .init("key", .ok, "\(item) opens \(path)")
             } catch let error as EncryptedDatabaseError where error.isWrongKey {
-                return notOpened("\(item) does not open \(path)", path)
+                let modified = entry.item.modified ?? .distantFuture
+                let last = KeyRecord(besideDatabase: path)?.stored ?? .distantPast
+                let isOlder = last > modified.addingTimeInterval(1)
+                let hint = isOlder ? ", and is older than the key that opened it last" : ""
+                return notOpened("\(item) does not open \(path)\(hint)", path)
             }
         } catch let error as KeyStoreError where path != nil && error.isNotFound {
             return notOpened(error.errorDescription ?? "", path ?? "")

@@ -58,8 +58,8 @@ extension KeyStoreError: ToolSuggesting {
         case .timedOut:
             """
             A question for a password may be waiting behind a window: answer it. \
-            --keychain-timeout says how long to wait, and with --no-prompt nothing is asked. If there \
-            is no question, the program that keeps the keys hangs: log out and in.
+            --keychain-timeout says how long to wait. If there is no question, the program that keeps \
+            the keys hangs: log out and in.
             """
         case .itemExists:
             """

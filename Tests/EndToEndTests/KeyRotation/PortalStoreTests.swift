@@ -51,6 +51,9 @@ struct PortalStoreTests {
         let generated = try run(["key", "generate"] + item)
         #expect(generated.status == 0, "\(generated)")
         try expect(0, "migrate", "--migrations", tool.migrations)
+        let before = try portal.bus.folder.data("data/migrationkit/portal-keys")
+        // The times of items are in whole seconds.
+        Thread.sleep(forTimeInterval: 2.1)
         try expect(0, "key", "rotate")
         try expect(0, "verify", "--migrations", tool.migrations)
         try expect(0, "key", "check")
@@ -59,6 +62,16 @@ struct PortalStoreTests {
         // Nothing of it is in the desktop's keyring but the portal's secret.
         let outside = try portal.bus.run("secret-tool", ["search", "service", "org.example.Notes"])
         #expect(outside.stdout.isEmpty)
+
+        // A backup of the keys from before the rotation.
+        let keys = portal.bus.folder.path("data/migrationkit/portal-keys")
+        let now = try Data(contentsOf: URL(filePath: keys))
+        try expect(0, "status", "--migrations", tool.migrations)
+        try before.write(to: URL(filePath: keys))
+        let older = try run(["key", "doctor"] + opening)
+        #expect(older.status == 69 && older.stdout.contains("is older than"), "\(older)")
+        try now.write(to: URL(filePath: keys))
+        try expect(0, "key", "check")
 
         // Another desktop, with the files of this one.
         let other = try PrivatePortal()

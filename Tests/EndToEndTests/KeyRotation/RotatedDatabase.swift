@@ -116,11 +116,17 @@ struct RotatedDatabase {
 
     /// The digits of the key, as another program reads them; `nil` if there is no item.
     func key(service: String = Self.service, username: String = "main") throws -> String? {
-        let found = try secrets.run(
-            "secret-tool",
-            ["lookup", "service", service, "username", username]
-        )
-        return found.status == 0 ? found.stdout : nil
+        for _ in 1...5 {
+            let found = try secrets.run(
+                "secret-tool",
+                ["lookup", "service", service, "username", username]
+            )
+            if found.status == 0 { return found.stdout }
+            // Where there is no such item, it says nothing. KWallet fails 1 in 256 exchanges of
+            // session keys.
+            if found.stderr.isEmpty { return nil }
+        }
+        throw PrivateSecretService.Failure(description: "secret-tool reads no key")
     }
 
     /// The accounts of the items of a service.
