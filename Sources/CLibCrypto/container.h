@@ -48,17 +48,24 @@ static inline int clibcrypto_container_seal(
 ) {
     STACK_OF(PKCS12_SAFEBAG) *bags = NULL;
     STACK_OF(PKCS7) *safes = NULL;
+    PKCS7 *safe = NULL;
     PKCS12 *sealed = NULL;
+    // libcrypto's own choice has 8 bytes before OpenSSL 3.1.
+    unsigned char salt[16];
     int size = 0;
     *container = NULL;
     PKCS12_SAFEBAG *bag =
         PKCS12_add_secret(&bags, clibcrypto_container_type(is_raw), secret, count);
     if (bag && PKCS12_add_friendlyname_utf8(bag, name, -1)
-        && PKCS12_add_safe(&safes, bags, NID_aes_256_cbc, iterations, passphrase)
+        && RAND_bytes(salt, sizeof salt) == 1
+        && (safe = PKCS12_pack_p7encdata(NID_aes_256_cbc, passphrase, -1, salt, sizeof salt,
+                                         iterations, bags))
+        && (safes = sk_PKCS7_new_null()) && sk_PKCS7_push(safes, safe) && (safe = NULL, 1)
         && (sealed = PKCS12_add_safes(safes, 0))
         && PKCS12_set_mac(sealed, passphrase, -1, NULL, 16, iterations, EVP_sha256()))
         size = i2d_PKCS12(sealed, container);
     clibcrypto_container_free(bags);
+    PKCS7_free(safe);
     sk_PKCS7_pop_free(safes, PKCS7_free);
     PKCS12_free(sealed);
     ERR_clear_error();

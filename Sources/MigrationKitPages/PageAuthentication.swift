@@ -73,7 +73,7 @@ package final class PageAuthentication {
     package func isAuthentic(_ page: UnsafeRawBufferPointer, number: Int) -> Bool {
         let code = code(of: page, number: number)
         guard !code.isEmpty, let stored = page.baseAddress else { return false }
-        return memcmp(stored + codeStart, code, code.count) == 0
+        return CRYPTO_memcmp(stored + codeStart, code, code.count) == 0
     }
 
     /// Writes the HMAC of a page at its place.

@@ -106,6 +106,16 @@ import Testing
         #expect(terminal.finish().status == 0)
     }
 
+    /// RFC 8018 asks for at least 8 bytes, and NIST SP 800-132 for 16.
+    @Test func theSaltHas16Bytes() throws {
+        #expect(try export().status == 0)
+        let bytes = [UInt8](try tool.folder.data("notes.p12"))
+        // The object identifier of PBKDF2, then a sequence that begins with the salt.
+        let identifier: [UInt8] = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5, 0x0c, 0x30]
+        let start = try #require(bytes.firstRange(of: identifier)).upperBound
+        #expect(bytes[(start + 1)...].starts(with: [4, 16]))
+    }
+
     @Test func opensslAloneOpensTheCopyOfAPassphrase() throws {
         let secret = "correct horse — ünïcode"
         try store(secret, raw: false, "--replace", "--yes")
