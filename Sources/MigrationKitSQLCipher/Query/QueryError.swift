@@ -11,6 +11,8 @@ package enum QueryError: Error, Equatable, Sendable {
         case schema
         /// Change the record of migrations.
         case ledger
+        /// Change a table that SQLite keeps for itself, such as `sqlite_sequence`.
+        case ownTable
         /// Begin or end a transaction.
         case transaction
         /// Attach or detach a file.
@@ -40,6 +42,7 @@ extension QueryError: LocalizedError {
         case .refused(.write): "the SQL would change the database"
         case .refused(.schema): "the SQL would change the schema or the whole file"
         case .refused(.ledger): "the SQL would change the record of migrations"
+        case .refused(.ownTable): "the SQL would change a table of SQLite's own"
         case .refused(.transaction): "the SQL begins or ends a transaction"
         case .refused(.otherFile): "the SQL attaches or detaches a file"
         case .refused(.pragma(let name)): "PRAGMA \(name) is not allowed here"
@@ -60,6 +63,7 @@ extension QueryError: LocalizedError {
         case .refused(.schema):
             "A change of the schema is a migration: 'create' writes its file, and 'migrate' applies it."
         case .refused(.ledger): "Use 'baseline', 'repair', 'rollback' or 'migrate'."
+        case .refused(.ownTable): "A migration may, if it must be."
         case .refused(.transaction): "The SQL of --write runs in one transaction already."
         case .refused(.otherFile), .refused(.function):
             "The SQL can use only the database that was opened."

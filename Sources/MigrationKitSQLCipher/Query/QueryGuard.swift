@@ -52,7 +52,7 @@ final class QueryGuard {
             // A virtual table compiles its own statements, even if it is only read. So whether the
             // person's statement changes rows is asked of that statement.
             case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE:
-                access == .changingRows && name(first).hasPrefix("grdb_") ? .ledger : nil
+                access == .changingRows ? Self.refusal(ofChanging: name(first)) : nil
             case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: .transaction
             case SQLITE_ATTACH, SQLITE_DETACH: .otherFile
             default: .schema
@@ -61,6 +61,12 @@ final class QueryGuard {
         guard let reason else { return SQLITE_OK }
         refusal = refusal ?? reason
         return SQLITE_DENY
+    }
+
+    /// A change of the schema is reported with its own action, too.
+    private static func refusal(ofChanging table: String) -> QueryError.Refusal? {
+        if table.hasPrefix("grdb_") { return .ledger }
+        return table == "sqlite_sequence" || table.hasPrefix("sqlite_stat") ? .ownTable : nil
     }
 
     /// Functions that load libraries, read or write files, or copy the database.

@@ -105,6 +105,7 @@ import Testing
     /// What changes rows, and goes too far.
     static let writing = [
         Case("DELETE FROM grdb_migrations", says: "would change the record of migrations"),
+        Case("DELETE FROM sqlite_sequence", says: "would change a table of SQLite's own"),
         Case("UPDATE GRDB_Migrations SET identifier = 1", says: "the record of migrations"),
         Case("UPDATE note SET title = 'x'; COMMIT", says: transaction),
         Case("DELETE FROM note; ROLLBACK; SELECT 1", says: transaction),

@@ -22,7 +22,7 @@ struct QueriedStore {
             INSERT INTO "\u{1B}[31mbad" VALUES ('x', 'y');
             CREATE VIEW endless AS
                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n;
-            CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            CREATE TABLE parent (id INTEGER PRIMARY KEY AUTOINCREMENT);
             CREATE TABLE child (parent REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);
             CREATE TABLE log (id INTEGER);
             CREATE TRIGGER logging AFTER UPDATE ON note BEGIN INSERT INTO log VALUES (new.id); END;
