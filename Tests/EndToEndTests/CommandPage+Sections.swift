@@ -201,9 +201,9 @@ extension CommandPageTests {
             page.say("The item is missing, and then one of another key:")
             try page.run("\(doctor) --keychain-account old")
             try page.run(
-                "migrationkit-cli key generate --new --keychain-account old >generated",
+                "migrationkit-cli key generate --new --keychain-account old --quiet",
                 "\(doctor) --keychain-account old",
-                "migrationkit-cli key delete --yes --keychain-account old >deleted"
+                "migrationkit-cli key delete --yes --keychain-account old --quiet"
             )
             page.say("The keyring was made anew, and has no default collection yet:")
             try page.run(doctor, on: PrivateSecretService(.noCollection))

@@ -9,6 +9,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
             abstract: "Copy a database into a new file while other programs use it.",
             usage: """
                 \(Migrations.programName) backup [<database>] --output <path>
+                \(Migrations.programName) backup <database> <path>
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """
@@ -24,12 +25,18 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
 
     @OptionGroup var argument: DatabaseArgument
 
+    @Argument(
+        help: ArgumentHelp("The backup, in place of --output.", valueName: "path"),
+        completion: .file()
+    )
+    var copy: String?
+
     @Option(
-        name: .shortAndLong,
+        name: [.customShort("o"), .customLong("output")],
         help: ArgumentHelp("The backup. The file must not exist.", valueName: "path"),
         completion: .file()
     )
-    var output: String
+    var namedOutput: String?
 
     @OptionGroup var waiting: LockTimeoutOptions
     @Flag(help: "Print one JSON document.")
@@ -42,6 +49,11 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var backupFile: (option: String, named: String?, plain: String?)? {
+        ("--output", namedOutput, copy)
+    }
+    private var output: String { backupPath }
 
     var files: [(option: String, path: String?)] { [("--output", output)] }
 

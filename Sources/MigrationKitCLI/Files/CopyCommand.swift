@@ -8,6 +8,9 @@ protocol CopyCommand: KeyedFileCommand {
     var newKey: KeyOptions<NewKey> { get }
     var encryption: EncryptionOptions { get }
 
+    /// The backup, as an option names it and as a plain argument; `nil` if it is only an option.
+    var backupFile: (option: String, named: String?, plain: String?)? { get }
+
     /// The files that options name in addition to the database.
     var files: [(option: String, path: String?)] { get }
 
@@ -25,7 +28,22 @@ extension CopyCommand {
         .rekey(path, from: key)
     }
 
+    var backupFile: (option: String, named: String?, plain: String?)? { nil }
+
+    /// The backup's path.
+    var backupPath: String { backupFile?.named ?? backupFile?.plain ?? "" }
+
     func validate() throws {
+        if let (option, named, plain) = backupFile {
+            guard named != nil || plain != nil else {
+                throw ValidationError("missing expected argument '\(option) <path>'")
+            }
+            if named != nil, let plain {
+                throw ValidationError(
+                    "The backup is given twice: '\(plain)' and \(option). Leave one out."
+                )
+            }
+        }
         for file in files { try checkNotEmpty(file.path, file.option) }
         try checkInput(newKey)
         try newKey.checkOptional(isPlaintext: encryption.noEncryption)

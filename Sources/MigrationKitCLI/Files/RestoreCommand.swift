@@ -3,14 +3,15 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
+struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
             _superCommandName: Migrations.programName,
             abstract: "Replace a database with a backup.",
             usage: """
-                \(Migrations.programName) restore --db-path <path> --from <path>
+                \(Migrations.programName) restore --from <path> --db-path <path>
+                \(Migrations.programName) restore <backup> [<database>]
                   [--keep-original <path>] [--yes] [--former-key <action>] [<options>]
                 """,
             discussion: """
@@ -30,11 +31,20 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
         )
     }
 
+    @Argument(
+        help: ArgumentHelp("The backup, in place of --from.", valueName: "backup"),
+        completion: .file()
+    )
+    var backup: String?
+
+    @OptionGroup var argument: DatabaseArgument
+
     @Option(
+        name: .customLong("from"),
         help: ArgumentHelp("The backup. It is not changed.", valueName: "path"),
         completion: .file()
     )
-    var from: String
+    var namedBackup: String?
 
     @Option(
         help: ArgumentHelp(
@@ -67,6 +77,11 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand {
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
+
+    var backupFile: (option: String, named: String?, plain: String?)? {
+        ("--from", namedBackup, backup)
+    }
+    private var from: String { backupPath }
 
     var files: [(option: String, path: String?)] {
         [("--from", from), ("--keep-original", keepOriginal)]

@@ -6,14 +6,15 @@ import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
 
-struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "lint",
             _superCommandName: Migrations.programName,
             abstract: "Find what would lose data or fail in the migrations.",
             usage: """
-                \(Migrations.programName) lint [--level <level>] [--format <format>] [<options>]
+                \(Migrations.programName) lint \(Migrations.areFiles ? "[<folder>] " : "")[--level <level>]
+                  [--format <format>] [<options>]
                 \(Migrations.programName) lint --since <identifier> | --pending | --base <ref>
                 """,
             discussion: """
@@ -31,6 +32,8 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand {
                 """
         )
     }
+
+    @OptionGroup var argument: DatabaseArgument
 
     @Option(
         help: ArgumentHelp(

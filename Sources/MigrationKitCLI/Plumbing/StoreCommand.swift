@@ -19,7 +19,7 @@ protocol StoreCommand: MigrationsCommand {
 protocol MigrationsCommand: ContextCommand {
     associatedtype Migrations: MigrationsOptions
 
-    var migrations: Migrations { get }
+    var migrations: Migrations { get set }
 }
 
 extension StoreCommand {

@@ -11,8 +11,10 @@ struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
             _superCommandName: Migrations.programName,
             abstract: "Run SQL on the database, and print the rows.",
             usage: """
-                \(Migrations.programName) query <sql> [--bind <name=value> ...] [<options>]
-                  \(Migrations.programName) query --write <sql> [--dry-run] [<options>]
+                \(Migrations.programName) query [<database>] <sql>
+                  [--bind <name=value> ...] [<options>]
+                  \(Migrations.programName) query --write [<database>] <sql>
+                  [--dry-run] [<options>]
                 """,
             discussion: """
                 Changes nothing, and prints the rows of one statement while it runs. With --write, \
@@ -26,8 +28,16 @@ struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
         )
     }
 
-    @Argument(help: "The SQL. Without it, or as '-', it is read from standard input.")
-    var sql: String?
+    @Argument(
+        help: ArgumentHelp(
+            """
+            The database, in place of --db-path, if there are two; and the SQL. Without it, or as \
+            '-', it is read from standard input.
+            """,
+            valueName: "sql"
+        )
+    )
+    var words: [String] = []
 
     @Option(
         help: ArgumentHelp("The file with the SQL; '-' is standard input.", valueName: "path"),
@@ -82,7 +92,19 @@ struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
 
     var isReport: Bool { true }
 
-    func validate() throws {
+    private var sql: String? { words.last }
+
+    mutating func validate() throws {
+        guard words.count <= 2 else {
+            throw ValidationError("The SQL is one argument. Put it in quotes: \"SELECT 1\".")
+        }
+        if words.count == 2 {
+            let path = words.removeFirst()
+            guard database.file.dbPath == nil else {
+                throw ValidationError("The database is given twice. Leave out '\(path)'.")
+            }
+            database.file.dbPath = path
+        }
         if sql != nil, file != nil {
             throw ValidationError("The SQL is given twice. Leave out --file, or the argument.")
         }

@@ -40,6 +40,12 @@ extension DatabaseCommand {
     /// - Throws: A `ValidationError`.
     func withArgument(besides commands: Set<String>) throws -> Self {
         guard let path = argument.path else { return self }
+        // A folder is no database, but may have the migrations.
+        if isFolder(path), let command = (self as? any MigrationsCommand)?.using(folder: path),
+            let command = command as? Self
+        {
+            return command
+        }
         if let option = database.file.dbPath, option != path {
             throw ValidationError(
                 "The database is given twice: '\(path)' and --db-path '\(option)'. Leave one out."
@@ -54,4 +60,19 @@ extension DatabaseCommand {
         command.database.file.dbPath = path
         return command
     }
+}
+
+extension MigrationsCommand {
+    /// The same command with another folder of migrations.
+    ///
+    /// - Returns: `nil` if one is named already, or the migrations are in none.
+    fileprivate func using(folder: String) -> Self? {
+        var command = self
+        return command.migrations.use(folder: folder) ? command : nil
+    }
+}
+
+private func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }

@@ -326,6 +326,11 @@ protocol MigrationsOptions: ParsableArguments {
     /// The given options, for a command line that uses the same migrations.
     var given: [(option: String, value: String)] { get }
 
+    /// Takes a plain argument for the folder.
+    ///
+    /// - Returns: Whether there can be one, and none was named.
+    mutating func use(folder: String) -> Bool
+
     /// Loads the host's steps, or reads the folder. Afterwards the settings file is known.
     ///
     /// - Parameter ofStranger: Whether the settings and the files may be those of a change that is
@@ -377,6 +382,8 @@ struct HostMigrations: MigrationsOptions {
 
     var given: [(option: String, value: String)] { config.map { [("--config", $0)] } ?? [] }
 
+    mutating func use(folder: String) -> Bool { false }
+
     func load(
         from host: MigrationCLIHost,
         context: CommandContext,
@@ -425,6 +432,12 @@ struct FolderMigrations: MigrationsOptions {
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),
             folder: folder
         )
+    }
+
+    mutating func use(folder: String) -> Bool {
+        guard migrations == nil else { return false }
+        migrations = folder
+        return true
     }
 
     var given: [(option: String, value: String)] {
