@@ -47,6 +47,40 @@ import Testing
         #expect(other.summary.causes == ["locked": 1])
     }
 
+    @Test func aShardWithoutAReportIsMissing() throws {
+        // Of 5 stores, the third shard has none.
+        func line(_ name: String, _ number: Int, stores: Int) throws -> FleetRecord {
+            var line = record(name, .done)
+            let shard = try #require(StoreShard(number: number, of: 4))
+            line.shard = FleetRecord.Shard(shard, stores: stores, allStores: 5)
+            return line
+        }
+        try append("1", [line("a", 1, stores: 2), line("b", 1, stores: 2)])
+        try append("2", [line("c", 2, stores: 1)])
+        func missing(_ names: String...) throws -> [String] {
+            try FleetReport(paths: names.map { folder.path($0) }).missingShards
+        }
+        #expect(try missing("1", "2") == ["3/4", "4/4"])
+        try append("4", [line("d", 4, stores: 2), line("e", 4, stores: 2)])
+        #expect(try missing("1", "2", "4") == [])
+        #expect(try missing("4") == ["1/4", "2/4", "3/4"])
+        // A run of the whole fleet afterwards has them all.
+        try append("whole", [record("a", .done)])
+        #expect(try missing("4", "whole") == [])
+    }
+
+    @Test func resumedRunsApplyTogether() throws {
+        func line(_ applied: Int?, _ outcome: FleetRecord.Outcome) -> FleetRecord {
+            var line = record("x", outcome)
+            line.applied = applied
+            return line
+        }
+        try append("a", [line(nil, .planned), line(2, .failed)])
+        try append("b", [line(nil, .planned), line(1, .done)])
+        let report = try FleetReport(paths: [folder.path("a"), folder.path("b")])
+        #expect(report.summary.applied == 3 && report.summary.changed == 1)
+    }
+
     @Test func fileIsForItsOwnerAlone() throws {
         try append("report", [record("x", .done)])
         var status = stat()

@@ -15,6 +15,13 @@ extension EncryptedDatabaseError: ToolSuggesting {
             The key is right. Add --cipher-compatibility \(version), or convert the file with \
             '\(program) upgrade'.
             """
+        case .plaintext(let path):
+            """
+            To encrypt it:
+              \(program) encrypt \(path.shellPath)
+            To use it as it is, leave out the key and add --no-encryption. Check that no program \
+            expects it to be encrypted.
+            """
         case .wrongKey(let path):
             """
             \(recoverySuggestion ?? "")

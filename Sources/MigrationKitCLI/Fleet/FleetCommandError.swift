@@ -21,6 +21,9 @@ enum FleetCommandError: Error, Equatable {
 
     /// A task has a number for which there is no part.
     case taskBeyond(String, index: Int, count: Int)
+
+    /// There is no report of these parts.
+    case missingShards([String])
 }
 
 extension FleetCommandError: CodedError {
@@ -36,6 +39,9 @@ extension FleetCommandError: CodedError {
         case .unusableTask(let name): "can't work out this task's shard from the variable \(name)"
         case .taskBeyond(let name, let index, let count):
             "\(name) is \(index), but there are only the shards 0 to \(count - 1)"
+        case .missingShards(let shards):
+            "there is no report of the \(shards.count == 1 ? "shard" : "shards") "
+                + shards.joined(separator: ", ")
         }
     }
 
@@ -59,6 +65,9 @@ extension FleetCommandError: CodedError {
             """
             Number the array's tasks from 0 and give --shards N, or give the shard with --shard I/N.
             """
+        case .missingShards:
+            "Its task failed before its first store, or its report isn't among these. Run it again: "
+                + "--shard I/N, with --report."
         case .taskBeyond: "Give as many --shards as there are tasks, with numbers from 0 on."
         }
     }
@@ -69,6 +78,7 @@ extension FleetCommandError: CodedError {
         case .noCanaries: ErrorCode("noCanaries", .usage)
         case .noTask, .unknownShardCount, .unusableTask, .taskBeyond:
             ErrorCode("unknownShard", .usage)
+        case .missingShards: ErrorCode("missingShards", .failed)
         }
     }
 }

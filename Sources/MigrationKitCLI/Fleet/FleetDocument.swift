@@ -49,6 +49,8 @@ struct FleetDocument: Encodable {
     let slowest: [Slow]
     let seconds: Double?
     var tornLines: Int?
+    /// The shards of which there is no report; `nil` if there is only one run.
+    var missingShards: [String]?
 
     /// - Parameters:
     ///   - end: Why the run is over; `nil` for a merged report.
@@ -57,7 +59,7 @@ struct FleetDocument: Encodable {
         command: String,
         _ summary: FleetSummary,
         end: FleetRun.End? = nil,
-        shard: StoreShard? = nil,
+        shard: FleetRecord.Shard? = nil,
         seconds: Double? = nil
     ) {
         self.command = command

@@ -31,7 +31,7 @@ extension FleetJob {
         try keys.check()
         let (list, shard) = try stores.list(with: limits?.canaryGroup, in: context)
         let file = try fleet.report.map(FleetReportFile.init)
-        let records = FleetRecords<Self>()
+        let records = FleetRecords<Self>(shard: shard)
 
         let options = FleetRun.Options(
             jobs: fleet.jobCount,
@@ -108,8 +108,17 @@ extension FleetJob {
 
 /// The lines of a report.
 private struct FleetRecords<Job: FleetJob>: Sendable {
+    let shard: FleetRecord.Shard?
+
     func blank(of store: FleetStore, _ outcome: FleetRecord.Outcome) -> FleetRecord {
-        FleetRecord(command: Job.deed, store: store, outcome: outcome, time: Date().iso8601)
+        var record = FleetRecord(
+            command: Job.deed,
+            store: store,
+            outcome: outcome,
+            time: Date().iso8601
+        )
+        record.shard = shard
+        return record
     }
 
     func record(

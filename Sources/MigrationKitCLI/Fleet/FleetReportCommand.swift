@@ -11,7 +11,8 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
             discussion: """
                 Reads what --report has written, such as by the tasks of an array. The last line \
                 for a store counts, in the order of the files. A store that a killed run didn't \
-                finish is named. The exit code is 0 if all stores are done.
+                finish is named, and so is a shard of which there is no report. The exit code is 0 if \
+                all stores are done.
                 """
         )
     }
@@ -39,6 +40,7 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
         let commands = Set(report.records.map(\.command)).sorted()
         var document = FleetDocument(command: commands.joined(separator: ","), summary)
         document.tornLines = report.tornCount
+        document.missingShards = report.missingShards
         if json {
             try context.printJSON(document)
         } else if list {
@@ -57,6 +59,9 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
         }
         guard summary.failed == 0, summary.unfinished == 0 else {
             throw FleetFailure(summary: summary, end: .complete)
+        }
+        guard report.missingShards.isEmpty else {
+            throw FleetCommandError.missingShards(report.missingShards)
         }
     }
 }

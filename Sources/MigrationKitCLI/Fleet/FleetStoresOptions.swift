@@ -59,11 +59,12 @@ struct FleetStoresOptions: ParsableArguments {
     /// The stores of this task, in order.
     ///
     /// - Parameter group: A group that must be in the list.
+    /// - Returns: The stores, and the part of the fleet that they are; `nil` for all of it.
     /// - Throws: `FleetListError`; ``FleetCommandError``.
     func list(
         with group: String? = nil,
         in context: CommandContext
-    ) throws -> (stores: [FleetStore], shard: StoreShard?) {
+    ) throws -> (stores: [FleetStore], shard: FleetRecord.Shard?) {
         let shard = try shard ?? shardOfTask(context.environment)
         let all: [FleetStore] =
             if let stores {
@@ -75,7 +76,8 @@ struct FleetStoresOptions: ParsableArguments {
             throw FleetCommandError.noCanaries(group: group)
         }
         guard let shard else { return (all, nil) }
-        return (all.filter { shard.contains($0.name) }, shard)
+        let stores = all.filter { shard.contains($0.name) }
+        return (stores, FleetRecord.Shard(shard, stores: stores.count, allStores: all.count))
     }
 
     /// The part that a scheduler gives this task.
@@ -94,6 +96,14 @@ struct FleetStoresOptions: ParsableArguments {
                 throw FleetCommandError.noTask
             }
             let name = slurm == nil ? "JOB_COMPLETION_INDEX" : "SLURM_ARRAY_TASK_ID"
+            // Otherwise an array from 1 on would leave out a shard, and only its last task fail.
+            if slurm != nil, let last = try number("SLURM_ARRAY_TASK_MAX"), last >= shards {
+                throw FleetCommandError.taskBeyond(
+                    "SLURM_ARRAY_TASK_MAX",
+                    index: last,
+                    count: shards
+                )
+            }
             guard let shard = StoreShard(number: index + 1, of: shards) else {
                 throw FleetCommandError.taskBeyond(name, index: index, count: shards)
             }

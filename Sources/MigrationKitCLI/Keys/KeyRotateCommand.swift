@@ -76,6 +76,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         }
         let notes = [
             foreignItemNote(report),
+            passphraseNote(report),
             otherKeyNote(report),
             unwrittenKeyNote(report, stored),
             .narrowedMode(from: report.conversion.formerMode, path: stored.path),
@@ -146,6 +147,16 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                     + "started again removes that file."
             )
         }
+    }
+
+    /// A note that the passphrase has become a raw key.
+    private func passphraseNote(_ report: KeyRotationReport) -> ConversionNote? {
+        guard report.formerItem.form == .passphrase else { return nil }
+        return ConversionNote(
+            headline: "the key was a passphrase, and is a raw key now",
+            explanation: "A program that gives the key itself needs its 64 hexadecimal digits; in "
+                + "the sqlcipher shell, PRAGMA key = \"x'DIGITS'\". 'key show' prints them."
+        )
     }
 
     /// A note that another program may no longer find the item.

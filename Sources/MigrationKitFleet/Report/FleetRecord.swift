@@ -67,6 +67,31 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var error: Failure?
     /// When this was so, in ISO 8601.
     public var time: String
+    /// The part of the fleet that the run worked on; `nil` for all of it.
+    public var shard: Shard?
+
+    /// A part of a fleet, by which a part without a report is noticed.
+    public struct Shard: Codable, Equatable, Sendable {
+        /// Which part it is, from 1.
+        public var number: Int
+        /// How many parts there are.
+        public var count: Int
+        /// How many stores are in this part.
+        public var stores: Int
+        /// How many stores there are in all parts.
+        public var allStores: Int
+
+        /// - Parameters:
+        ///   - shard: The part.
+        ///   - stores: How many stores are in it.
+        ///   - allStores: How many stores there are in all parts.
+        public init(_ shard: StoreShard, stores: Int, allStores: Int) {
+            number = shard.number
+            count = shard.count
+            self.stores = stores
+            self.allStores = allStores
+        }
+    }
 
     /// - Parameters:
     ///   - command: The command.

@@ -285,8 +285,8 @@ struct SchemaHazards {
                     ? "rows with NULL in \(name) get a number"
                     : "rows with NULL in \(name) are refused",
                 """
-                Give it a backfill such as coalesce(\(before.name), ''), or fill the column in a \
-                migration before this one.
+                Give it a backfill such as coalesce(\(before.name), \(after.affinity.sample)), or \
+                fill the column in a migration before this one.
                 """,
                 count: count(old, where: "\(before.name.quotedName) IS NULL")
             )
@@ -307,7 +307,8 @@ struct SchemaHazards {
                 old,
                 column: match.oldColumn(of: column.name, in: new)?.name,
                 "rows for which the backfill of \(new.name).\(column.name) is NULL are refused",
-                "Give it a backfill such as coalesce(EXPRESSION, ''), which is never NULL.",
+                "Give it a backfill such as coalesce(EXPRESSION, \(column.affinity.sample)), which "
+                    + "is never NULL.",
                 count: count(old, where: "(\(expression)) IS NULL")
             )
         }
@@ -328,8 +329,8 @@ struct SchemaHazards {
                 column: before?.name,
                 "rows for which the expression of \(new.name).\(column.name) is NULL are refused",
                 """
-                Use an expression that is never NULL, such as coalesce(EXPRESSION, ''), or correct \
-                the rows in a migration before this one.
+                Use an expression that is never NULL, such as coalesce(EXPRESSION, \
+                \(column.affinity.sample)), or correct the rows in a migration before this one.
                 """,
                 count: value.map { count(old, where: "(\($0)) IS NULL") }
             )

@@ -3,6 +3,15 @@
 package enum ColumnAffinity: String, Sendable {
     case integer, text, blob, real, numeric
 
+    /// A value for an example, as SQL.
+    package var sample: String {
+        switch self {
+        case .text: "''"
+        case .blob: "x''"
+        case .integer, .real, .numeric: "0"
+        }
+    }
+
     /// - Parameters:
     ///   - type: The declared type.
     ///   - isStrict: Whether the table is `STRICT`. Only there, `ANY` keeps every value as it is.

@@ -151,13 +151,16 @@ public struct SalvageReport: Equatable, Sendable {
     /// How long it took, in seconds.
     public let seconds: Double
 
-    /// Whether everything was recovered, and is in its place.
+    /// Whether everything was recovered, and is in its place. SQLite's statistics don't count: `ANALYZE`
+    /// makes them anew. <https://www.sqlite.org/lang_analyze.html>
     public var isComplete: Bool {
-        isSchemaWhole && unmade.isEmpty && lostAndFound == nil
+        func isStatistics(_ name: String) -> Bool { name.hasPrefix("sqlite_stat") }
+        return isSchemaWhole && unmade.allSatisfy { isStatistics($0.name) } && lostAndFound == nil
             // Without HMACs, a frame may belong to another page than it says.
             && (provesPages || journal?.damagedFrames.isEmpty != false)
             && tables.allSatisfy {
-                $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
+                isStatistics($0.name)
+                    || $0.lostRowCount == 0 && $0.refusedRowCount == 0 && $0.gaps.isEmpty
             }
     }
 

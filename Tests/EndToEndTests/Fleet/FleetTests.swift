@@ -238,6 +238,8 @@ import Testing
         (["JOB_COMPLETION_INDEX": "1"], []), ([:], ["--shards", "4"]),
         (["JOB_COMPLETION_INDEX": "4"], ["--shards", "4"]),
         (["SLURM_ARRAY_TASK_ID": "x"], []), (["SLURM_ARRAY_TASK_ID": "2"], []),
+        // An array from 1 on: each task is refused, not only the last.
+        (["SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_MAX": "4"], ["--shards", "4"]),
         (["SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_COUNT": "3"], []),
     ])
     func partThatCannotBeToldIsRefused(
@@ -250,6 +252,25 @@ import Testing
     }
 
     // MARK: - Reports
+
+    @Test func aLostShardIsNoSuccess() throws {
+        var reports: [String] = []
+        for shard in ["1/4", "2/4", "4/4"] {
+            reports.append(folder.path("report-\(reports.count)"))
+            let options = ["--shard", shard, "--report", reports[reports.count - 1]]
+            #expect(try fleet.run("migrate", fleet.all + options).status == 0)
+        }
+        reports.removeAll { !FileManager.default.fileExists(atPath: $0) }
+        let lost = try tool.run(["fleet", "report", "--json"] + reports)
+        #expect(lost.status == 1, "\(lost)")
+        #expect(try lost.jsonError()["code"] as? String == "missingShards")
+        #expect(try lost.json()["missingShards"] as? [String] == ["3/4"])
+        let last = folder.path("last")
+        let options = ["--shard", "3/4", "--report", last]
+        #expect(try fleet.run("migrate", fleet.all + options).status == 0)
+        let merged = try tool.run(["fleet", "report", "--json"] + reports + [last])
+        #expect(merged.status == 0, "\(merged)")
+    }
 
     @Test func linesOfTheReportFollowTheSchema() throws {
         try folder.write("stores/s02.db.key", "wrong".utf8)

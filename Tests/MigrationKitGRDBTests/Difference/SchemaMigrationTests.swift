@@ -501,6 +501,16 @@ import Testing
         ),
     ]
 
+    @Test(arguments: [("INTEGER", "0"), ("TEXT", "''"), ("BLOB", "x''"), ("REAL", "0")])
+    func theSuggestedBackfillFitsTheColumn(_ type: String, _ value: String) throws {
+        let migration = try SchemaMigration(
+            from: "CREATE TABLE t (id INTEGER PRIMARY KEY, c \(type))",
+            to: "CREATE TABLE t (id INTEGER PRIMARY KEY, c \(type) NOT NULL)"
+        )
+        let hazard = try #require(migration.hazards.first { $0.kind == .mayViolateNotNull })
+        #expect(hazard.suggestion.contains("coalesce(c, \(value))"), "\(hazard)")
+    }
+
     @Test func aChangedValueIsRefused() throws {
         let migration = try SchemaMigration(
             from: "CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT)",

@@ -34,4 +34,26 @@ import Testing
         )
         #expect(try folder.databaseData() == before)
     }
+
+    /// SQLite with STAT4 makes a table that this one doesn't.
+    @Test func lostStatisticsAreNoLoss() throws {
+        _ = try SQLCipherShell.run(
+            folder.database,
+            key: key.spelling,
+            """
+            CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE TABLE s (tbl, idx, neq, nlt, ndlt, sample);
+            .dbconfig defensive off
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET name = 'sqlite_stat4', tbl_name = 'sqlite_stat4',
+              sql = 'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)' WHERE name = 's';
+            """
+        )
+        let report = try DatabaseSalvage(
+            folder.database,
+            to: folder.path("new.db"),
+            form: .encrypted(key.key)
+        ).run()
+        #expect(report.isComplete, "\(report)")
+        #expect(report.unmade.map(\.name) == ["sqlite_stat4"])
+    }
 }

@@ -72,7 +72,8 @@ extension MigrationsCommand {
     }
 }
 
-private func isFolder(_ path: String) -> Bool {
+/// Whether there is a folder at a path.
+func isFolder(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
 }
