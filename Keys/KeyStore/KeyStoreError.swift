@@ -59,9 +59,9 @@ extension KeyStoreError: LocalizedError {
         case .noCollection(let name):
             "the Secret Service has no collection \"\(name)\""
         case .locked(let collection):
-            "the collection \"\(collection)\" is locked"
+            "the collection \"\(collection)\" or its item is locked"
         case .promptDismissed(let collection):
-            "the collection \"\(collection)\" is locked and was not unlocked"
+            "the collection \"\(collection)\" or its item is locked and was not unlocked"
         case .itemNotFound(let service, let account):
             "the secret store holds no item with \(Self.names(service, account))"
         case .ambiguous(let service, let matches):
@@ -119,10 +119,9 @@ extension KeyStoreError: LocalizedError {
         case .noCollection("default"):
             """
             In a desktop session, storing a key makes one if prompts are allowed; so does the desktop's \
-            password program. Without a desktop, start the daemon with a password for it:
+            password program. In KeePassXC, open a database whose settings, under Secret Service \
+            Integration, expose a group. For GNOME Keyring without a desktop:
               \(Self.unlocking)
-            In KeePassXC, open a database whose settings, under Secret Service Integration, \
-            expose a group.
             """
         case .noCollection:
             "Check the name in the desktop's password program."
@@ -131,7 +130,7 @@ extension KeyStoreError: LocalizedError {
         case .promptDismissed:
             """
             Try again and answer the prompt, or unlock the collection in the desktop's password \
-            program. If no prompt can be shown, unlock it with the daemon:
+            program. For GNOME Keyring, if no prompt can be shown:
               \(Self.unlocking)
             """
         case .itemNotFound(let service, let account):

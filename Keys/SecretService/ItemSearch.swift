@@ -64,7 +64,7 @@ struct ItemSearch {
         while true {
             let found = try look()
             guard let obstacle = obstacle(found) else { return found }
-            guard allowsPrompt else {
+            guard allowsPrompt || found.connection.hasOpenWallet(obstacle.collection) else {
                 throw KeyStoreError.locked(collection: obstacle.collection)
             }
             guard !obstacle.paths.isSubset(of: asked) else {

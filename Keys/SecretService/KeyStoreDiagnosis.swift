@@ -283,7 +283,8 @@ private struct OtherStore {
     }
 
     private static var all: [OtherStore] {
-        let start = "If the key was stored there, let that program answer instead: "
+        let start =
+            "If the key was stored there, end the program that answers now, and start that one: "
         return [
             OtherStore(
                 name: "GNOME Keyring",

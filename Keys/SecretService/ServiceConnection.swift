@@ -97,16 +97,18 @@ struct ServiceConnection {
     ///
     /// - Returns: `nil` if the question was dismissed or can't be shown.
     func makeDefaultCollection() throws -> ServiceCollection? {
-        try GLib.optionalCall {
-            secret_collection_create_sync(
-                service.pointer,
-                // What other programs call it, too.
-                "Default keyring",
-                "default",
-                UInt32(SECRET_COLLECTION_NONE),
-                cancellation.pointer,
-                $0
-            )
+        try quietly {
+            try GLib.optionalCall {
+                secret_collection_create_sync(
+                    service.pointer,
+                    // What other programs call it, too.
+                    "Default keyring",
+                    "default",
+                    UInt32(SECRET_COLLECTION_NONE),
+                    cancellation.pointer,
+                    $0
+                )
+            }
         }.map { ServiceCollection(GObjectReference(owned: $0)) }
     }
 
@@ -164,19 +166,29 @@ struct ServiceConnection {
             list = g_list_prepend(list, UnsafeMutableRawPointer(object.pointer))
         }
         defer { g_list_free(list) }
-        // If a question is withdrawn, libsecret 0.20 writes a complaint about itself to standard
-        // error ("g_task_return_error: assertion 'error != NULL' failed"). There is no other way to
-        // suppress it.
-        let quiet = g_log_set_handler(
-            "GLib-GIO",
-            Int32(G_LOG_LEVEL_CRITICAL),
-            { _, _, _, _ in },
-            nil
-        )
-        defer { g_log_remove_handler("GLib-GIO", quiet) }
         var error: UnsafeMutablePointer<GError>?
-        secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
+        quietly {
+            secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
+        }
         if let error { throw failure(error) }
+    }
+
+    /// Runs a call that may show a question.
+    ///
+    /// If it is withdrawn or dismissed, libsecret 0.20 writes complaints about itself to standard error
+    /// ("g_task_return_error: assertion 'error != NULL' failed"), and about KWallet's answer. There is
+    /// no other way to suppress them.
+    private func quietly<Value>(_ body: () throws -> Value) rethrows -> Value {
+        let domains = [
+            ("GLib-GIO", Int32(G_LOG_LEVEL_CRITICAL)), ("libsecret", Int32(G_LOG_LEVEL_WARNING)),
+        ]
+        let handlers = domains.map { g_log_set_handler($0.0, $0.1, { _, _, _, _ in }, nil) }
+        defer {
+            for (domain, handler) in zip(domains, handlers) {
+                g_log_remove_handler(domain.0, handler)
+            }
+        }
+        return try body()
     }
 
     /// The secret of an unlocked item, copied from libsecret's locked memory into ours.
@@ -316,6 +328,7 @@ private func failure(_ error: UnsafeMutablePointer<GError>) -> any Error {
     if domain == g_io_error_quark(), code == G_IO_ERROR_CANCELLED || code == G_IO_ERROR_TIMED_OUT {
         return TimeLimit.Expired()
     }
+    if domain == g_io_error_quark(), code == G_IO_ERROR_CLOSED { return KeyStoreError.noBus }
     if domain == secret_error_get_quark(), code == SECRET_ERROR_IS_LOCKED {
         return KeyStoreError.locked(collection: "default")
     }

@@ -57,6 +57,20 @@ extension ServiceConnection {
         ]
     }
 
+    /// Whether KWallet has a wallet open that it calls locked: the log-in opens it, and its Secret Service
+    /// learns that only when it is asked to unlock it. That asks nobody.
+    func hasOpenWallet(_ name: String) -> Bool {
+        Wallet.services.contains { service in
+            let answer = try? bus.call(
+                service.busName,
+                service.path,
+                "org.kde.KWallet.isOpen",
+                [.string(name)]
+            )
+            return answer?.integers.first == 1
+        }
+    }
+
     /// Has KWallet write every wallet that is open, and returns when they are written.
     private func write(_ service: Wallet) throws {
         let program = "migrationkit"

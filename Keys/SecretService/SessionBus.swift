@@ -1,5 +1,6 @@
 import CLibSecret
 import KeyStore
+import MigrationKitCommon
 
 /// An argument of a call on the bus.
 enum BusValue {
@@ -63,9 +64,16 @@ struct SessionBus {
     let connection: GObjectReference
     let cancellation: GLibCancellation
 
+    /// The connection, which stays as long as the process. GLib would close one that nobody has, and
+    /// KeePassXC allows access to an item for a connection.
+    private static let kept = Locked<GObjectReference?>(nil)
+
     /// - Throws: ``KeyStoreError/noBus``; ``TimeLimit/Expired``.
     init(cancellation: GLibCancellation) throws {
         self.cancellation = cancellation
+        Self.kept.withLock { kept in
+            if let bus = kept, g_dbus_connection_is_closed(bus.pointer) != 0 { kept = nil }
+        }
         do {
             connection = GObjectReference(
                 owned: try GLib.call {
@@ -77,6 +85,7 @@ struct SessionBus {
         }
         // Otherwise GLib ends the process when the bus goes away.
         g_dbus_connection_set_exit_on_close(connection.pointer, 0)
+        Self.kept.withLock { [connection] in $0 = connection }
     }
 
     /// Calls a method of a program on the bus, and waits for its answer, or for the end of the call

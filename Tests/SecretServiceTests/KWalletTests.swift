@@ -15,6 +15,15 @@ struct KWalletTests {
         }
     }
 
+    /// Its Secret Service calls that one locked, until it is asked to unlock it.
+    @Test func aWalletThatTheLogInOpenedNeedsNoQuestion() throws {
+        let wallet = try PrivateKWallet()
+        #expect(try wallet.bus.probe("store", "s", "u", input: "x").status == 0)
+        try wallet.crash()
+        let entry = try wallet.bus.probe("entry", "s", "u", settings: ["PROBE_NO_PROMPT": "1"])
+        #expect(entry.status == 0, "\(entry)")
+    }
+
     /// It fails 1 in 256 exchanges of session keys, in three ways.
     @Test func failedExchangesOfSessionKeysAreNotSeen() throws {
         let wallet = try PrivateKWallet()

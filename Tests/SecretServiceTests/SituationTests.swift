@@ -187,6 +187,32 @@ import Testing
         #expect(try child.finish().status == 0)
     }
 
+    /// KeePassXC allows access to an item for one connection. Another one would be asked about again.
+    @Test func lookUpsHaveOneConnection() throws {
+        let service = try PrivateSecretService()
+        func connections() throws -> Set<Substring> {
+            let bus = "org.freedesktop.DBus"
+            let names = try service.run(
+                "dbus-send",
+                ["--print-reply", "--dest=\(bus)", "/org/freedesktop/DBus", "\(bus).ListNames"]
+            )
+            return Set(names.stdout.split(separator: "\"").filter { $0.hasPrefix(":") })
+        }
+        let before = try connections()
+        let child = try ChildProcess(
+            builtExecutable("SecretServiceProbe"),
+            ["twice", "s"],
+            environment: service.environment
+        )
+        #expect(child.readLine()?.hasPrefix("itemNotFound") == true)
+        let first = try connections().subtracting(before)
+        child.write("\n".utf8)
+        #expect(child.readLine()?.hasPrefix("itemNotFound") == true)
+        #expect(try !first.intersection(connections()).isEmpty)
+        child.write("\n".utf8)
+        #expect(try child.finish().status == 0)
+    }
+
     @Test func processOutlivesItsBus() throws {
         let service = try PrivateSecretService()
         let child = try ChildProcess(

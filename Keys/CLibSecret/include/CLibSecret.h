@@ -73,11 +73,13 @@ CONSTANT(SECRET_ITEM_CREATE_NONE, 0)
 CONSTANT(SECRET_ERROR_PROTOCOL, 1)
 CONSTANT(SECRET_ERROR_IS_LOCKED, 2)
 CONSTANT(SECRET_ERROR_NO_SUCH_OBJECT, 3)
+CONSTANT(G_IO_ERROR_CLOSED, 18)
 CONSTANT(G_IO_ERROR_CANCELLED, 19)
 CONSTANT(G_IO_ERROR_TIMED_OUT, 24)
 CONSTANT(G_BUS_TYPE_SESSION, 2)
 CONSTANT(G_DBUS_CALL_FLAGS_NO_AUTO_START, 1 << 0)
 CONSTANT(G_LOG_LEVEL_CRITICAL, 1 << 3)
+CONSTANT(G_LOG_LEVEL_WARNING, 1 << 4)
 
 // MARK: - Functions
 
@@ -147,6 +149,7 @@ typedef void CSignalHandler(
         (int bus, GCancellable *cancellable, GError **error), (bus, cancellable, error)) \
     each(void, g_dbus_connection_set_exit_on_close, (GDBusConnection *connection, int exits), \
         (connection, exits)) \
+    each(int, g_dbus_connection_is_closed, (GDBusConnection *connection), (connection)) \
     each(const char *, g_dbus_connection_get_guid, (GDBusConnection *connection), (connection)) \
     each(GVariant *, g_dbus_connection_call_with_unix_fd_list_sync, \
         (GDBusConnection *connection, const char *bus_name, const char *path, \

@@ -134,8 +134,9 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             return .init(
                 "key",
                 .problem,
-                "the collection \"\(collection)\" is locked, so the item can't be read",
-                nextStep: "Unlock it in the desktop's password program."
+                "the collection \"\(collection)\" or its item is locked, so the item can't be read",
+                nextStep: "Unlock it in the desktop's password program. KeePassXC asks for each "
+                    + "item: answer its question, without --no-prompt."
             )
         } catch let error as any CodedError {
             return .init(

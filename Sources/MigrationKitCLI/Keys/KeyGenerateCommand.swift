@@ -50,6 +50,7 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
             label: label,
             replacing: false
         )
+        context.noteUnwritten(in: store)
         if json {
             return try context.printJSON(StoredKeyDocument(item: item, replaced: false))
         }

@@ -96,6 +96,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
             }
         } else if let (service, account) = item {
             (stored, replaced) = try store(key, service, account, in: context)
+            context.noteUnwritten(in: try keychain.keyStore(in: context))
         } else {
             (stored, replaced) = (nil, false)
         }

@@ -36,6 +36,15 @@ extension KeyStore {
 }
 
 extension CommandContext {
+    /// Says that the program that keeps a new key may lose it if it ends at once.
+    func noteUnwritten(in keyStore: any KeyStore) {
+        guard let provider = try? keyStore.unwrittenProvider() else { return }
+        note(
+            "\(provider.name ?? "the secret store") may write the key only later; don't end it for "
+                + "some seconds"
+        )
+    }
+
     /// Asks whether a key may be lost, unless that is answered already.
     ///
     /// - Throws: ``KeyCommandError``.

@@ -24,10 +24,9 @@ extension KeyStoreError: ToolSuggesting {
         case .noCollection("default"):
             """
             In a desktop session, 'key generate' and 'key set' without --no-prompt have the desktop \
-            make one. Without a desktop, start the daemon with a password for it:
+            make one. In KeePassXC, open a database whose settings, under Secret Service Integration, \
+            expose a group. For GNOME Keyring without a desktop:
               \(Self.unlocking)
-            In KeePassXC, open a database whose settings, under Secret Service Integration, expose a \
-            group.
             """
         case .noCollection:
             """
@@ -36,8 +35,8 @@ extension KeyStoreError: ToolSuggesting {
             """
         case .locked:
             """
-            Unlock it in the desktop's password program, or leave out --no-prompt to be asked for \
-            its password.
+            Unlock it in the desktop's password program, or leave out --no-prompt to be asked. \
+            KeePassXC asks for each item, unless its Secret Service settings say otherwise.
             """
         case .itemNotFound(let service, let account):
             """
