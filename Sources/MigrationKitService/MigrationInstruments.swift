@@ -1,12 +1,13 @@
 import GRDB
+import Logging
 import Metrics
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB
 import Tracing
 
-/// Counts and times runs of migrations with swift-metrics, and traces them with
-/// swift-distributed-tracing.
+/// Counts and times runs of migrations with swift-metrics, traces them with swift-distributed-tracing, and
+/// logs them with swift-log.
 ///
 /// ```swift
 /// let report = try await MigrationInstruments().observe { options in
@@ -15,7 +16,11 @@ import Tracing
 /// ```
 ///
 /// ``MigrationService`` and ``EncryptedStores`` do so by themselves. Without a bootstrapped backend
-/// nothing is recorded.
+/// nothing is recorded, and without a logger nothing is logged.
+///
+/// A store that can't be opened or migrated is one line at the level `error`, with its name as `store`, the
+/// error's `code` and its `reason`, and the `step` if one failed. So is what a run does, at the levels of
+/// `MigrationEvent/logging(to:)`.
 ///
 /// | metric | kind | what |
 /// | --- | --- | --- |
@@ -31,22 +36,29 @@ import Tracing
 public struct MigrationInstruments: Sendable {
     private let metrics: (any MetricsFactory)?
     private let tracer: (any Tracer)?
+    private let logger: Logger?
 
     /// Creates instruments.
     ///
     /// - Parameters:
     ///   - metrics: Makes the metrics; `nil` for the process's `MetricsSystem`.
     ///   - tracer: Makes the spans; `nil` for the process's `InstrumentationSystem`.
-    public init(metrics: (any MetricsFactory)? = nil, tracer: (any Tracer)? = nil) {
+    ///   - logger: Where runs and failures are logged; `nil` to log nothing.
+    public init(
+        metrics: (any MetricsFactory)? = nil,
+        tracer: (any Tracer)? = nil,
+        logger: Logger? = nil
+    ) {
         self.metrics = metrics
         self.tracer = tracer
+        self.logger = logger
     }
 
     /// Runs a closure that migrates, and observes it.
     ///
     /// - Parameters:
-    ///   - store: The store's name, an attribute of the spans. Metrics don't have it: there may be
-    ///     too many.
+    ///   - store: The store's name, an attribute of the spans and of the log's lines. Metrics don't have
+    ///     it: there may be too many.
     ///   - options: The run's options. Their observer still gets every event.
     ///   - run: Migrates with the options that it gets.
     /// - Returns: What the closure returns.
@@ -60,6 +72,7 @@ public struct MigrationInstruments: Sendable {
         let observed = ObservedRun(
             metrics: metrics ?? MetricsSystem.factory,
             tracer: tracer ?? InstrumentationSystem.tracer,
+            logger: logger,
             store: store
         )
         var options = options
@@ -92,14 +105,19 @@ public struct MigrationInstruments: Sendable {
 private final class ObservedRun: Sendable {
     private let metrics: any MetricsFactory
     private let tracer: any Tracer
+    private let logger: Logger?
     private let store: String?
     private let start = ContinuousClock.now
     private let span: any Span
     private let step = Locked<(any Span)?>(nil)
+    private let failedStep = Locked<String?>(nil)
 
-    init(metrics: any MetricsFactory, tracer: any Tracer, store: String?) {
+    init(metrics: any MetricsFactory, tracer: any Tracer, logger: Logger?, store: String?) {
         self.metrics = metrics
         self.tracer = tracer
+        var logger = logger
+        if let store { logger?[metadataKey: "store"] = "\(store)" }
+        self.logger = logger
         self.store = store
         span = tracer.startAnySpan("migrationkit.run", ofKind: .internal)
         if let store { span.attributes["migrationkit.store"] = store }
@@ -112,6 +130,12 @@ private final class ObservedRun: Sendable {
 
     /// Called on the database's thread, which has no context of a task.
     func note(_ event: MigrationEvent) {
+        if case .stepFailed(let identifier, _) = event {
+            // Logged with its cause, which isn't known yet.
+            failedStep.withLock { $0 = identifier }
+        } else if let logger {
+            MigrationEvent.logging(to: logger)(event)
+        }
         switch event {
         case .runStarted(let direction, let count):
             span.attributes["migrationkit.direction"] = direction.name
@@ -144,6 +168,7 @@ private final class ObservedRun: Sendable {
     /// - Parameter error: Why the run failed; `nil` if it didn't.
     func end(_ error: (any Error)?) {
         let code = error.flatMap(Self.code)
+        if let error { log(error, code) }
         // A step that is still open has failed, or was cancelled.
         for span in [takeStep(), span].compactMap({ $0 }) {
             if let code {
@@ -163,6 +188,18 @@ private final class ObservedRun: Sendable {
         ).increment()
     }
 
+    private func log(_ error: any Error, _ code: String?) {
+        let step = failedStep.withLock { $0 }
+        guard let code else {
+            return logger?.notice("cancelled", metadata: step.map { ["step": "\($0)"] }) ?? ()
+        }
+        var metadata: Logger.Metadata = [
+            "code": "\(code)", "reason": "\(RunFailure(error).reason)",
+        ]
+        if let step { metadata["step"] = "\(step)" }
+        logger?.error(step == nil ? "store can't be used" : "step failed", metadata: metadata)
+    }
+
     private func takeStep() -> (any Span)? {
         step.withLock { step in
             defer { step = nil }
@@ -176,13 +213,7 @@ private final class ObservedRun: Sendable {
 
     /// The word for an error's kind, as the tool reports it; `nil` for a cancellation.
     private static func code(of error: any Error) -> String? {
-        switch error {
-        case is CancellationError: nil
-        case let error as any CodedError: error.code.name
-        case let error as DatabaseError:
-            ErrorCode(sqlite: error.resultCode.rawValue)?.name ?? "databaseError"
-        default: "failed"
-        }
+        error is CancellationError ? nil : RunFailure(error).code.name
     }
 }
 

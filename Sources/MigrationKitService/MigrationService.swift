@@ -14,7 +14,7 @@ import ServiceLifecycle
 ///     gracefulShutdownSignals: [.sigterm, .sigint],
 ///     logger: logger
 /// )
-/// try await group.run()
+/// await group.runOrExit()
 /// ```
 ///
 /// A `ServiceGroup` starts all services at the same moment, and so the order of the list alone

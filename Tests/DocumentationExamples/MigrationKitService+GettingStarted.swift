@@ -20,7 +20,7 @@ func runServer(_ server: some Service, steps: [MigrationStep<Database>]) async t
         gracefulShutdownSignals: [.sigterm, .sigint],
         logger: Logger(label: "server")
     )
-    try await group.run()
+    await group.runOrExit()
 }
 
 func titles(of tenant: String, in stores: EncryptedStores) async throws -> [String] {

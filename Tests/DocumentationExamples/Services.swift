@@ -27,7 +27,7 @@ func serve(_ server: some Service, store: EncryptedStore, steps: [MigrationStep<
         gracefulShutdownSignals: [.sigterm, .sigint],
         logger: Logger(label: "server")
     )
-    try await group.run()
+    await group.runOrExit()
 }
 
 func keepHealthCheck(database: MigrationService, server: some Service, health: some Service)

@@ -52,6 +52,49 @@ import Testing
         #expect(try applied() == ["0001_notes", "0002_rows"])
     }
 
+    /// What a service manager tells apart, each without a trap and a backtrace.
+    @Test func aFailedStartEndsWithTheErrorsCode() throws {
+        func expectEnd(
+            _ status: Int32,
+            _ text: String,
+            rows: Int = 1,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let result = try start(rows: rows).finish()
+            #expect(result.status == status, "\(result)", sourceLocation: sourceLocation)
+            #expect(
+                result.stderr.hasPrefix("error: ") && result.stderr.contains(text),
+                "\(result)",
+                sourceLocation: sourceLocation
+            )
+            for word in ["INSERT", "Fatal", "Stack"] {
+                #expect(!result.stderr.contains(word), "\(result)", sourceLocation: sourceLocation)
+            }
+        }
+        let ran = try start(rows: 1)
+        #expect(ran.readLine() == "serving 1")
+        ran.send(SIGTERM)
+        #expect(try ran.finish().status == 0)
+
+        let digits = Tool.randomDigits(count: 64)
+        try tool.folder.write("password", digits.utf8)
+        try expectEnd(77, "the key does not open")
+        try tool.folder.write("password", digits.utf8, mode: 0o644)
+        try expectEnd(77, "mode 0644")
+        try FileManager.default.removeItem(atPath: tool.folder.path("password"))
+        try expectEnd(66, "there is no password file")
+        try tool.folder.write("password", tool.password.utf8)
+        _ = try tool.shell("INSERT INTO grdb_migrations VALUES ('9999_newer');")
+        try expectEnd(65, "9999_newer")
+        _ = try tool.shell(
+            """
+            DELETE FROM grdb_migrations WHERE identifier <> '0001_notes'; DELETE FROM note;
+            CREATE TRIGGER no BEFORE INSERT ON note BEGIN SELECT raise(ABORT, 'no notes'); END;
+            """
+        )
+        try expectEnd(1, "no notes")
+    }
+
     @Test func aKilledMigrationIsGoneOnWith() throws {
         let killed = try start(rows: 1_000_000_000)
         #expect(killed.readLine() == "migrating")

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import InMemoryTracing
 import KeyStore
+import Logging
 import Metrics
 import MetricsTestKit
 import MigrationKitService
@@ -14,13 +15,14 @@ import Tracing
     private let served: ServedStore
     private let metrics = TestMetrics()
     private let tracer = InMemoryTracer()
+    private let log = RecordedLog()
 
     init() throws {
         served = try ServedStore()
     }
 
     private var instruments: MigrationInstruments {
-        MigrationInstruments(metrics: metrics, tracer: tracer)
+        MigrationInstruments(metrics: metrics, tracer: tracer, logger: log.logger)
     }
 
     private func stores(_ steps: [MigrationStep<Database>]) throws -> EncryptedStores {
@@ -82,6 +84,15 @@ import Tracing
         #expect(failed?.attributes.get("error.type") == .string("databaseError"))
         #expect(spans("migrationkit.run").allSatisfy { $0.status?.code == .error })
         #expect(!"\(tracer.finishedSpans)".contains(secret))
+        let lines = log.lines
+        #expect(!"\(lines)".contains(secret))
+        #expect(lines.allSatisfy { $0.contains("store=") }, "\(lines)")
+        let errors = lines.filter { $0.hasPrefix("error ") }
+        #expect(errors.count == 2, "\(lines)")
+        #expect(errors[0].hasPrefix("error step failed code=databaseError reason=UNIQUE"))
+        #expect(errors[0].hasSuffix("step=0002 store=acme"))
+        #expect(errors[1].hasPrefix("error store can't be used code=emptyKey"))
+        #expect(errors[1].hasSuffix("store=keyless"))
         #expect(tracer.activeSpans.isEmpty)
     }
 
@@ -95,6 +106,7 @@ import Tracing
         await stores.shutDown()
         #expect(metrics.counters(label: "migrationkit_failures_total").isEmpty)
         #expect(spans("migrationkit.run").map(\.status?.code) == [nil])
+        #expect(!log.lines.contains { $0.hasPrefix("error ") }, "\(log.lines)")
         #expect(tracer.activeSpans.isEmpty)
     }
 
@@ -120,5 +132,34 @@ import Tracing
         }
         #expect(directions.contains { $0 == ("back", 1) })
         #expect(directions.contains { $0 == ("forward", 3) })
+    }
+}
+
+/// The lines of a log, each with its level, message and metadata.
+private final class RecordedLog: Sendable {
+    private let recorded = Locked<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+
+    var logger: Logger {
+        Logger(label: "test") { _ in Handler(log: self) }
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var logLevel = Logger.Level.info
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:]) { $1 }
+            let words = all.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let line = (["\(event.level)", "\(event.message)"] + words).joined(separator: " ")
+            log.recorded.withLock { $0.append(line) }
+        }
     }
 }

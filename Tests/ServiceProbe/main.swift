@@ -52,5 +52,5 @@ let group = ServiceGroup(
     gracefulShutdownSignals: [.sigterm, .sigint],
     logger: Logger(label: "probe") { _ in SwiftLogNoOpLogHandler() }
 )
-try await group.run()
+await group.runOrExit()
 say("ended")

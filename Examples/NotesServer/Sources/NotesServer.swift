@@ -38,7 +38,7 @@ struct NotesServer {
         }
         let logger = Logger(label: "notes-server")
         let folder = arguments[1]
-        let logging = MigrationOptions(observer: MigrationEvent.logging(to: logger))
+        let instruments = MigrationInstruments(logger: logger)
 
         // The shared store is migrated before the server answers anybody.
         let shared = MigrationService(
@@ -47,14 +47,14 @@ struct NotesServer {
                 key: KeySourceStore(.file(path: "\(folder)/shared.key"), form: .rawKey)
             ),
             runner: try Migrations.ofShared(),
-            options: logging
+            instruments: instruments
         )
         // A tenant's store is migrated when it is first used.
         let stores = EncryptedStores(
             folder: folder,
             keys: KeyFiles(folder: folder),
             runner: try Migrations.ofTenants(),
-            options: .init(maximumOpen: 100, migrating: logging)
+            options: .init(maximumOpen: 100, instruments: instruments)
         )
         let server = Application(
             router: routes(shared: shared, stores: stores),
@@ -67,7 +67,7 @@ struct NotesServer {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
-        try await group.run()
+        await group.runOrExit()
     }
 
     static func routes(
