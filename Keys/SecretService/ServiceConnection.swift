@@ -167,7 +167,7 @@ struct ServiceConnection {
         }
         defer { g_list_free(list) }
         var error: UnsafeMutablePointer<GError>?
-        quietly {
+        _ = quietly {
             secret_service_unlock_sync(service.pointer, list, cancellation.pointer, nil, &error)
         }
         if let error { throw failure(error) }
