@@ -74,6 +74,18 @@ import Testing
         #expect(try tool.run(["key", "generate", "--no-prompt"] + item).status == 73)
     }
 
+    @Test func aDatabaseThatIsNotThere() throws {
+        let bus = try PrivateSecretService()
+        let item = ["--keychain-service", "s", "--keychain-account", "a"]
+        let named = item + ["--db-path", bus.folder.path("new.db")]
+        #expect(try findings(bus, status: 69, named).last == "key problem")
+        var tool = try Tool(environment: bus.environment)
+        tool.environment["HOME"] = bus.environment["HOME"]
+        #expect(try tool.run(["key", "generate"] + item).status == 0)
+        // As before the first 'migrate'.
+        #expect(try findings(bus, status: 0, named).last == "key warning")
+    }
+
     @Test func aFormerKeyIsNamed() throws {
         let database = try RotatedDatabase()
         let before = try database.tool.folder.data("store.db")

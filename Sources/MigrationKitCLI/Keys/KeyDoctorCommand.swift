@@ -89,15 +89,17 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     ) throws -> KeyStoreDiagnosis.Finding? {
         let named = try database.path(in: context)
         let path = named.flatMap { EncryptedDatabase.hasContent($0) ? $0 : nil }
-        if let named, path == nil, database.dbPath != nil {
-            return .init(
+        let missing = path == nil && database.dbPath != nil ? named : nil
+        let noDatabase = missing.map { missing in
+            KeyStoreDiagnosis.Finding(
                 "key",
                 .problem,
-                "there is no database \(named)",
+                "there is no database \(missing)",
                 nextStep: "Check the path."
             )
         }
         guard let service = try keychain.service(in: context) else {
+            if let noDatabase { return noDatabase }
             return path.map { path in
                 .init(
                     "key",
@@ -117,7 +119,15 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         do {
             let entry = try store.entry(service: service, account: account)
             let item = "the item of \(entry.item.summaryLine)"
-            guard let path else { return .init("key", .ok, "\(item) is there") }
+            guard let path else {
+                guard let missing else { return .init("key", .ok, "\(item) is there") }
+                return .init(
+                    "key",
+                    .warning,
+                    "\(item) is there, and no database \(missing)",
+                    nextStep: "Check the path. A new database is made by 'migrate'."
+                )
+            }
             do {
                 try open(path, service: service, account: account, in: context)
                 return .init("key", .ok, "\(item) opens \(path)")
@@ -128,6 +138,8 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 let hint = isOlder ? ", and is older than the key that opened it last" : ""
                 return notOpened("\(item) does not open \(path)\(hint)", path)
             }
+        } catch let error as KeyStoreError where noDatabase != nil && error.isNotFound {
+            return noDatabase
         } catch let error as KeyStoreError where path != nil && error.isNotFound {
             return notOpened(error.errorDescription ?? "", path ?? "")
         } catch KeyStoreError.locked(let collection) {

@@ -114,7 +114,12 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             tried += new
             if locked.isEmpty { break }
         }
-        throw KeyFindError(path: path, triedCount: tried.count, locked: locked)
+        throw KeyFindError(
+            path: path,
+            triedCount: tried.count,
+            locked: locked,
+            record: KeyRecord(besideDatabase: path)?.sentence(in: store)
+        )
     }
 
     /// Whether an item is of the named service, its previous and pending keys included.
@@ -192,6 +197,8 @@ struct KeyFindError: Error {
     let triedCount: Int
     /// The collections that could not be searched.
     let locked: [String]
+    /// Who stored the key, in a sentence; `nil` if that isn't known.
+    let record: String?
 }
 
 extension KeyFindError: ToolSuggesting {
@@ -217,7 +224,7 @@ extension KeyFindError: ToolSuggesting {
                 be asked for its password. Then search again.
                 """
         }
-        return """
+        return (record.map { "\($0).".printable + "\n" } ?? "") + """
             Give files that may have the key with --key-file. If you have a recovery copy: \
             '\(program) key import'.
             If the file has settings of its own, give them: --cipher-compatibility, \

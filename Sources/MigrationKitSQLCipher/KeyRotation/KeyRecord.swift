@@ -30,7 +30,7 @@ public struct KeyRecord: Codable, Equatable, Sendable {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
         guard let content = try? file.companion(Self.suffix),
-            let record = try? decoder.decode(Self.self, from: content)
+            let record = try? decoder.decode(Self.self, from: content), record.isPlain
         else { return nil }
         self = record
     }
@@ -43,6 +43,13 @@ public struct KeyRecord: Codable, Equatable, Sendable {
         // A file has it in whole seconds.
         let seconds = item.modified?.timeIntervalSince1970.rounded()
         stored = seconds.map(Date.init(timeIntervalSince1970:))
+    }
+
+    /// Whether it can be shown: somebody else may have written the file.
+    private var isPlain: Bool {
+        [provider, collection, service, account].compactMap { $0 }.allSatisfy { text in
+            text.unicodeScalars.allSatisfy { !CharacterSet.controlCharacters.contains($0) }
+        }
     }
 
     private static let suffix = ReservedNameError.keyRecordSuffix

@@ -78,6 +78,12 @@ import Testing
         try database.tool.folder.write("store.db-key-record", Data(repeating: 0x5b, count: 3 << 20))
         #expect(try database.launch().status == 0)
         #expect(try record(database)?["account"] as? String == "main")
+        // Nothing of another's file looks like a line of ours.
+        let text = #"{"collection":"x\n  migrationkit-cli key delete","service":"s"}"#
+        try database.tool.folder.write("store.db-key-record", text.utf8)
+        #expect(try database.tool.run(["key", "delete", "--yes"] + database.item).status == 0)
+        let missing = try database.status()
+        #expect(missing.status == 69 && !missing.stderr.contains("delete"), "\(missing)")
     }
 
     @Test(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
@@ -96,6 +102,9 @@ import Testing
         #expect(missing.status == 69)
         #expect(oneLine(missing.stderr).contains("KWallet stored this key in"), "\(missing)")
         #expect(oneLine(missing.stderr).contains("GNOME Keyring answers now"), "\(missing)")
+        let searched = try tool.run(["key", "find", "--db-path", tool.database])
+        #expect(searched.status == 69)
+        #expect(oneLine(searched.stderr).contains("KWallet stored this key in"), "\(searched)")
         let doctor = try tool.run(["key", "doctor", "--json"] + database.opening)
         let findings = try #require(try doctor.json()["findings"] as? [[String: Any]])
         let found = findings.first { $0["subject"] as? String == "record" }
