@@ -86,6 +86,14 @@ struct PortalStoreTests {
         #expect(try refused.jsonError()["code"] as? String == "keysUnreadable")
     }
 
+    /// GNOME Keyring is killed at once after it has made the app's secret.
+    @Test func aNewSecretIsOnTheDisk() throws {
+        let generated = try run(["key", "generate"] + item)
+        #expect(generated.status == 0, "\(generated)")
+        try portal.bus.unlock()
+        #expect(try items() == ["org.example.Notes"])
+    }
+
     /// The command is killed at a random time, or the keyring behind the portal once it has ended.
     @Test func noKillLosesAKey() throws {
         var rounds = 0
