@@ -33,21 +33,21 @@ public struct PortalKeyStore: KeyStore {
 
     /// The items that match, without their secrets, oldest first.
     ///
-    /// - Throws: ``KeyStoreError``.
+    /// - Throws: `KeyStoreError`.
     public func items(service: String?, account: String?) throws -> [KeyItem] {
         try entries(isCancelled).matches(service, account).map(\.item)
     }
 
     /// The one item that matches, with its secret.
     ///
-    /// - Throws: ``KeyStoreError``.
+    /// - Throws: `KeyStoreError`.
     public func entry(service: String, account: String?) throws -> KeyEntry {
         try entries(isCancelled).only(service, account)
     }
 
     /// Stores a key.
     ///
-    /// - Throws: ``KeyStoreError``.
+    /// - Throws: `KeyStoreError`.
     public func store(
         _ key: DatabaseKey,
         service: String,
@@ -68,7 +68,7 @@ public struct PortalKeyStore: KeyStore {
 
     /// Deletes the one item that matches.
     ///
-    /// - Throws: ``KeyStoreError``.
+    /// - Throws: `KeyStoreError`.
     @discardableResult
     public func delete(service: String, account: String?) throws -> KeyItem {
         try change { try $0.delete(service: service, account: account) }
@@ -140,7 +140,7 @@ public struct PortalKeyStore: KeyStore {
 
     /// The file's content; `nil` if there is no file.
     ///
-    /// - Throws: ``KeyStoreError``, also if it can't be a file of keys, whatever the secret is.
+    /// - Throws: `KeyStoreError`, also if it can't be a file of keys, whatever the secret is.
     func sealed() throws -> [UInt8]? {
         let descriptor = Glibc.open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -191,7 +191,7 @@ public struct PortalKeyStore: KeyStore {
 
     /// Throws if the portal can't be asked for a secret. It isn't asked.
     ///
-    /// - Throws: ``KeyStoreError``.
+    /// - Throws: `KeyStoreError`.
     func checkPortal() throws {
         try TimeLimit.run(timeout) { try SecretPortal.check(SessionBus(cancellation: $0)) }
     }

@@ -53,7 +53,7 @@ import MigrationKitGRDB
 /// | file | item | then |
 /// | --- | --- | --- |
 /// | there | there | the file is opened with the item's key |
-/// | there | missing | ``EncryptedStoreError/keyMissing(path:service:account:)``; never a new key |
+/// | there | missing | ``EncryptedStoreError/keyMissing(path:service:account:record:)``; never a new key |
 /// | missing or empty | there | the file is made with the item's key |
 /// | missing or empty | missing | a raw key is made, stored and read back; then the file is made |
 /// | any | can't be read | the key store's own `KeyStoreError`; nothing is made |
