@@ -35,6 +35,13 @@ public final class PrivatePortal: Sendable {
         )
         let info = "[Application]\nname=org.example.Notes\n\n[Instance]\ninstance-id=1\n"
         try bus.folder.write("flatpak-info", info.utf8)
+        // Flatpak keeps this of each instance, and xdg-desktop-portal 1.20 reads it.
+        try bus.folder.makeFolder("run/.flatpak")
+        try bus.folder.makeFolder("run/.flatpak/1")
+        try bus.folder.write(
+            "run/.flatpak/1/bwrapinfo.json",
+            "{\"child-pid\": \(ProcessInfo.processInfo.processIdentifier)}".utf8
+        )
         let desktop = try bus.supervise(
             [Self.portal],
             environment: ["XDG_CURRENT_DESKTOP": "GNOME"]
