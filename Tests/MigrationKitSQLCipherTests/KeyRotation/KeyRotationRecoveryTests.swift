@@ -101,7 +101,7 @@ import Testing
                     Issue.record("\(end): \(String(describing: error))")
                     continue
                 }
-                #expect(reason == "the collection \"login\" is locked")
+                #expect(reason == "the collection \"login\" or its item is locked")
             }
             #expect(try store.content() == "zettel")
             try store.expectSettled()
