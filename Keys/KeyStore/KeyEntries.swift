@@ -3,13 +3,12 @@ import FoundationEssentials
 /// The entries of a key store that has them all at hand, with the rules of ``KeyStore``.
 package struct KeyEntries: Sendable {
     /// The entries, oldest first.
-    package private(set) var all: [KeyEntry]
+    package private(set) var all: [KeyEntry] = []
 
     private let collection: String
 
     /// - Parameter collection: The name of what holds the items.
-    package init(_ all: [KeyEntry] = [], collection: String) {
-        self.all = all
+    package init(collection: String) {
         self.collection = collection
     }
 

@@ -43,8 +43,8 @@ enum SealedItems {
         let header = format + randomBytes(saltCount)
         let nonce = randomBytes(nonceCount)
         let plain = try plain(entries)
-        var (tag, sealed) = ([UInt8](repeating: 0, count: tagCount), [UInt8]())
-        sealed = try [UInt8](unsafeUninitializedCapacity: plain.count) { memory, count in
+        var tag = [UInt8](repeating: 0, count: tagCount)
+        let sealed = try [UInt8](unsafeUninitializedCapacity: plain.count) { memory, count in
             try plain.withUnsafeBytes { plain in
                 try cipher(true, header, nonce, plain, memory.baseAddress, &tag, secret)
                 count = plain.count

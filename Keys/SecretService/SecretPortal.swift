@@ -2,6 +2,7 @@ import CKeyStore
 import CLibSecret
 import Glibc
 import KeyStore
+import MigrationKitCommon
 
 /// The desktop's portal, which gives each program in a sandbox a secret of its own.
 /// <https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Secret.html>
@@ -20,7 +21,7 @@ enum SecretPortal {
     static func secret(_ bus: SessionBus) throws -> Secret {
         var ends: [Int32] = [-1, -1]
         guard ckeystore_pipe(&ends) == 0 else {
-            throw KeyStoreError.failure(message: systemMessage())
+            throw KeyStoreError.failure(message: systemReason(errno))
         }
         defer { close(ends[0]) }
         let responses = BusSignals(bus, of: program, "org.freedesktop.portal.Request", "Response")
@@ -95,10 +96,8 @@ enum SecretPortal {
         let memory = UnsafeMutableRawBufferPointer(rebasing: memory)
         let count = Glibc.read(descriptor, memory.baseAddress, memory.count)
         guard count >= 0 || errno == EINTR else {
-            throw KeyStoreError.failure(message: systemMessage())
+            throw KeyStoreError.failure(message: systemReason(errno))
         }
         return count < 0 ? nil : count
     }
-
-    private static func systemMessage() -> String { String(cString: strerror(errno)) }
 }
