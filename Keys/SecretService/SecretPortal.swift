@@ -29,7 +29,7 @@ enum SecretPortal {
             try call(
                 bus,
                 "org.freedesktop.portal.Secret.RetrieveSecret",
-                [.descriptor(0), .noOptions],
+                [.descriptor(0), .strings([:])],
                 descriptors: [ends[1]]
             ).strings.first ?? ""
         let secret = try Secret(capacity: limit) { memory in

@@ -1,5 +1,6 @@
 import CLibSecret
 import FoundationEssentials
+import Glibc
 import KeyStore
 
 /// One connection to the Secret Service: the thin layer over libsecret, above which there is no
@@ -95,21 +96,65 @@ struct ServiceConnection {
 
     /// Has the desktop make a default collection, for which it asks the user for a password.
     ///
-    /// - Returns: `nil` if the question was dismissed or can't be shown.
+    /// libsecret's own way never ends if KWallet's question is dismissed: the answer has a type that
+    /// libsecret refuses.
+    /// <https://specifications.freedesktop.org/secret-service-spec/latest/prompts.html>
+    ///
+    /// - Returns: `nil` if the question was dismissed.
     func makeDefaultCollection() throws -> ServiceCollection? {
-        try quietly {
-            try GLib.optionalCall {
-                secret_collection_create_sync(
-                    service.pointer,
-                    // What other programs call it, too.
-                    "Default keyring",
-                    "default",
-                    UInt32(SECRET_COLLECTION_NONE),
-                    cancellation.pointer,
-                    $0
-                )
+        let program = text(g_dbus_proxy_get_name_owner(service.pointer)) ?? ""
+        let completions = BusSignals(bus, of: program, "org.freedesktop.Secret.Prompt", "Completed")
+        // What other programs call it, too.
+        let label = ["org.freedesktop.Secret.Collection.Label": "Default keyring"]
+        let made = try bus.call(
+            program,
+            "/org/freedesktop/secrets",
+            "org.freedesktop.Secret.Service.CreateCollection",
+            [.strings(label), .string("default")]
+        ).strings
+        guard made.count == 2 else { return nil }
+        // The path is "/" if the user must be asked first.
+        let path = made[0] == "/" ? try answer(to: made[1], of: program, completions) : made[0]
+        guard let path, path != "/" else { return nil }
+        return try unlessGone {
+            secret_collection_new_for_dbus_path_sync(
+                service.pointer,
+                path,
+                UInt32(SECRET_COLLECTION_NONE),
+                cancellation.pointer,
+                $0
+            )
+        }.map(ServiceCollection.init)
+    }
+
+    /// Shows a question, and waits for its answer.
+    ///
+    /// - Returns: The path in the answer; `nil` if the question was dismissed.
+    private func answer(
+        to question: String,
+        of program: String,
+        _ completions: BusSignals
+    ) throws -> String? {
+        func tell(_ method: String, _ arguments: [BusValue], on bus: SessionBus) throws {
+            let method = "org.freedesktop.Secret.Prompt.\(method)"
+            _ = try bus.call(program, question, method, arguments)
+        }
+        try tell("Prompt", [.string("")], on: bus)
+        while true {
+            let isRunning = owner(of: "org.freedesktop.secrets") == program
+            guard g_cancellable_is_cancelled(cancellation.pointer) == 0 else {
+                try? tell("Dismiss", [], on: SessionBus(cancellation: GLibCancellation()))
+                throw TimeLimit.Expired()
             }
-        }.map { ServiceCollection(GObjectReference(owned: $0)) }
+            guard isRunning else { throw KeyStoreError.noService }
+            for _ in 0..<20 {
+                completions.receive()
+                if let answer = completions.latest[question] {
+                    return answer.integers.first == 0 ? answer.strings.first : nil
+                }
+                usleep(10_000)
+            }
+        }
     }
 
     /// The items that have all these attributes, with any schema, including locked ones.

@@ -33,7 +33,7 @@ extension ServiceConnection {
     }
 
     /// The unique name of the program that owns a well-known one; `nil` if there is none.
-    private func owner(of name: String) -> String? {
+    func owner(of name: String) -> String? {
         let answer = try? bus.call(
             "org.freedesktop.DBus",
             "/org/freedesktop/DBus",

@@ -10,8 +10,8 @@ enum BusValue {
     case boolean(Bool)
     /// The index of a descriptor in those that the call passes on.
     case descriptor(Int32)
-    /// Options by their names, of which none is given.
-    case noOptions
+    /// Options or properties by their names.
+    case strings([String: String])
 
     /// A new GVariant. The call that it is passed to frees it.
     fileprivate var variant: OpaquePointer? {
@@ -21,16 +21,28 @@ enum BusValue {
         case .integer64(let number): g_variant_new_int64(number)
         case .boolean(let value): g_variant_new_boolean(value ? 1 : 0)
         case .descriptor(let index): g_variant_new_handle(index)
+        case .strings(let values): Self.dictionary(values)
+        }
+    }
+
+    private static func dictionary(_ values: [String: String]) -> OpaquePointer? {
+        let entries = values.map { name, value in
+            g_variant_new_dict_entry(
+                g_variant_new_string(name),
+                g_variant_new_variant(g_variant_new_string(value))
+            )
+        }
         // A type is the text that names it.
         // https://docs.gtk.org/glib/struct.VariantType.html
-        case .noOptions: "{sv}".withCString { g_variant_new_array(OpaquePointer($0), nil, 0) }
+        return "{sv}".withCString {
+            g_variant_new_array(OpaquePointer($0), entries, UInt(entries.count))
         }
     }
 }
 
 /// What a call on the bus returned.
 struct BusAnswer {
-    /// The strings and the paths of objects, also those in arrays.
+    /// The strings and the paths of objects, also those in arrays and variants.
     private(set) var strings: [String] = []
     /// The numbers; a truth value is 1 or 0.
     private(set) var integers: [Int32] = []
@@ -48,7 +60,7 @@ struct BusAnswer {
         case "i": integers.append(g_variant_get_int32(variant))
         case "u": integers.append(Int32(truncatingIfNeeded: g_variant_get_uint32(variant)))
         case "b": integers.append(g_variant_get_boolean(variant))
-        case let type? where type.hasPrefix("(") || type.hasPrefix("a"):
+        case let type? where type == "v" || type.hasPrefix("(") || type.hasPrefix("a"):
             for index in 0..<g_variant_n_children(variant) {
                 guard let child = g_variant_get_child_value(variant, index) else { continue }
                 defer { g_variant_unref(child) }

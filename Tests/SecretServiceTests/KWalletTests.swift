@@ -24,6 +24,28 @@ struct KWalletTests {
         #expect(entry.status == 0, "\(entry)")
     }
 
+    /// libsecret refuses the type of its answer, and waits on.
+    @Test func aDismissedQuestionForANewWalletEndsTheWait() throws {
+        let wallet = try PrivateKWallet(hasWallet: false)
+        let probe = try ChildProcess(
+            builtExecutable("SecretServiceProbe"),
+            ["store", "s", "u"],
+            environment: wallet.bus.environment
+        )
+        probe.write("x".utf8)
+        probe.closeInput()
+        func dismiss() throws -> Bool {
+            try wallet.bus.run(
+                "dbus-send",
+                ["--print-reply", "--dest=org.freedesktop.secrets"]
+                    + ["/org/freedesktop/secrets/prompt/p0"]
+                    + ["org.freedesktop.Secret.Prompt.Dismiss"]
+            ).status == 0
+        }
+        for _ in 0..<4000 where try dismiss() { break }
+        #expect(try probe.finish(within: 10).stdout == "noCollection(name: \"default\")\n")
+    }
+
     /// It fails 1 in 256 exchanges of session keys, in three ways.
     @Test func failedExchangesOfSessionKeysAreNotSeen() throws {
         let wallet = try PrivateKWallet()

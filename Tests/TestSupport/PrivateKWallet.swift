@@ -2,8 +2,8 @@ import Foundation
 
 /// KWallet as the Secret Service of a private session bus, without a screen.
 ///
-/// It is as it is delivered, but for the Secret Service, which is switched on. It has one wallet,
-/// which is opened as the desktop's log-in does it.
+/// It is as it is delivered, but for the Secret Service, which is switched on. Unless it was made without
+/// one, it has one wallet, which is opened as the desktop's log-in does it.
 public final class PrivateKWallet: @unchecked Sendable {
     // @unchecked: a test starts and stops its own program from one task at a time.
 
@@ -17,10 +17,12 @@ public final class PrivateKWallet: @unchecked Sendable {
 
     /// What the log-in derives from the password.
     private let hash = (0..<56).map { _ in UInt8.random(in: 0...255) }
+    private let hasWallet: Bool
     private var daemon: ChildProcess?
 
     /// Makes the wallet, and returns once it answers.
-    public init() throws {
+    public init(hasWallet: Bool = true) throws {
+        self.hasWallet = hasWallet
         bus = try PrivateSecretService(.noDaemon)
         let settings = """
             [Wallet]
@@ -33,7 +35,7 @@ public final class PrivateKWallet: @unchecked Sendable {
         try bus.folder.write("config/kwalletrc", settings.utf8)
         try start()
         // It offers a wallet as a collection only from the next start on.
-        try crash()
+        if hasWallet { try crash() }
     }
 
     deinit {
@@ -48,6 +50,9 @@ public final class PrivateKWallet: @unchecked Sendable {
 
     private func start() throws {
         daemon = try bus.supervise([Self.program], environment: ["QT_QPA_PLATFORM": "offscreen"])
+        guard hasWallet else {
+            return try wait { try call(["org.kde.KWallet.wallets"]).status == 0 }
+        }
         let bytes = hash.map { "\($0)" }.joined(separator: ",")
         try wait {
             let words = ["org.kde.KWallet.pamOpen", "string:kdewallet", "array:byte:\(bytes)"]

@@ -130,6 +130,8 @@ typedef void CSignalHandler(
     each(GVariant *, g_variant_new_int64, (int64_t number), (number)) \
     each(GVariant *, g_variant_new_boolean, (int value), (value)) \
     each(GVariant *, g_variant_new_handle, (int32_t index), (index)) \
+    each(GVariant *, g_variant_new_variant, (GVariant *value), (value)) \
+    each(GVariant *, g_variant_new_dict_entry, (GVariant *key, GVariant *value), (key, value)) \
     each(GVariant *, g_variant_new_array, \
         (const GVariantType *type, GVariant *const *children, unsigned long count), \
         (type, children, count)) \
@@ -196,10 +198,6 @@ typedef void CSignalHandler(
         (SecretService *service, const char *path, unsigned flags, GCancellable *cancellable, \
             GError **error), \
         (service, path, flags, cancellable, error)) \
-    each(SecretCollection *, secret_collection_create_sync, \
-        (SecretService *service, const char *label, const char *alias, unsigned flags, \
-            GCancellable *cancellable, GError **error), \
-        (service, label, alias, flags, cancellable, error)) \
     each(char *, secret_collection_get_label, (SecretCollection *collection), (collection)) \
     each(int, secret_collection_get_locked, (SecretCollection *collection), (collection)) \
     each(SecretItem *, secret_item_create_sync, \

@@ -24,7 +24,7 @@ extension KeyStoreError: ToolSuggesting {
         case .noCollection("default"):
             """
             In a desktop session, 'key generate' and 'key set' without --no-prompt have the desktop \
-            make one. In KeePassXC, open a database whose settings, under Secret Service Integration, \
+            make one, for which it asks. In KeePassXC, open a database whose settings, under Secret Service Integration, \
             expose a group. For GNOME Keyring without a desktop:
               \(Self.unlocking)
             """

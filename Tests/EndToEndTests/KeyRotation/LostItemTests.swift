@@ -186,7 +186,13 @@ struct KWalletLostItemTests {
 
     /// The same after a first launch, which makes the key, and after an import of a key whose item is
     /// gone.
-    private func killFirst(_ bus: PrivateSecretService, _ crash: () throws -> Void) throws {
+    ///
+    /// - Parameter reserve: How many seconds the program certainly lives after a launch.
+    private func killFirst(
+        _ bus: PrivateSecretService,
+        afterLaunch reserve: Double = 0,
+        _ crash: () throws -> Void
+    ) throws {
         let tool = try Tool(environment: bus.environment)
         let passphrase = ["--recovery-password-file", tool.folder.path("password")]
         for round in 0..<(Self.kills ?? 2) {
@@ -204,6 +210,7 @@ struct KWalletLostItemTests {
                 try crash()
             }
             try launch()
+            Thread.sleep(forTimeInterval: reserve)
             try crashLater()
             try launch()
 
@@ -241,5 +248,7 @@ struct KWalletLostItemTests {
         let keepass = try PrivateKeePassXC(savesChanges: true)
         // 2.7.4 does now and then.
         try kill(keepass.bus, crashesItself: true) { try keepass.crash() }
+        // It saves after it has answered, as Keys.md says: before that a new store is lost.
+        try killFirst(keepass.bus, afterLaunch: 1) { try keepass.crash() }
     }
 }
