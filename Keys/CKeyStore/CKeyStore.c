@@ -41,6 +41,19 @@ int ckeystore_forbid_dumps(void) {
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+pid_t ckeystore_fork(void) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+        // It may have ended before that.
+        if (getppid() != parent) {
+            _exit(1);
+        }
+    }
+    return child;
+}
+
 static struct sigaction earlier[NSIG];
 static sigset_t caught;
 static atomic_int destination = -1;

@@ -74,8 +74,15 @@ public enum MigrationCLI {
         host: MigrationCLIHost
     ) -> Never {
         _ = ckeystore_forbid_dumps()
-        _ = csqlcipher_turn_off_memory_statistics()
+        // The steps of a program are its own.
+        let process = Result { () -> LimitedProcess? in
+            guard arguments == nil, case .folder = host.migrations else { return nil }
+            return try LimitedProcess.start()
+        }
+        let limits = (try? process.get())?.limits
+        if limits?.megabytes == nil { _ = csqlcipher_turn_off_memory_statistics() }
         EncryptedDatabase.guardConnections(limitsMemory: true)
+        limits?.limitSQLite()
         Terminal.keepClosedOutputsClosed()
         // If the reader closes the output, the command continues.
         signal(SIGPIPE, SIG_IGN)
@@ -108,6 +115,7 @@ public enum MigrationCLI {
             writesNotes: !asksForJSON(words)
         )
         do {
+            if let status = try process.get()?.wait() { exit(status) }
             do {
                 if arguments == nil { try ProcessArguments.checkText() }
                 try environment.checkText()

@@ -6,6 +6,7 @@
 
 #include <spawn.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /// A pipe of which no other program inherits an end. Answers 0, or -1 and errno.
 int ckeystore_pipe(int ends[2]);
@@ -24,6 +25,10 @@ char **ckeystore_environment(void);
 /// to as well), and the mark "not dumpable" (prctl(2)). Each of them is tried. Answers 0, or -1 if
 /// the mark can't be set.
 int ckeystore_forbid_dumps(void);
+
+/// Continues in a child as well (fork(2)), which ends together with this process. For a process with one
+/// thread. Answers 0 in the child; here the child's number, or -1 and errno.
+pid_t ckeystore_fork(void);
 
 /// Writes each of some signals to `descriptor`, as one byte, instead of acting on it; from the
 /// call's return on, none is lost. What the process ignores stays ignored. Answers 0, or EBUSY if

@@ -141,7 +141,8 @@ struct SQLFile: Sendable {
 package enum FileContents {
     /// Reads a file or a pipe.
     ///
-    /// - Throws: `POSIXError`; with `EISDIR` for a folder.
+    /// - Throws: `POSIXError`; with `EISDIR` for a folder, and with `EFBIG` if there is more than SQLite
+    ///   takes.
     package static func of(_ path: String) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw POSIXError.last }
@@ -164,15 +165,19 @@ package enum FileContents {
         return try of(descriptor, expecting: Int(status.st_size))
     }
 
+    /// How many bytes of SQL SQLite takes at most. <https://www.sqlite.org/limits.html>
+    private static let limit = 1_000_000_000
+
     /// Reads an open descriptor to its end.
     ///
     /// - Parameter count: The expected number of bytes.
     ///
-    /// - Throws: `POSIXError`.
+    /// - Throws: `POSIXError`; with `EFBIG` if there is more than SQLite takes.
     package static func of(
         _ descriptor: Int32,
         expecting count: Int = 1 << 16
     ) throws -> [UInt8] {
+        guard count <= limit else { throw POSIXError(.EFBIG) }
         var bytes: [UInt8] = []
         // One byte more than expected, to detect the end.
         var room = min(count, 1 << 24) + 1
@@ -187,6 +192,7 @@ package enum FileContents {
             }
             guard got > 0 else { return bytes }
             if bytes.isEmpty { bytes = piece } else { bytes += piece }
+            guard bytes.count <= limit else { throw POSIXError(.EFBIG) }
             room = 1 << 16
         }
     }

@@ -126,6 +126,17 @@ struct ManualSections {
                 """
             ),
             (
+                LimitedProcess.secondsVariable,
+                """
+                How many seconds of processor time 'lint', 'plan', 'create' and the commands of schemas \
+                may take; default: 300, or no limit with --db-path. 0 is no limit.
+                """
+            ),
+            (
+                LimitedProcess.memoryVariable,
+                "How many MiB of memory they may take; default: 2048. 0 is no limit."
+            ),
+            (
                 "CREDENTIALS_DIRECTORY",
                 """
                 Where the service manager keeps a service's credentials. A credential named \

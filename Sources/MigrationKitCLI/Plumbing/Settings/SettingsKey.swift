@@ -44,6 +44,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     /// All environment variables that the tool knows.
     static let variables =
         allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
+        + [LimitedProcess.secondsVariable, LimitedProcess.memoryVariable]
 }
 
 /// All that the tool knows of a setting. The options, the settings file, the environment,
