@@ -36,15 +36,21 @@ public struct MigrationReport: Equatable, Sendable {
     /// the database unverified.
     public let verified: Bool
 
+    /// The tables that the verification can't check, each with what only the app's connections have:
+    /// `message needs the tokenizer words`.
+    public let unchecked: [String]
+
     /// Creates a report.
     ///
     /// - Parameters:
     ///   - steps: The steps that the run applied or rolled back.
     ///   - pending: The registered steps that are pending after the run.
     ///   - verified: Whether the run ended with a verification that found nothing.
-    public init(steps: [Step], pending: [String], verified: Bool) {
+    ///   - unchecked: The tables that the verification can't check, each with the reason.
+    public init(steps: [Step], pending: [String], verified: Bool, unchecked: [String] = []) {
         self.steps = steps
         self.pending = pending
         self.verified = verified
+        self.unchecked = unchecked
     }
 }

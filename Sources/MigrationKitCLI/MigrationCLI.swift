@@ -220,6 +220,9 @@ public enum MigrationCLI {
                     let words = parser.subcommandNames + namesElsewhere.keys
                     command = try named.withArgument(besides: Set(words))
                 }
+                if let command = command as? any DatabaseUsing {
+                    try command.database.file.extensions.forEach(SQLiteExtensions.use)
+                }
                 try command.run(in: context)
             } else {
                 // The root and `help` only throw a help text.

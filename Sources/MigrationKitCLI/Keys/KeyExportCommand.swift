@@ -4,7 +4,7 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct KeyExportCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyExportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "export",

@@ -2,7 +2,7 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyGenerateCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyGenerateCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "generate",

@@ -4,7 +4,7 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct KeyImportCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "import",

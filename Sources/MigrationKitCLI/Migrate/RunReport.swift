@@ -101,6 +101,7 @@ private struct RunDocument: Encodable {
     var rolledBack: [StepDocument]?
     let pending: [String]
     let verified: Bool
+    let notChecked: [String]?
 
     init(
         _ report: MigrationReport,
@@ -119,6 +120,7 @@ private struct RunDocument: Encodable {
         self.rolledBack = rolledBack?.map(StepDocument.init)
         pending = report.pending
         verified = report.verified
+        notChecked = report.unchecked.isEmpty ? nil : report.unchecked
     }
 }
 
@@ -154,7 +156,10 @@ extension MigrationReport {
         let latest = runner.migrationIdentifiers.last { !pending.contains($0) }
         let state = latest.map { "The database is at \($0.printable)" } ?? "No migration is applied"
         let rest = pending.isEmpty ? "nothing is pending" : "\(pending.count) pending"
-        return "\(verified ? "Verified. " : "")\(state); \(rest)."
+        let exception = unchecked.isEmpty ? "" : ", except what follows"
+        let verdict = verified ? "Verified\(exception). " : ""
+        let notes = unchecked.map { "  not checked: \($0.printable)" }
+        return (["\(verdict)\(state); \(rest)."] + notes).joined(separator: "\n")
     }
 }
 

@@ -10,8 +10,8 @@ import MigrationKitSQLCipher
 ///
 /// The commands declare their option groups themselves: a debug build of ArgumentParser checks each
 /// group four times for every group around it, which adds up to seconds.
-protocol StoreCommand: MigrationsCommand {
-    var database: KeyedDatabaseOptions { get }
+protocol StoreCommand: MigrationsCommand, DatabaseUsing
+where DatabaseOptions == KeyedDatabaseOptions {
     var encryption: EncryptionOptions { get }
 }
 
@@ -193,7 +193,10 @@ extension Configuration {
     /// A connection with the functions that migrations may use.
     static var ofMigrations: Configuration {
         var configuration = Configuration()
-        configuration.prepareDatabase { $0.add(function: .uuid) }
+        configuration.prepareDatabase { db in
+            db.add(function: .uuid)
+            try SQLiteExtensions.load(on: db)
+        }
         return configuration
     }
 }

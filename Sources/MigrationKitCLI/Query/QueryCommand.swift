@@ -4,7 +4,7 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-struct QueryCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct QueryCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "query",

@@ -4,7 +4,7 @@ import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct SchemaDumpCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-dump",

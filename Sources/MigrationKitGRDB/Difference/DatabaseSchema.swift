@@ -92,50 +92,33 @@ enum MemoryDatabase {
         var configuration = configuration
         configuration.allowsUnsafeTransactions = true
         configuration.readonly = false
-        var standIns: Set<StandIn> = []
+        var standIns: Set<SchemaNeed> = []
         while true {
             do {
                 return try DatabaseQueue(configuration: configuration).inDatabase { db in
                     // Neither ATTACH nor VACUUM INTO can write a file.
                     sqlite3_limit(db.sqliteConnection, SQLITE_LIMIT_ATTACHED, 0)
-                    for standIn in standIns { standIn.register(on: db) }
+                    for need in standIns { need.addStandIn(to: db) }
                     return try body(db)
                 }
             } catch let error as DatabaseError {
-                guard let standIn = StandIn(error.message ?? ""), standIns.insert(standIn).inserted
-                else { throw error }
+                guard let need = replaceable(error), standIns.insert(need).inserted else {
+                    throw error
+                }
             }
         }
     }
 
     /// Whether an error is about something that can be replaced.
     static func canReplace(_ error: DatabaseError) -> Bool {
-        StandIn(error.message ?? "") != nil
+        replaceable(error) != nil
     }
 
-    /// What takes the place of something that only the app has.
-    private enum StandIn: Hashable {
-        case function(String), collation(String)
-
-        /// - Parameter message: SQLite's message.
-        /// - Returns: `nil` if something else is wrong.
-        init?(_ message: String) {
-            if let name = message.firstRange(of: "no such function: ") {
-                self = .function(String(message[name.upperBound...]))
-            } else if let name = message.firstRange(of: "no such collation sequence: ") {
-                self = .collation(String(message[name.upperBound...]))
-            } else {
-                return nil
-            }
-        }
-
-        func register(on db: Database) {
-            switch self {
-            case .function(let name):
-                db.add(function: DatabaseFunction(name, pure: true) { $0.first })
-            case .collation(let name):
-                db.add(collation: DatabaseCollation(name) { $0.compare($1) })
-            }
+    private static func replaceable(_ error: DatabaseError) -> SchemaNeed? {
+        switch error.message.flatMap(SchemaNeed.init) {
+        case .function(let name): .function(name)
+        case .collation(let name): .collation(name)
+        case .module, .tokenizer, nil: nil
         }
     }
 }

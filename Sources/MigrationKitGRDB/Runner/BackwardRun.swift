@@ -60,7 +60,8 @@ struct BackwardRun {
             pending: runner.registry.pending(
                 given: try writer.writeWithoutTransaction(MigrationLedger.read)
             ),
-            verified: try !steps.isEmpty && runner.findsNoMissingParent(in: writer)
+            verified: try !steps.isEmpty && runner.findsNoMissingParent(in: writer),
+            unchecked: monitor.unchecked
         )
         if !steps.isEmpty {
             monitor.operation.report(.runFinished(report))
@@ -206,7 +207,7 @@ struct BackwardRun {
 
     private func verify(_ db: Database) throws {
         monitor.operation.report(.verifying)
-        try runner.verify(db, isComplete: false, checksForeignKeys: false)
+        monitor.unchecked = try runner.verify(db, isComplete: false, checksForeignKeys: false)
     }
 
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {

@@ -66,7 +66,11 @@ struct ForwardRun {
             monitor.operation.report(.verifying)
             try writer.readingWithConstraints { db in
                 try monitor.watching(db) {
-                    try runner.verify(db, isComplete: pending.isEmpty, checksForeignKeys: true)
+                    monitor.unchecked = try runner.verify(
+                        db,
+                        isComplete: pending.isEmpty,
+                        checksForeignKeys: true
+                    )
                 }
             }
         }
@@ -78,7 +82,8 @@ struct ForwardRun {
         let report = MigrationReport(
             steps: steps,
             pending: pending,
-            verified: try verifies && runner.findsNoMissingParent(in: writer)
+            verified: try verifies && runner.findsNoMissingParent(in: writer),
+            unchecked: monitor.unchecked
         )
         if !steps.isEmpty {
             runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
@@ -343,7 +348,7 @@ struct ForwardRun {
     ///
     /// - Parameter plan: `nil` if more of its steps follow.
     private func verify(_ db: Database, _ plan: MigrationPlan?) throws {
-        try runner.verify(
+        monitor.unchecked = try runner.verify(
             db,
             isComplete: plan?.completes ?? false,
             checksForeignKeys: false,
@@ -355,7 +360,11 @@ struct ForwardRun {
         monitor.operation.report(.verifying)
         try monitor.watching(db) {
             if plan.pending.isEmpty {
-                try runner.verify(db, isComplete: plan.completes, checksForeignKeys: true)
+                monitor.unchecked = try runner.verify(
+                    db,
+                    isComplete: plan.completes,
+                    checksForeignKeys: true
+                )
             } else {
                 try verify(db, plan)
             }

@@ -27,7 +27,7 @@ extension GRDBMigrationRunner {
             }
         }
         let monitor = RunMonitor(direction: .forward, options: options)
-        try writer.readingWithConstraints { db in
+        _ = try writer.readingWithConstraints { db in
             try monitor.watching(db) {
                 try verify(db, isComplete: true, checksForeignKeys: true)
             }
@@ -139,8 +139,9 @@ extension GRDBMigrationRunner {
                 monitor.operation.cancellation
             )
             return try monitor.reading(writer, withConstraints: true) { db in
-                try GRDBMigrationVerifier.verifyStructure(in: db)
-                return VerificationOutcome(note: Self.constraintsNote(of: writer))
+                var outcome = VerificationOutcome(note: Self.constraintsNote(of: writer))
+                outcome.unchecked = try GRDBMigrationVerifier.verifyStructure(in: db)
+                return outcome
             }
         }
         try monitor.check("foreign_key_check") {
@@ -176,7 +177,11 @@ extension GRDBMigrationRunner {
             ) { try open().readAndClose($0) }
             defer { foreignKeys.stop() }
             try open().readAndClose { db in
-                try monitor.watching(db) { try GRDBMigrationVerifier.verifyStructure(in: db) }
+                let unchecked = try monitor.watching(db) {
+                    try GRDBMigrationVerifier.verifyStructure(in: db)
+                }
+                // The writer may have more than this connection.
+                guard unchecked.isEmpty else { throw UncheckedTables() }
             }
             return try monitor.result(of: foreignKeys)?.count == 0
         } ?? false
@@ -261,13 +266,23 @@ extension GRDBMigrationRunner {
             }
         }
         guard !monitor.usesSQLiteIntegrityCheck else { return try check(.database) }
-        if !isStructureSound { try check(.structure) }
-        for suspect in try tablesToCheck(in: writer, monitor) {
+        func checkTable(_ name: String) throws {
             do {
-                try check(.table(suspect.table))
+                try check(.table(name))
             } catch let error as DatabaseError where !error.resultCode.preventsReading {
-                findings.add(error, of: suspect.table)
+                findings.add(error, of: name)
             }
+        }
+        let tables = { try String.fetchAll($0, sql: GRDBMigrationVerifier.tableNames) }
+        if !isStructureSound {
+            do {
+                try check(.structure)
+            } catch let error as DatabaseError where error.need != nil {
+                return try monitor.reading(writer, tables).forEach(checkTable)
+            }
+        }
+        for suspect in try tablesToCheck(in: writer, monitor) {
+            try checkTable(suspect.table)
             findings.add(suspect)
         }
         for table in try monitor.reading(writer, VirtualTables.ofOtherModules) {
@@ -352,19 +367,23 @@ extension GRDBMigrationRunner {
     ///     that asks for it.
     ///   - missingBefore: The references to missing tables that a run found. It must leave no others,
     ///     unless a pending step may create the table.
+    ///
+    /// - Returns: The tables that can't be checked here, each with what only the app has.
+    @discardableResult
     func verify(
         _ db: Database,
         isComplete: Bool,
         checksForeignKeys: Bool,
         missingBefore: [MissingParent] = []
-    ) throws {
+    ) throws -> [String] {
         // SQLite's cached schema may differ from what a step has written into the schema table.
         try GRDBMigrationVerifier.readSchemaAnew(in: db)
+        var unchecked: [String] = []
         let hostVerifiesAfterwards = integration.verifyPostMigration != nil && isComplete
         if let verifyIntegrity = integration.verifyIntegrity {
             try verifyIntegrity(db)
         } else if !hostVerifiesAfterwards {
-            try GRDBMigrationVerifier.verifyStructure(in: db)
+            unchecked = try GRDBMigrationVerifier.verifyStructure(in: db)
             if checksForeignKeys {
                 try GRDBMigrationVerifier.verifyForeignKeys(in: db)
             } else if isComplete {
@@ -387,5 +406,9 @@ extension GRDBMigrationRunner {
             )
         }
         try integration.verifyBeforeCommit?(db)
+        return unchecked
     }
 }
+
+/// There are tables that a connection can't check.
+private struct UncheckedTables: Error {}

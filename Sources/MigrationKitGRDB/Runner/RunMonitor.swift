@@ -12,6 +12,7 @@ final class RunMonitor: Sendable {
         var count = 0
         var running: Running?
         var finished: [MigrationReport.Step] = []
+        var unchecked: [String] = []
     }
 
     private struct Running {
@@ -34,6 +35,12 @@ final class RunMonitor: Sendable {
     /// The steps that the run has done so far, in order.
     var steps: [MigrationReport.Step] {
         state.withLock { $0.finished }
+    }
+
+    /// The tables that the run's verification can't check, each with what only the app has.
+    var unchecked: [String] {
+        get { state.withLock { $0.unchecked } }
+        set { state.withLock { $0.unchecked = newValue } }
     }
 
     /// Sets how many steps the run still has to do, as far as is known now.

@@ -62,6 +62,7 @@ struct IntegrityFindings {
     private var lines: Set<String> = []
     private var unreadable = 0
     private var isCutShort = false
+    private var unchecked: [String] = []
 
     /// The tables with rows that break a constraint.
     private(set) var constraints = RowConstraints()
@@ -84,10 +85,9 @@ struct IntegrityFindings {
         fileprivate var pragma: String {
             switch self {
             case .structure: "quick_check(\(Self.limit))"
-            // SQLite takes such a name for a limit.
-            case .table(let name) where name.first?.isLetter ?? false || name.first == "_":
-                "integrity_check(\(GRDBMigrationSQLHelpers.quoted(name)))"
-            case .table, .database: "integrity_check(\(Self.limit))"
+            case .table(let name):
+                "integrity_check(\(name.pragmaArgument ?? "\(Self.limit)"))"
+            case .database: "integrity_check(\(Self.limit))"
             }
         }
     }
@@ -154,6 +154,10 @@ struct IntegrityFindings {
 
     /// Adds an error that kept SQLite from checking a table.
     mutating func add(_ error: DatabaseError, of table: String) {
+        if let need = error.need {
+            unchecked.append("\(table) needs \(need.phrase)")
+            return
+        }
         found.add(
             VerificationFinding("'\(table)' can't be checked: \(error.findingText)", table: table)
         )
@@ -162,6 +166,7 @@ struct IntegrityFindings {
     /// The result of the check.
     var outcome: VerificationOutcome {
         var outcome = found
+        outcome.unchecked = unchecked
         if isCutShort {
             outcome.note = "SQLite names at most \(Scope.limitOfTable) faults of a table"
         }

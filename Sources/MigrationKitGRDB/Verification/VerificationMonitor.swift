@@ -69,7 +69,7 @@ package final class VerificationMonitor {
         let check = VerificationCheck(
             name: name,
             detail: outcome.detail,
-            note: outcome.note,
+            note: outcome.noteWithUnchecked,
             findings: outcome.findings,
             unlistedCount: outcome.count - outcome.findings.count,
             seconds: (.now - start) / .seconds(1)
@@ -340,12 +340,19 @@ package struct VerificationOutcome {
 
     package var detail: String?
     package var note: String?
+    /// What can't be checked here, and why: `message needs the tokenizer words`.
+    package var unchecked: [String] = []
     package private(set) var findings: [VerificationFinding] = []
     package private(set) var count = 0
 
     package init(detail: String? = nil, note: String? = nil) {
         self.detail = detail
         self.note = note
+    }
+
+    fileprivate var noteWithUnchecked: String? {
+        let parts = [note, unchecked.isEmpty ? nil : unchecked.uncheckedNote].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
 
     package mutating func add(_ finding: @autoclosure () -> VerificationFinding) {

@@ -7,7 +7,7 @@ enum VirtualTables {
         let module: String
     }
 
-    /// Runs the modules' own checks, and reports tables whose module is missing.
+    /// Runs the modules' own checks.
     ///
     /// The checks of full-text search are commands that take the write lock although they change
     /// nothing. The transaction is rolled back.
@@ -65,18 +65,17 @@ enum VirtualTables {
         )
         for table in tables {
             guard modules.contains(table.module) else {
-                outcome.add(
-                    VerificationFinding(
-                        "the module '\(table.module)' of '\(table.name)' is missing here",
-                        table: table.name
-                    )
-                )
+                outcome.unchecked.append("\(table.name) needs \(SchemaNeed.module(table.module).phrase)")
                 continue
             }
             do {
                 try check(table, db)
             } catch let error as DatabaseError where error.isFinding {
-                outcome.add(finding(error, table))
+                if let need = error.need {
+                    outcome.unchecked.append("\(table.name) needs \(need.phrase)")
+                } else {
+                    outcome.add(finding(error, table))
+                }
             }
         }
     }

@@ -46,7 +46,7 @@ struct StepPass {
         let after: SchemaModel
         let actions: [StatementAction]
         let failure: StatementFailure?
-        let standIns: [StatementFailure.Lack]
+        let standIns: [SchemaNeed]
         let takesNameForString: Bool
         let rows: [String: StatementRecord.RowChange]
         let foreignKeysAreOn: Bool

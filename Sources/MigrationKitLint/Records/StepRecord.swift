@@ -114,7 +114,7 @@ struct StatementRecord {
     let unknownTable: String?
 
     /// What it needs and only the app has. The scratch database has stand-ins.
-    let standIns: [StatementFailure.Lack]
+    let standIns: [SchemaNeed]
 
     /// Whether it has a text in double quotes that names nothing. SQLite takes it for a string if
     /// the connection allows that: the scratch database does, and the app's configuration doesn't.

@@ -91,17 +91,6 @@ extension StatementFailure {
     }
 }
 
-extension StatementFailure.Lack {
-    fileprivate var phrase: String {
-        switch self {
-        case .function(let name): "the function '\(name)'"
-        case .module(let name): "the module '\(name)'"
-        case .collation(let name): "the collation '\(name)'"
-        case .tokenizer(let name): "the tokenizer '\(name)'"
-        }
-    }
-}
-
 /// A message of SQLite, which may contain literals of a statement.
 struct SQLiteMessage {
     private let text: String

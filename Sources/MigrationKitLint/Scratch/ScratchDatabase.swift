@@ -248,7 +248,7 @@ struct StatementResult {
     var actions: [StatementAction]
     let failure: StatementFailure?
     /// What only the app has, and was replaced.
-    let standIns: [StatementFailure.Lack]
+    let standIns: [SchemaNeed]
     /// Whether it has a name in double quotes that only a connection which accepts double-quoted
     /// strings takes.
     let takesNameForString: Bool
@@ -267,22 +267,9 @@ struct StatementFailure: Error {
         self.message = message
     }
 
-    /// Something that only the app's connections have.
-    enum Lack: Equatable {
-        case function(String), module(String), collation(String), tokenizer(String)
-    }
-
-    /// What the statement lacks.
-    var lack: Lack? {
-        let lacks: [(String, (String) -> Lack)] = [
-            ("no such function: ", Lack.function), ("no such module: ", Lack.module),
-            ("no such collation sequence: ", Lack.collation),
-            ("no such tokenizer: ", Lack.tokenizer), ("unknown tokenizer: ", Lack.tokenizer),
-        ]
-        for (prefix, make) in lacks where message.hasPrefix(prefix) {
-            return make(String(message.dropFirst(prefix.count)))
-        }
-        return nil
+    /// What the statement itself needs and only the app's connections have.
+    var lack: SchemaNeed? {
+        message.hasPrefix("no such ") || message.hasPrefix("unknown ") ? SchemaNeed(message) : nil
     }
 
     /// The table that it names and that doesn't exist.
@@ -306,7 +293,7 @@ private final class StandIns {
     private var collations: Set<String> = []
 
     /// - Returns: Whether there can be one, and wasn't.
-    func add(_ lack: StatementFailure.Lack, on db: Database) -> Bool {
+    func add(_ lack: SchemaNeed, on db: Database) -> Bool {
         switch lack {
         case .function(let name):
             guard functions.insert(name.foldedName).inserted else { return false }
@@ -319,22 +306,18 @@ private final class StandIns {
     }
 
     func register(on db: Database) {
-        for name in functions {
-            db.add(function: DatabaseFunction(name, pure: true) { $0.first })
-        }
-        for name in collations {
-            db.add(collation: DatabaseCollation(name) { $0.compare($1) })
-        }
+        for name in functions { SchemaNeed.function(name).addStandIn(to: db) }
+        for name in collations { SchemaNeed.collation(name).addStandIn(to: db) }
     }
 
     /// Those that a statement uses.
-    func used(in actions: [StatementAction], _ sql: String) -> [StatementFailure.Lack] {
+    func used(in actions: [StatementAction], _ sql: String) -> [SchemaNeed] {
         let called = Set(
             actions.filter { $0.kind == .function }.compactMap { $0.detail?.foldedName }
         )
         let text = collations.isEmpty ? "" : sql.lowercased()
-        return called.intersection(functions).sorted().map(StatementFailure.Lack.function)
-            + collations.filter(text.contains).sorted().map(StatementFailure.Lack.collation)
+        return called.intersection(functions).sorted().map(SchemaNeed.function)
+            + collations.filter(text.contains).sorted().map(SchemaNeed.collation)
     }
 }
 

@@ -96,6 +96,7 @@ package final class ConnectionSetup: Sendable {
         db.setCheckpointOnClose(!keepsLog)
 
         db.add(function: .uuid)
+        try SQLiteExtensions.load(on: db)
         options.functions.forEach(db.add(function:))
         options.collations.forEach(db.add(collation:))
         do {

@@ -196,11 +196,11 @@ import Testing
         #expect(try check("virtual_tables").findings.map(\.table) == [table])
     }
 
-    @Test func aMissingModuleIsAFinding() throws {
+    @Test func aTableWhoseModuleIsMissingIsNamed() throws {
         try rewrite("USING rtree", as: "USING rtrei")
         let check = try check("virtual_tables")
-        #expect(check.findings.map(\.table) == ["box"])
-        #expect(check.findings.first?.text.contains("'rtrei'") == true)
+        #expect(check.ok)
+        #expect(check.note == "not checked: box needs the module 'rtrei'")
     }
 
     @Test func theConnectionIsOutsideOfATransactionAfterwards() throws {

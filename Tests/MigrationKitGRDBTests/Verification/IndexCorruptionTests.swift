@@ -81,7 +81,12 @@ import Testing
         } catch is DatabaseError {
             return (true, false)
         }
-        func fails(_ name: String) -> Bool { checks.contains { $0.name == name && !$0.ok } }
+        // Damage of a schema's text may be the name of a function that doesn't exist.
+        func fails(_ name: String) -> Bool {
+            checks.contains {
+                $0.name == name && (!$0.ok || $0.note?.contains("not checked") == true)
+            }
+        }
         return (fails("quick_check"), fails("integrity_check"))
     }
 

@@ -24,10 +24,15 @@ extension DatabaseFileOptions: DatabaseNaming {
     }
 }
 
-/// A command whose only object is a database, which may be a plain argument.
-protocol DatabaseCommand: ContextCommand {
+/// A command with the options that name a database.
+protocol DatabaseUsing: ContextCommand {
     associatedtype DatabaseOptions: DatabaseNaming
 
+    var database: DatabaseOptions { get }
+}
+
+/// A command whose only object is a database, which may be a plain argument.
+protocol DatabaseCommand: DatabaseUsing {
     var argument: DatabaseArgument { get }
     var database: DatabaseOptions { get set }
 }

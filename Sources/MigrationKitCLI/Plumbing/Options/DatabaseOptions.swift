@@ -52,6 +52,16 @@ struct DatabaseFileOptions: ParsableArguments {
     )
     var hmacAlgorithm: CipherSettings.HMACAlgorithm?
 
+    @Option(
+        name: .customLong("extension"),
+        help: ArgumentHelp(
+            "Load an extension of SQLite, which has functions or tokenizers of the schema.",
+            valueName: "path"
+        ),
+        completion: .file(extensions: ["so"])
+    )
+    var extensions: [String] = []
+
     /// The path from the option, the environment or the settings file, or that of the host's own
     /// store; `nil` if none is given.
     func path(in context: CommandContext) throws -> String? {

@@ -1,0 +1,105 @@
+import GRDB
+
+/// Something that a schema needs and SQLite doesn't have: only the app's connections do.
+package enum SchemaNeed: Hashable {
+    case function(String), collation(String), module(String), tokenizer(String)
+
+    /// - Parameter message: SQLite's message.
+    /// - Returns: `nil` if something else is wrong.
+    package init?(_ message: String) {
+        let needs: [(Regex<(Substring, Substring)>, (String) -> SchemaNeed)] = [
+            (/(?:no such|unknown) function: (.+?)(?:\(\))?$/, SchemaNeed.function),
+            (/no such collation sequence: (.+)$/, SchemaNeed.collation),
+            (/no such module: (.+)$/, SchemaNeed.module),
+            (/(?:no such|unknown) tokenizer: (.+)$/, SchemaNeed.tokenizer),
+        ]
+        for (pattern, make) in needs {
+            guard let match = message.firstMatch(of: pattern) else { continue }
+            self = make(String(match.1))
+            return
+        }
+        return nil
+    }
+
+    /// Such as `the function 'shout'`.
+    package var phrase: String {
+        switch self {
+        case .function(let name): "the function '\(name)'"
+        case .collation(let name): "the collation '\(name)'"
+        case .module(let name): "the module '\(name)'"
+        case .tokenizer(let name): "the tokenizer '\(name)'"
+        }
+    }
+}
+
+extension SchemaNeed {
+    /// Registers what takes its place on a scratch database, where that can be: a function that returns
+    /// its first argument, or a collation that compares bytes.
+    package func addStandIn(to db: Database) {
+        switch self {
+        case .function(let name):
+            db.add(function: DatabaseFunction(name, pure: true) { $0.first })
+        case .collation(let name):
+            db.add(collation: DatabaseCollation(name) { $0.compare($1) })
+        case .module, .tokenizer: break
+        }
+    }
+}
+
+extension DatabaseError {
+    /// What only the app's connections have, if the error is about that.
+    package var need: SchemaNeed? {
+        resultCode == .SQLITE_ERROR ? message.flatMap(SchemaNeed.init) : nil
+    }
+}
+
+extension [String] {
+    /// What couldn't be checked, in one line.
+    package var uncheckedNote: String { "not checked: \(joined(separator: ", "))" }
+}
+
+extension String {
+    /// A table's name as the argument of a check; `nil` if SQLite would take it for a limit.
+    var pragmaArgument: String? {
+        first?.isLetter ?? false || first == "_" ? GRDBMigrationSQLHelpers.quoted(self) : nil
+    }
+}
+
+extension Database {
+    /// Runs a check of SQLite's on the whole database or, if the schema needs what this connection
+    /// doesn't have, on one table after the other.
+    ///
+    /// - Parameters:
+    ///   - check: `quick_check` or `integrity_check`.
+    ///   - limit: How many findings SQLite lists at most.
+    /// - Returns: What it finds, and the tables that it can't check, each with the reason.
+    package func findings(
+        of check: String,
+        limit: Int
+    ) throws -> (found: [String], unchecked: [String]) {
+        func run(_ argument: String) throws -> [String] {
+            let rows = try namingUnusableTables {
+                try String.fetchAll(self, sql: "PRAGMA \(check)(\(argument))")
+            }
+            return rows.isEmpty ? ["no answer"] : rows.filter { $0 != "ok" }
+        }
+        do {
+            return (try run("\(limit)"), [])
+        } catch let error as DatabaseError where error.need != nil {
+            var (found, unchecked): ([String], [String]) = ([], [])
+            let tables = try String.fetchAll(
+                self,
+                sql: "SELECT name FROM main.sqlite_master WHERE type = 'table' ORDER BY name"
+            )
+            for table in tables {
+                do {
+                    found += try run(table.pragmaArgument ?? "\(limit)")
+                } catch let error as DatabaseError {
+                    guard let need = error.need else { throw error }
+                    unchecked.append("\(table) needs \(need.phrase)")
+                }
+            }
+            return (found, unchecked)
+        }
+    }
+}
