@@ -118,7 +118,8 @@ import Testing
         #expect(
             try message(of: ["1_a.sql": Self.up, "01_b.sql": Self.up]) == """
                 several migrations have the version 1: 01_b.sql, 1_a.sql
-                Give each its own number. A migration that was shipped keeps its name.
+                Give each its own number: the one that was shipped, or merged first, keeps its name. \
+                Where the other one is applied, 'repair --rename OLD=NEW' records its new name.
                 """
         )
         #expect(

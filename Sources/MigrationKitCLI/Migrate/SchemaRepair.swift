@@ -15,7 +15,7 @@ struct SchemaRepair {
     /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
     init?(of store: OpenStore, _ options: DriftOptions) throws {
         switch try store.runner.drift(in: store.writer, options) {
-        case .same:
+        case .same, .sameInOtherOrder:
             return nil
         case .notCompared(let reason):
             throw SchemaRepairError.notCompared(reason: reason)

@@ -190,7 +190,7 @@ private struct StatusReport {
 
     private var driftLines: [String] {
         switch drift {
-        case .same: return []
+        case .same, .sameInOtherOrder: return []
         case .notCompared(let reason):
             // A database without migrations has nothing to be compared with.
             let isMigrated = rows.contains { $0.state != MigrationState.down.rawValue }
@@ -232,7 +232,7 @@ private struct StatusReport {
     }
 
     private var driftNote: String? {
-        if case .notCompared(let reason) = drift { reason } else { nil }
+        if case .notCompared(let reason) = drift { reason } else { drift.note }
     }
 
     private struct Document: Encodable {

@@ -188,7 +188,7 @@ private struct TableComparison {
         if kept + added != new.columns.map(\.name) {
             changes += pair(
                 .option,
-                "order of columns",
+                SchemaChange.orderOfColumns,
                 old.columns.map(\.name).joined(separator: ", "),
                 new.columns.map(\.name).joined(separator: ", ")
             )

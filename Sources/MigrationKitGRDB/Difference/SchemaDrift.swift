@@ -3,6 +3,11 @@ public enum SchemaDrift: Sendable {
     /// The schemas are the same.
     case same
 
+    /// Only the order of columns differs, which is no fault: where two branches have added columns, a
+    /// database may have them in another order than a new one. A statement without the columns' names
+    /// depends on it, such as `INSERT INTO new SELECT * FROM old`.
+    case sameInOtherOrder([SchemaChange])
+
     /// The schemas differ. The difference leads from the database's schema to the one that the
     /// applied steps give: what it calls added is missing from the database. A `SchemaMigration`
     /// of it brings the database back.
@@ -14,7 +19,19 @@ public enum SchemaDrift: Sendable {
 
     /// Whether the schemas were compared, and are the same.
     public var isSame: Bool {
-        if case .same = self { true } else { false }
+        switch self {
+        case .same, .sameInOtherOrder: true
+        case .differs, .notCompared: false
+        }
+    }
+
+    /// What to know of the comparison that is no fault; `nil` if there is nothing.
+    package var note: String? {
+        switch self {
+        case .same, .differs: nil
+        case .sameInOtherOrder(let changes): changes.map(\.driftText).joined(separator: "; ")
+        case .notCompared(let reason): "not compared: \(reason)"
+        }
     }
 
     /// What differs; empty if nothing does, or nothing was compared.
@@ -27,6 +44,11 @@ public enum SchemaDrift: Sendable {
 }
 
 extension SchemaChange {
+    /// Whether a table has the same columns in another order.
+    var isOrderOfColumns: Bool { kind == .option && name == Self.orderOfColumns }
+
+    static let orderOfColumns = "order of columns"
+
     /// What differs in a database whose applied steps give what this change leads to.
     package var driftText: String {
         let subject =

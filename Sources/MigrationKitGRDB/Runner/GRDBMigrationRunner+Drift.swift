@@ -105,7 +105,9 @@ extension GRDBMigrationRunner {
             from: schema,
             to: memory.read(DatabaseSchema.init(of:)).ignoring(tables: ignored)
         )
-        return difference.isEmpty ? .same : .differs(difference)
+        guard !difference.isEmpty else { return .same }
+        return difference.changes.allSatisfy(\.isOrderOfColumns)
+            ? .sameInOtherOrder(difference.changes) : .differs(difference)
     }
 }
 

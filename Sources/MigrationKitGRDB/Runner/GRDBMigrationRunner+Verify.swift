@@ -226,7 +226,7 @@ extension GRDBMigrationRunner {
             let drift = try monitor.unharmed(writer) { connection in
                 try self.drift(in: connection, options, cancellation: cancellation)
             }
-            if case .notCompared(let reason) = drift { outcome.note = "not compared: \(reason)" }
+            outcome.note = drift.note
             for change in drift.changes {
                 outcome.add(VerificationFinding(change.driftText, table: change.table))
             }

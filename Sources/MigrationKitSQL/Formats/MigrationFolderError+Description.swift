@@ -107,7 +107,10 @@ extension MigrationFolderError: LocalizedError {
         case .unsupportedFile(let kind, _):
             kind.advice
         case .duplicateVersion:
-            "Give each its own number. A migration that was shipped keeps its name."
+            """
+            Give each its own number: the one that was shipped, or merged first, keeps its name. Where \
+            the other one is applied, 'repair --rename OLD=NEW' records its new name.
+            """
         case .downWithoutUp(let file) where file.contains("/"):
             "Put an up.sql beside it."
         case .downWithoutUp(let file) where file.hasPrefix("U"):
