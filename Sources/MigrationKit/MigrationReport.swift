@@ -40,6 +40,10 @@ public struct MigrationReport: Equatable, Sendable {
     /// `message needs the tokenizer words`.
     public let unchecked: [String]
 
+    /// What violates foreign keys as it did before the run, if the run was allowed to leave it; `nil` if
+    /// there is nothing.
+    public let violations: String?
+
     /// Creates a report.
     ///
     /// - Parameters:
@@ -47,10 +51,18 @@ public struct MigrationReport: Equatable, Sendable {
     ///   - pending: The registered steps that are pending after the run.
     ///   - verified: Whether the run ended with a verification that found nothing.
     ///   - unchecked: The tables that the verification can't check, each with the reason.
-    public init(steps: [Step], pending: [String], verified: Bool, unchecked: [String] = []) {
+    ///   - violations: What violates foreign keys as it did before the run.
+    public init(
+        steps: [Step],
+        pending: [String],
+        verified: Bool,
+        unchecked: [String] = [],
+        violations: String? = nil
+    ) {
         self.steps = steps
         self.pending = pending
         self.verified = verified
         self.unchecked = unchecked
+        self.violations = violations
     }
 }

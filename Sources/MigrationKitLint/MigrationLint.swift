@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKit
+import MigrationKitGRDB
 import MigrationKitSQL
 
 /// Runs migrations on a scratch database in memory, and reports what they would lose or break.
@@ -104,6 +105,7 @@ public struct MigrationLint: Sendable {
         let general =
             Publication.findings(in: steps, published)
             + Publication.withoutWayDown(in: steps, selected: isSelected)
+            + (try database.map { try violations(in: $0, before: records.map(\.step)) } ?? [])
         let recorded = Set(records.map(\.step.identifier))
         var findings = general.filter { !recorded.contains($0.migration) }
         for var (record, list) in records {
@@ -119,6 +121,39 @@ public struct MigrationLint: Sendable {
                 ).inOrder
         }
         return LintReport(findings: findings.compactMap(leveled), checked: records.count)
+    }
+
+    /// The rows of the database that violate foreign keys already: the first migration that isn't applied
+    /// fails for them.
+    private func violations(
+        in database: Database,
+        before records: [StepRecord]
+    ) throws -> [LintFinding] {
+        let applied = Set(published.flatMap(\.migrations).map(\.identifier))
+        guard let first = records.first(where: { !applied.contains($0.identifier) }),
+            let step = steps.first(where: { $0.identifier == first.identifier }),
+            step.foreignKeyChecks == .deferred
+        else { return [] }
+        let violations = try ForeignKeyViolations(database)
+        guard let phrase = violations.phrase else { return [] }
+        let tables = Set(violations.tables.map(\.foldedName))
+        // It may repair them.
+        let changesThem = first.statements.flatMap(\.actions).contains {
+            [.insert, .update, .delete, .drop].contains($0.kind)
+                && tables.contains($0.name.foldedName)
+        }
+        return [
+            LintFinding(
+                rule: .mayViolateForeignKey,
+                level: changesThem ? .warning : .error,
+                migration: step.identifier,
+                file: step.sourceFile,
+                message:
+                    "in the database, \(phrase) already, and all rows are checked after the migration",
+                fix:
+                    "Repair them first ('verify' lists them), or leave them with --allow-violations."
+            )
+        ]
     }
 
     private func isSelected(_ step: MigrationStep<Database>) -> Bool {

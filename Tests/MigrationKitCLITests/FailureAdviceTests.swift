@@ -24,6 +24,7 @@ import Testing
             hadTransaction: true,
             ledger: .unchanged,
             wasUnmanaged: false,
+            violationsBefore: nil,
             underlying: error
         )
         return Failure(failure, parser: RootCommand<HostMigrations>.self).text(keySource: nil)

@@ -78,7 +78,11 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                     let now = try? runner.appliedMigrationIdentifiers(in: $0.writer)
                     record.to = now.map(runner.version) ?? nil
                     record.applied = now?.subtracting(applied).count
-                    throw $0.explaining(error, after: progress.withLock { $0 })
+                    throw $0.explaining(
+                        error,
+                        after: progress.withLock { $0 },
+                        allowedViolations: options.allowsViolations
+                    )
                 }
             }
         }

@@ -40,7 +40,9 @@ extension CommandContext {
             output("\nThe schema would change by:")
             output(difference.map(\.printable).joined(separator: "\n"))
         }
-        output("\nVerified, and undone: nothing has changed.")
+        // Violations that may remain aren't counted here.
+        let verdict = options.allowsViolations ? "Undone" : "Verified, and undone"
+        output("\n\(verdict): nothing has changed.")
     }
 }
 

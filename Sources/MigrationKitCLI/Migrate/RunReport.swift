@@ -1,3 +1,4 @@
+import GRDB
 import MigrationKit
 import MigrationKitGRDB
 
@@ -102,6 +103,7 @@ private struct RunDocument: Encodable {
     let pending: [String]
     let verified: Bool
     let notChecked: [String]?
+    let violations: String?
 
     init(
         _ report: MigrationReport,
@@ -121,6 +123,7 @@ private struct RunDocument: Encodable {
         pending = report.pending
         verified = report.verified
         notChecked = report.unchecked.isEmpty ? nil : report.unchecked
+        violations = report.violations
     }
 }
 
@@ -158,7 +161,11 @@ extension MigrationReport {
         let rest = pending.isEmpty ? "nothing is pending" : "\(pending.count) pending"
         let exception = unchecked.isEmpty ? "" : ", except what follows"
         let verdict = verified ? "Verified\(exception). " : ""
-        let notes = unchecked.map { "  not checked: \($0.printable)" }
+        let notes =
+            unchecked.map { "  not checked: \($0.printable)" }
+            + [violations.map { "  as before: \($0.printable) ('verify' lists them)" }].compactMap {
+                $0
+            }
         return (["\(verdict)\(state); \(rest)."] + notes).joined(separator: "\n")
     }
 }
@@ -181,14 +188,22 @@ extension OpenStore {
             do {
                 return try run(options)
             } catch {
-                throw explaining(error, after: display.progress)
+                throw explaining(
+                    error,
+                    after: display.progress,
+                    allowedViolations: options.allowsViolations
+                )
             }
         }
     }
 
     /// The error of a run: ``MigrationStepFailure`` if it is one of a step, or of the verification in
     /// its transaction; otherwise the error itself.
-    func explaining(_ error: any Error, after progress: RunProgress) -> any Error {
+    func explaining(
+        _ error: any Error,
+        after progress: RunProgress,
+        allowedViolations: Bool
+    ) -> any Error {
         guard let failed = progress.failed, !(error is CancellationError) else { return error }
         return MigrationStepFailure(
             identifier: failed.identifier,
@@ -197,8 +212,15 @@ extension OpenStore {
             hadTransaction: hadTransaction(failed.identifier),
             ledger: failed.ledger,
             wasUnmanaged: isUnmanaged,
+            violationsBefore: allowedViolations ? nil : violations(explaining: error),
             underlying: error
         )
+    }
+
+    /// What violates foreign keys now that the step is undone, if it failed for such a violation.
+    private func violations(explaining error: any Error) -> String? {
+        guard (error as? DatabaseError)?.isOfForeignKeyCheck == true else { return nil }
+        return try? writer.writeWithoutTransaction(ForeignKeyViolations.init).phrase
     }
 
     private func hadTransaction(_ identifier: String) -> Bool {

@@ -55,13 +55,16 @@ struct BackwardRun {
             try runner.integration.verifyPostMigration?(writer)
         }
         let steps = monitor.steps
+        let violations = try monitor.violationsLeft(in: writer)
         let report = MigrationReport(
             steps: steps,
             pending: runner.registry.pending(
                 given: try writer.writeWithoutTransaction(MigrationLedger.read)
             ),
-            verified: try !steps.isEmpty && runner.findsNoMissingParent(in: writer),
-            unchecked: monitor.unchecked
+            verified: try !steps.isEmpty && violations == nil
+                && runner.findsNoMissingParent(in: writer),
+            unchecked: monitor.unchecked,
+            violations: violations
         )
         if !steps.isEmpty {
             monitor.operation.report(.runFinished(report))
@@ -77,6 +80,7 @@ struct BackwardRun {
         let applied = try monitor.watching(db) { try MigrationLedger.read(db) }
         try runner.registry.checkKnows(applied)
         let chosen = try choose(applied)
+        if !chosen.isEmpty { try monitor.noteViolations(db) }
         // The steps that are undone may have been edited: redo exists for that.
         try runner.registry.checkUnchanged(applied.subtracting(chosen.map(\.identifier)), db)
         return try chosen.map { step in
@@ -148,7 +152,7 @@ struct BackwardRun {
         try checkIsLatest(step, db)
         let seconds = try monitor.step(step.identifier, in: db) {
             try StepTransaction.runWithout(step.identifier, in: db, rollback)
-            try ForeignKeyCheck.run(after: step, in: db)
+            try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
             if isLast { try verify(db) }
         }
         try db.inTransaction(.immediate) {
@@ -201,7 +205,7 @@ struct BackwardRun {
         _ rollback: Rollback
     ) throws {
         runner.log?("↩️ Rolling back \(step.identifier)")
-        try StepTransaction(on: db).run(step, rollback)
+        try StepTransaction(on: db).run(step, allowing: monitor.violations, rollback)
         try MigrationLedger.remove([step.identifier], db)
     }
 

@@ -69,7 +69,7 @@ struct ForwardRun {
                     monitor.unchecked = try runner.verify(
                         db,
                         isComplete: pending.isEmpty,
-                        checksForeignKeys: true
+                        checksForeignKeys: !options.allowsViolations
                     )
                 }
             }
@@ -79,11 +79,14 @@ struct ForwardRun {
         if verifies, pending.isEmpty {
             try runner.integration.verifyPostMigration?(writer)
         }
+        let violations = try monitor.violationsLeft(in: writer)
         let report = MigrationReport(
             steps: steps,
             pending: pending,
-            verified: try verifies && runner.findsNoMissingParent(in: writer),
-            unchecked: monitor.unchecked
+            verified: try verifies && violations == nil
+                && runner.findsNoMissingParent(in: writer),
+            unchecked: monitor.unchecked,
+            violations: violations
         )
         if !steps.isEmpty {
             runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
@@ -118,6 +121,7 @@ struct ForwardRun {
                 try GRDBMigrationVerifier.verifyEmptiness(in: db)
                 _ = try db.hasTable(MigrationJournal.table)
                 plan.missingParents = try GRDBMigrationVerifier.missingParents(in: db)
+                try monitor.noteViolations(db)
             }
             return plan
         }
@@ -248,7 +252,9 @@ struct ForwardRun {
         merged: Set<String>
     ) throws {
         runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
-        try transaction.run(step) { try step.applyMerging($0, merged) }
+        try transaction.run(step, allowing: monitor.violations) {
+            try step.applyMerging($0, merged)
+        }
     }
 
     /// Runs a step that can't run in a transaction, and records it after it has succeeded.
@@ -267,7 +273,7 @@ struct ForwardRun {
             let seconds = try monitor.step(step.identifier, in: db) {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
-                try ForeignKeyCheck.run(after: step, in: db)
+                try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
                 monitor.operation.report(.verifying)
                 try verify(db, plan)
             }
@@ -363,7 +369,7 @@ struct ForwardRun {
                 monitor.unchecked = try runner.verify(
                     db,
                     isComplete: plan.completes,
-                    checksForeignKeys: true
+                    checksForeignKeys: !options.allowsViolations
                 )
             } else {
                 try verify(db, plan)

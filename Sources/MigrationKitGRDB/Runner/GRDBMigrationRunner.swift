@@ -359,6 +359,10 @@ public struct MigrationOptions: Sendable {
     /// would pay for it at every launch.
     public var verifiesUnchanged: Bool
 
+    /// Whether rows that violated foreign keys before the run may remain. It may add none, and its report
+    /// doesn't call the database verified as long as there are any.
+    public var allowsViolations = false
+
     /// How long to wait for another process that is migrating the same database, in seconds.
     public var lockTimeout: TimeInterval
 

@@ -13,6 +13,7 @@ final class RunMonitor: Sendable {
         var running: Running?
         var finished: [MigrationReport.Step] = []
         var unchecked: [String] = []
+        var violations: ForeignKeyViolations?
     }
 
     private struct Running {
@@ -25,10 +26,12 @@ final class RunMonitor: Sendable {
 
     let operation: LongOperation<MigrationEvent>
     private let direction: MigrationEvent.Direction
+    private let allowsViolations: Bool
     private let state = Locked(State())
 
     init(direction: MigrationEvent.Direction, options: MigrationOptions) {
         self.direction = direction
+        allowsViolations = options.allowsViolations
         operation = options.operation
     }
 
@@ -41,6 +44,22 @@ final class RunMonitor: Sendable {
     var unchecked: [String] {
         get { state.withLock { $0.unchecked } }
         set { state.withLock { $0.unchecked = newValue } }
+    }
+
+    /// The violations of foreign keys from before the run, which may remain; `nil` if none may.
+    var violations: ForeignKeyViolations? { state.withLock { $0.violations } }
+
+    /// Notes the violations of foreign keys, if they may remain.
+    func noteViolations(_ db: Database) throws {
+        guard allowsViolations else { return }
+        let violations = try ForeignKeyViolations(db)
+        state.withLock { $0.violations = violations }
+    }
+
+    /// What violates foreign keys after the run, as far as it may.
+    func violationsLeft(in writer: any DatabaseWriter) throws -> String? {
+        guard violations != nil else { return nil }
+        return try writer.writeWithoutTransaction(ForeignKeyViolations.init).phrase
     }
 
     /// Sets how many steps the run still has to do, as far as is known now.

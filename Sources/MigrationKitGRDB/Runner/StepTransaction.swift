@@ -24,10 +24,15 @@ struct StepTransaction {
 
     /// Runs a step's closure, and checks foreign keys as the step asks for it.
     ///
+    /// - Parameter earlier: The violations that may remain.
     /// - Throws: What ``run(_:mayFillLedger:_:)`` and ``ForeignKeyCheck`` throw.
-    func run(_ step: MigrationStep<Database>, _ body: (Database) throws -> Void) throws {
+    func run(
+        _ step: MigrationStep<Database>,
+        allowing earlier: ForeignKeyViolations? = nil,
+        _ body: (Database) throws -> Void
+    ) throws {
         try run(step.identifier, body)
-        try ForeignKeyCheck.run(after: step, in: db)
+        try ForeignKeyCheck.run(after: step, allowing: earlier, in: db)
         // Not before the check, since SQLite then forgets what violates them.
         db.set("PRAGMA defer_foreign_keys = OFF")
     }

@@ -8,14 +8,20 @@ import MigrationKitCommon
 enum ForeignKeyCheck {
     private static let listed = 10
 
+    /// - Parameter earlier: What may remain, since it was there before the run.
     /// - Throws: A `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that names the tables,
     ///   the constraint and some of the rows, but none of their values.
-    static func run(after step: MigrationStep<Database>, in db: Database) throws {
+    static func run(
+        after step: MigrationStep<Database>,
+        allowing earlier: ForeignKeyViolations? = nil,
+        in db: Database
+    ) throws {
         switch step.foreignKeyChecks {
         case .off: return
         case .immediate where try db.enforcesForeignKeys && !db.hasOpenForeignKeys: return
         case .immediate, .deferred: break
         }
+        if let earlier, try ForeignKeyViolations(db).areAmong(earlier) { return }
         let violations = try db.foreignKeyViolations()
         guard let first = try violations.next() else { return }
         var rowIDs = [first.originRowID]

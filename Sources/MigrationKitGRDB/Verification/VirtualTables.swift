@@ -65,7 +65,9 @@ enum VirtualTables {
         )
         for table in tables {
             guard modules.contains(table.module) else {
-                outcome.unchecked.append("\(table.name) needs \(SchemaNeed.module(table.module).phrase)")
+                outcome.unchecked.append(
+                    "\(table.name) needs \(SchemaNeed.module(table.module).phrase)"
+                )
                 continue
             }
             do {

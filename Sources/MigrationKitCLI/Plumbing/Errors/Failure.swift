@@ -155,11 +155,21 @@ struct Failure {
             isOwnFault ? 1 : cause.exitCode,
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
             hint: [
-                cause.hint, isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,
+                cause.hint, failure.violationsBefore.map(Self.advice(onViolations:)),
+                isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,
                 failure.wasUnmanaged ? baseline : nil,
             ]
             .compactMap { $0 }.joined(separator: "\n")
         )
+    }
+
+    /// What was wrong before the migration.
+    private static func advice(onViolations phrase: String) -> String {
+        """
+        It was so before: \(phrase) without this migration, too, and all rows are checked. 'verify' lists \
+        them. Repair them in a migration of its own. To go on and leave them, add --allow-violations: \
+        then a migration may add none.
+        """
     }
 
     /// What failed, the safe pattern and the page of the rule, if the linter has one for it.
@@ -195,14 +205,6 @@ struct Failure {
                 (message, "Check the disk, and the permissions of the database's folder.")
             case "readOnly":
                 (message, "Check the permissions of the database and of its folder.")
-            case _ where error.isOfCheck:
-                (
-                    message,
-                    """
-                    All rows are checked, including those from before this migration: 'verify' \
-                    lists the ones that already violate it.
-                    """
-                )
             default: (message, nil)
             }
         self.init(code.name, code.exitStatus.rawValue, line, hint: hint)
@@ -246,11 +248,6 @@ extension DatabaseError {
         return String(message[..<row.lowerBound])
     }
 
-    /// Whether the error comes from a check of all foreign keys, and not from a statement.
-    fileprivate var isOfCheck: Bool {
-        extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY
-            && message?.hasPrefix("FOREIGN KEY constraint violation") == true
-    }
 }
 
 extension Substring {

@@ -200,6 +200,9 @@ public struct MigrationStepFailure: Error {
     /// Whether the database has tables, but no recorded migration that made them.
     public let wasUnmanaged: Bool
 
+    /// What violated foreign keys before the step, if it failed for a violation; `nil` if nothing did.
+    public let violationsBefore: String?
+
     /// What went wrong.
     public let underlying: any Error
 }

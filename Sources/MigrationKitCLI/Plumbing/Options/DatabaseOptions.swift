@@ -257,6 +257,9 @@ struct RunOptions: ParsableArguments {
     @Flag(help: "Run everything in one transaction.")
     var allOrNothing = false
 
+    @Flag(help: "Go on although rows violate foreign keys already; none may be added.")
+    var allowViolations = false
+
     @OptionGroup var waiting: LockTimeoutOptions
 
     /// How long to wait, in seconds, by the option or the settings file.
@@ -266,10 +269,12 @@ struct RunOptions: ParsableArguments {
 
     /// The options for the runner.
     func options(in context: CommandContext) throws -> MigrationOptions {
-        try MigrationOptions(
+        var options = try MigrationOptions(
             transaction: allOrNothing ? .allOrNothing : .perStep,
             lockTimeout: lockTimeout(in: context)
         )
+        options.allowsViolations = allowViolations
+        return options
     }
 }
 
