@@ -6,8 +6,7 @@ enum LaunchPoint: String {
     case beforeLookUp, afterLookUp
     case beforeStoring, afterStoring
     case beforeReadingBack, afterReadingBack
-    case fileIsEmpty, fileHasItsFirstPage
-    case storeIsOpen, done
+    case fileIsEmpty, storeIsOpen, done
 
     /// Tells that the point is reached, and kills the process if it was asked for.
     func pass(_ point: LaunchPoint?) {

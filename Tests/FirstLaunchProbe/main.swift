@@ -31,7 +31,7 @@ do {
             busyTimeout: 60,
             prepareDatabase: { db in
                 let pages = try Int.fetchOne(db, sql: "PRAGMA page_count")
-                (pages == 0 ? LaunchPoint.fileIsEmpty : .fileHasItsFirstPage).pass(point)
+                if pages == 0 { LaunchPoint.fileIsEmpty.pass(point) }
             }
         )
     )

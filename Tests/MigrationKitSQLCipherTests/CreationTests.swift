@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitCommon
 import MigrationKitSQLCipher
 import TestSupport
 import Testing
@@ -156,6 +157,21 @@ import Testing
             try EncryptedDatabase.openPool(folder.database, key: key.key, options: options)
         }
         #expect(try folder.names == [])
+    }
+
+    @Test func theHostsPreparationRunsOnceOnANewFile() throws {
+        let count = Locked(0)
+        let options = EncryptedDatabase.Options(
+            createsFile: true,
+            prepareDatabase: { _ in count.withLock { $0 += 1 } }
+        )
+        try EncryptedDatabase.open(folder.path("queue.db"), key: key.key, options: options).close()
+        #expect(count.withLock { $0 } == 1)
+        try EncryptedDatabase.openPool(folder.path("pool.db"), key: key.key, options: options)
+            .close()
+        #expect(count.withLock { $0 } == 2)
+        try EncryptedDatabase.openPlaintext(folder.path("plain.db"), options: options).close()
+        #expect(count.withLock { $0 } == 3)
     }
 
     @Test func settingsOfAnEmptyDatabaseCanBeChosenByTheHost() throws {

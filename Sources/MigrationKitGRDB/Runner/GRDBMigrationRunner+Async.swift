@@ -253,7 +253,8 @@ extension GRDBMigrationRunner {
     /// - Parameters:
     ///   - writer: The database. It is only read.
     ///   - names: Tables and views that are left out.
-    ///   - configuration: The configuration of the database in memory; `nil` for the writer's.
+    ///   - configuration: The functions and collations that the steps use, for a new database in
+    ///     memory; `nil` for the writer's configuration.
     ///   - options: The cancellation.
     /// - Returns: What differs, or why that can't be determined.
     /// - Throws: What the blocking form throws.
@@ -270,8 +271,8 @@ extension GRDBMigrationRunner {
 }
 
 /// The asynchronous forms of the queries. They complete even if the task is cancelled: they read
-/// two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a database in
-/// memory.
+/// two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a new
+/// database.
 extension GRDBMigrationRunner {
     /// The asynchronous form of ``migrationStatus(in:)``.
     ///

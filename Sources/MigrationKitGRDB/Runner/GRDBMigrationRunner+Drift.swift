@@ -15,9 +15,10 @@ extension GRDBMigrationRunner {
     /// }
     /// ```
     ///
-    /// The host's `bootstrapSchema` and the applied steps run on a new database in memory, in the
-    /// order of the runner. What their closures do outside of the database, they do again. Steps
-    /// that all have a checksum needn't run if the journal has a record of the same schema. Tables
+    /// The host's `bootstrapSchema` and the applied steps run on a new database, in the order of the
+    /// runner. What their closures do outside of the database, they do again. Like the compared
+    /// database, the new one is a file or in memory. The file is temporary, and has the key that the
+    /// writer's configuration gives. Steps that all have a checksum needn't run if the journal has a record of the same schema. Tables
     /// of SQLite, of GRDB and of virtual tables' modules are left out on both sides.
     ///
     /// - Parameters:
@@ -25,8 +26,8 @@ extension GRDBMigrationRunner {
     ///   - names: Tables and views that are left out, with their indexes and triggers, such as
     ///     those that the app makes outside of its steps. A `*` at the end stands for any
     ///     characters. The case of ASCII letters is ignored.
-    ///   - configuration: The configuration of the database in memory, with the functions and
-    ///     collations that the steps use; `nil` for the writer's, which includes its key.
+    ///   - configuration: The functions and collations that the steps use, for a new database in
+    ///     memory; `nil` for the writer's configuration, which includes its key.
     ///   - options: The cancellation.
     /// - Returns: What differs, or why that can't be determined.
     /// - Throws: A `DatabaseError` if the database can't be read; a `CancellationError`.
@@ -50,27 +51,55 @@ extension GRDBMigrationRunner {
     ) throws -> SchemaDrift {
         do {
             return try compare(writer, options, cancellation: cancellation)
-        } catch let failure as MigratedMemory.Failure {
-            return .notCompared(reason: failure.text)
+        } catch let error as GRDBMigrationReplayError {
+            return .notCompared(reason: error.reason)
         }
     }
 
-    /// - Throws: `MigratedMemory.Failure`; and what ``drift(in:ignoring:configuration:options:)``
-    ///   throws.
+    /// - Throws: ``GRDBMigrationReplayError``; and what
+    ///   ``drift(in:ignoring:configuration:options:)`` throws.
     private func compare(
-        _ writer: any DatabaseWriter,
+        _ reader: any DatabaseReader,
         _ options: DriftOptions,
         cancellation: Cancellation? = nil
     ) throws -> SchemaDrift {
         try cancellation?.check()
-        let (applied, present, isRecorded) = try writer.read { db in
-            let applied = try MigrationLedger.read(db)
-            let texts = try SchemaTexts(db)
-            return (
-                applied, texts,
-                try hasOnlySteps && SchemaRecord.holds(texts, registry, applied, db)
-            )
+        let present = try reader.read(presentSchema)
+        let drift = try replaying(present, options, reader.configuration, cancellation) {
+            replayed in
+            try reader.read { db -> SchemaDrift? in
+                // Another process may have migrated the database meanwhile.
+                guard try MigrationLedger.read(db) == present.applied else { return nil }
+                return try difference(between: db, and: replayed, options)
+            }
         }
+        return try drift ?? compare(reader, options, cancellation: cancellation)
+    }
+
+    private func presentSchema(_ db: Database) throws -> PresentSchema {
+        let applied = try MigrationLedger.read(db)
+        let texts = try SchemaTexts(db)
+        return PresentSchema(
+            applied: applied,
+            texts: texts,
+            isRecorded: try hasOnlySteps && SchemaRecord.holds(texts, registry, applied, db),
+            hasFile: db.filePath != nil
+        )
+    }
+
+    /// Runs the applied steps on a new database, unless there is no need for it.
+    ///
+    /// - Parameters:
+    ///   - configuration: That of the database that is compared.
+    ///   - compare: Compares the database with the new one, if their schemas differ.
+    private func replaying(
+        _ present: PresentSchema,
+        _ options: DriftOptions,
+        _ configuration: Configuration,
+        _ cancellation: Cancellation? = nil,
+        _ compare: (_ replayed: DatabaseQueue) throws -> SchemaDrift?
+    ) throws -> SchemaDrift? {
+        let applied = present.applied
         guard !applied.isEmpty else { return .notCompared(reason: "no migration is applied") }
         let steps = registry.applied(among: applied)
         let identifiers = Set(steps.map(\.identifier))
@@ -78,37 +107,54 @@ extension GRDBMigrationRunner {
         guard applied.isSubset(of: known) else {
             return .notCompared(reason: "unknown migrations are applied")
         }
-        if isRecorded { return .same }
-        let memory =
-            try options.shared?(identifiers)
-            ?? MigratedMemory(
+        if present.isRecorded { return .same }
+        func look(_ replayed: DatabaseQueue) throws -> SchemaDrift? {
+            // The usual case, without reading every table's columns.
+            try replayed.read(SchemaTexts.init) == present.texts ? .same : compare(replayed)
+        }
+        if let shared = try options.shared?(identifiers) { return try look(shared) }
+        if options.configuration == nil, present.hasFile {
+            return try StepReplay.inFile(
                 self,
                 identifiers,
-                options.configuration ?? writer.configuration,
-                cancellation: cancellation
-            ).queue
-        // The usual case, without reading every table's columns.
-        guard try memory.read(SchemaTexts.init) != present else { return .same }
-
-        let (now, schema, ignored) = try writer.read { db in
-            let ignored = try options.ignoredNames + (options.ignoredIn?(db) ?? [])
-            return (
-                try MigrationLedger.read(db),
-                try DatabaseSchema(of: db).ignoring(tables: ignored), ignored
+                configuration,
+                cancellation: cancellation,
+                look
             )
         }
-        // Another process may have migrated the database meanwhile.
-        guard now == applied else {
-            return try compare(writer, options, cancellation: cancellation)
-        }
+        return try look(
+            StepReplay.inMemory(
+                self,
+                identifiers,
+                options.configuration ?? configuration,
+                cancellation: cancellation
+            )
+        )
+    }
+
+    private func difference(
+        between db: Database,
+        and replayed: DatabaseQueue,
+        _ options: DriftOptions
+    ) throws -> SchemaDrift {
+        let ignored = try options.ignoredNames + (options.ignoredIn?(db) ?? [])
         let difference = try SchemaDifference(
-            from: schema,
-            to: memory.read(DatabaseSchema.init(of:)).ignoring(tables: ignored)
+            from: DatabaseSchema(of: db).ignoring(tables: ignored),
+            to: replayed.read(DatabaseSchema.init(of:)).ignoring(tables: ignored)
         )
         guard !difference.isEmpty else { return .same }
         return difference.changes.allSatisfy(\.isOrderOfColumns)
             ? .sameInOtherOrder(difference.changes) : .differs(difference)
     }
+}
+
+/// What a comparison reads of a database first.
+private struct PresentSchema {
+    let applied: Set<String>
+    let texts: SchemaTexts
+    /// Whether the journal says that the steps gave this schema.
+    let isRecorded: Bool
+    let hasFile: Bool
 }
 
 extension GRDBMigrationRunner {
@@ -126,17 +172,18 @@ extension GRDBMigrationRunner {
     /// steps are applied that the runner doesn't have.
     ///
     /// For development: detects that a step was changed after it was applied. The steps run on a
-    /// new database in memory with this one's configuration, including its key. For what differs,
-    /// see ``drift(in:ignoring:configuration:options:)``.
+    /// new database with this one's configuration, including its key: a temporary file, or a
+    /// database in memory if this one is. For what differs, see
+    /// ``drift(in:ignoring:configuration:options:)``.
     ///
     /// - Parameter writer: The database. It is only read.
-    /// - Throws: What a step throws on the new database.
+    /// - Throws: ``GRDBMigrationReplayError`` if the steps, or the configuration's
+    ///   `prepareDatabase`, fail on the new database.
     public func hasSchemaChanges(in writer: any DatabaseWriter) throws -> Bool {
         if try hasBeenSuperseded(in: writer) { return true }
         do {
             return try !compare(writer, DriftOptions()).changes.isEmpty
-        } catch let failure as MigratedMemory.Failure {
-            if let error = failure.underlying { throw error }
+        } catch let error as GRDBMigrationReplayError where error.underlying == nil {
             return false
         }
     }

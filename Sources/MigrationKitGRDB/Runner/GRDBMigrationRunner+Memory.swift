@@ -20,41 +20,85 @@ extension GRDBMigrationRunner {
     ) throws -> Value {
         do {
             let identifiers = identifiers ?? Set(migrationIdentifiers)
-            return try MigratedMemory(self, identifiers, configuration).queue.write(body)
-        } catch let failure as MigratedMemory.Failure {
-            throw failure.underlying ?? failure
+            return try StepReplay.inMemory(self, identifiers, configuration).write(body)
+        } catch let error as GRDBMigrationReplayError {
+            throw error.underlying ?? error
         }
     }
 }
 
-/// A database in memory on which steps have run.
-struct MigratedMemory: Sendable {
-    /// Why there is no such database.
-    struct Failure: Error {
-        /// What doesn't work, and why, in one line.
-        let text: String
-        let underlying: (any Error)?
-    }
-
-    let queue: DatabaseQueue
-
-    /// Runs steps in the order of the runner, those that can share a transaction in one.
+/// Steps that run again, on a new database.
+enum StepReplay {
+    /// Runs steps on a database in memory.
     ///
-    /// - Throws: ``Failure``; a `CancellationError`.
-    init(
+    /// - Throws: ``GRDBMigrationReplayError``; a `CancellationError`.
+    static func inMemory(
         _ runner: GRDBMigrationRunner,
         _ identifiers: Set<String>,
         _ configuration: Configuration,
         cancellation: Cancellation? = nil
-    ) throws {
-        var configuration = configuration
-        // The configuration may be that of the database that is compared.
-        configuration.readonly = false
-        configuration.targetQueue = nil
-        configuration.writeTargetQueue = nil
-        queue = try Self.attempt("a database in memory can't be opened") {
-            try DatabaseQueue(configuration: configuration)
+    ) throws -> DatabaseQueue {
+        let queue = try attempt(
+            "a database in memory, on which the steps run again, can't be opened"
+        ) {
+            try DatabaseQueue(configuration: configuration.ofReplay)
         }
+        try run(runner, identifiers, on: queue, cancellation)
+        return queue
+    }
+
+    /// Runs steps on a temporary file, which is removed after use. It is encrypted if the
+    /// configuration gives a key.
+    ///
+    /// What a host does in `prepareDatabase` may work on files only.
+    /// <https://github.com/groue/GRDB.swift/issues/931>
+    ///
+    /// - Parameter configuration: That of a database with a file.
+    /// - Throws: ``GRDBMigrationReplayError``; a `CancellationError`; what the body throws.
+    static func inFile<Value>(
+        _ runner: GRDBMigrationRunner,
+        _ identifiers: Set<String>,
+        _ configuration: Configuration,
+        cancellation: Cancellation? = nil,
+        _ body: (DatabaseQueue) throws -> Value
+    ) throws -> Value {
+        let folder = FileManager.default.temporaryDirectory
+        let files = NewFiles(
+            .writing,
+            for: folder.appendingPathComponent("migrationkit-replay").path
+        )
+        files.removeLeftovers()
+        let (file, queue) = try attempt(
+            "a temporary database in \(folder.path), on which the steps run again, can't be opened"
+        ) {
+            let file = try files.make()
+            do {
+                let queue = try DatabaseQueue(
+                    path: file.path,
+                    configuration: configuration.ofReplay
+                )
+                return (file, queue)
+            } catch {
+                file.remove()
+                throw error
+            }
+        }
+        defer {
+            try? queue.close()
+            file.remove()
+        }
+        // A crash loses only the temporary file.
+        try queue.inDatabase { try $0.execute(sql: "PRAGMA main.synchronous = OFF") }
+        try run(runner, identifiers, on: queue, cancellation)
+        return try body(queue)
+    }
+
+    private static func run(
+        _ runner: GRDBMigrationRunner,
+        _ identifiers: Set<String>,
+        on queue: DatabaseQueue,
+        _ cancellation: Cancellation?
+    ) throws {
         let operation = LongOperation<Never>(
             timeout: 0,
             cancellation: cancellation,
@@ -62,11 +106,12 @@ struct MigratedMemory: Sendable {
         )
         try queue.inDatabase { db in
             try operation.watching(db, every: 20_000, atStatements: true, reporting: { [] }) {
-                try Self.run(runner, identifiers, in: db)
+                try run(runner, identifiers, in: db)
             }
         }
     }
 
+    /// Runs steps in the order of the runner, those that can share a transaction in one.
     private static func run(
         _ runner: GRDBMigrationRunner,
         _ identifiers: Set<String>,
@@ -74,8 +119,8 @@ struct MigratedMemory: Sendable {
     ) throws {
         let recorded = try bootstrap(runner, in: db)
         guard recorded.isSubset(of: identifiers) else {
-            throw Failure(
-                text: "in a new database, the program itself records migrations as applied",
+            throw GRDBMigrationReplayError(
+                reason: "in a new database, the program itself records migrations as applied",
                 underlying: nil
             )
         }
@@ -147,13 +192,54 @@ struct MigratedMemory: Sendable {
     private static func attempt<Value>(_ what: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch let failure as Failure {
-            throw failure
+        } catch let error as GRDBMigrationReplayError {
+            throw error
         } catch {
             let reason = (error as? DatabaseError)?.message ?? error.localizedDescription
-            throw Failure(text: "\(what): \(reason)", underlying: error)
+            throw GRDBMigrationReplayError(reason: "\(what): \(reason)", underlying: error)
         }
     }
+}
+
+extension Configuration {
+    /// For a new database on which steps run. The configuration may be that of the database that is
+    /// compared, whose queues may be busy.
+    fileprivate var ofReplay: Configuration {
+        var configuration = self
+        configuration.readonly = false
+        configuration.targetQueue = nil
+        configuration.writeTargetQueue = nil
+        return configuration
+    }
+}
+
+// MARK: - GRDB Migration Replay Error
+
+/// The steps can't run again on a new database, for the comparison of its schema with another's.
+public struct GRDBMigrationReplayError: Error {
+    /// Which step or which database it is, and why, in one line.
+    public let reason: String
+
+    /// The error of the step, of `prepareDatabase` or of the system, if there is one.
+    public let underlying: (any Error)?
+}
+
+extension GRDBMigrationReplayError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? { reason }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        """
+        The steps and the configuration's 'prepareDatabase' run on a new, empty database: they must \
+        work there, too.
+        """
+    }
+}
+
+extension GRDBMigrationReplayError: CodedError {
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode { ErrorCode("failed", .failed) }
 }
 
 // MARK: - Shared
@@ -178,12 +264,12 @@ package final class SharedSchemas: Sendable {
     /// The database for these applied steps; the first to ask for it makes it.
     ///
     /// - Returns: `nil` if there are too many.
-    /// - Throws: `MigratedMemory.Failure`, each time.
+    /// - Throws: ``GRDBMigrationReplayError``, each time.
     package func database(applying identifiers: Set<String>) throws -> DatabaseQueue? {
         try made.withLock { made in
             if let known = made[identifiers] { return try known.get() }
             guard made.count < Self.limit else { return nil }
-            let result = Result { try MigratedMemory(runner, identifiers, configuration).queue }
+            let result = Result { try StepReplay.inMemory(runner, identifiers, configuration) }
             made[identifiers] = result
             return try result.get()
         }

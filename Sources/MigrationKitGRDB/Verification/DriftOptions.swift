@@ -9,8 +9,8 @@ public struct DriftOptions: Sendable {
     /// Returns further tables that are left out, from the verified database.
     package var ignoredIn: (@Sendable (Database) throws -> [String])?
 
-    /// The configuration of the database in memory on which the steps run; `nil` for that of the
-    /// verified database.
+    /// The configuration of a database in memory on which the steps run; `nil` for a new database
+    /// like the verified one.
     public var configuration: Configuration?
 
     /// Returns a database on which these steps have run, for another store; `nil` if there is none.

@@ -19,6 +19,9 @@ package final class ConnectionSetup: Sendable {
     /// Whether nobody writes the file as long as one of the connections is open.
     private let readsQuietFile: Bool
 
+    /// Whether the file is new, so that the first connection gives it a first page.
+    private let writesFirstPage: Bool
+
     private let hostThrew = Atomic(false)
 
     /// The pages that these connections have authenticated themselves, without SQLCipher.
@@ -31,6 +34,7 @@ package final class ConnectionSetup: Sendable {
         keepsLog: Bool = false,
         unwritable: UnwritableFile? = nil,
         readsQuietFile: Bool = false,
+        writesFirstPage: Bool = false,
         trustsPages: Bool = false
     ) {
         self.key = key
@@ -38,6 +42,7 @@ package final class ConnectionSetup: Sendable {
         self.keepsLog = keepsLog || unwritable != nil
         self.unwritable = unwritable
         self.readsQuietFile = readsQuietFile
+        self.writesFirstPage = writesFirstPage
         authenticPages = trustsPages ? nil : AuthenticPages()
         TemporaryStorage.install()
         EncryptedDatabase.guardConnections()
@@ -65,6 +70,7 @@ package final class ConnectionSetup: Sendable {
         // If opening fails on a damaged file, closing must not change it.
         db.setCheckpointOnClose(false)
         try keep(with: db.sqliteConnection)
+        let unwritable = unwritable.flatMap { $0.isFile(of: db) ? $0 : nil }
         let readsLog = !readsQuietFile && unwritable?.usesLog ?? true
         if let key, key.form == .rawKey, !readsLog {
             try DecryptingFile.decrypt(
@@ -105,6 +111,17 @@ package final class ConnectionSetup: Sendable {
             hostThrew.store(true, ordering: .relaxed)
             throw error
         }
+        // Last, since the host may choose what the first page makes permanent.
+        if writesFirstPage { try writeFirstPage(in: db) }
+    }
+
+    /// Gives an empty file its first page, which contains the salt.
+    private func writeFirstPage(in db: Database) throws {
+        guard !db.configuration.readonly, try Int.fetchOne(db, sql: "PRAGMA main.page_count") == 0
+        else { return }
+        // Taking the write lock is enough. The journal has no pages, so SQLite synchronizes the same
+        // header twice. That is harmless: a file gets its first page once.
+        try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
     }
 
     // MARK: - Further Connections

@@ -43,12 +43,8 @@ package struct FileInspection {
     /// The key for the connections, derived with the file's salt.
     ///
     /// - Parameter made: A key that was already derived, with its salt.
-    func derive(
-        _ key: DatabaseKey,
-        _ made: (salt: [UInt8], key: DatabaseKey)? = nil
-    ) throws -> DatabaseKey {
+    func derive(_ key: DatabaseKey) throws -> DatabaseKey {
         try checkEncrypted()
-        if let made, made.salt == salt { return made.key }
         return try key.derived(salt: salt, cipher: cipher)
     }
 

@@ -35,13 +35,13 @@ package struct Opening {
         let isNew = try createIfMissing()
         do {
             try file.checkAccess(forWriting: !options.isReadOnly)
-            let made = try file.size() == 0 ? writeFirstPage() : nil
-            let writer = try connectToContent(connect, made)
+            guard try file.size() != 0 else { return try connectToEmptyFile(connect) }
+            let writer = try connectToContent(connect)
             guard !options.isReadOnly, try file.size() == 0 else { return writer }
             // Recovery has undone what a killed process began, and the file is empty: it has no
             // salt.
             try writer.close()
-            return try connectToContent(connect, writeFirstPage())
+            return try connectToEmptyFile(connect)
         } catch {
             if isNew {
                 file.removeIfEmpty()
@@ -80,45 +80,36 @@ package struct Opening {
         }
     }
 
-    /// Writes the first page of an empty file, which contains the salt.
+    /// Opens an empty file, and has the connection write the first page, which contains the salt.
     ///
     /// Without a first page, two processes that start on one new file would each use their own
     /// salt, and the second one's key would not open what the first one wrote. Here the second one
     /// finds the page under SQLite's lock, and uses its salt.
-    ///
-    /// - Returns: The salt and the key that was derived with it; `nil` without a key.
-    private func writeFirstPage() throws -> (salt: [UInt8], key: DatabaseKey)? {
+    private func connectToEmptyFile<Writer: DatabaseWriter>(
+        _ connect: (String, Configuration) throws -> Writer
+    ) throws -> Writer {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<CipherSettings.saltCount).map { _ in
             UInt8.random(in: .min ... .max, using: &generator)
         }
-        let derivedKey = try key?.derived(salt: salt, cipher: options.cipher)
-        let setup = ConnectionSetup(key: derivedKey, options: options)
+        let setup = ConnectionSetup(
+            key: try key?.derived(salt: salt, cipher: options.cipher),
+            options: options,
+            writesFirstPage: true
+        )
         do {
-            let queue = try DatabaseQueue(
-                path: file.absolutePath,
-                configuration: setup.configuration
-            )
-            try queue.inDatabase { db in
-                // Taking the write lock gives an empty file its first page. The journal has no
-                // pages, so SQLite synchronizes the same header twice. That is harmless: a file
-                // gets its first page once.
-                try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
+            return try connect(file.absolutePath, setup.configuration)
+        } catch let error as DatabaseError {
+            if error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 {
+                return try connectToContent(connect)
             }
-            try queue.close()
-        } catch let error as DatabaseError where !setup.didHostThrow {
-            guard error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 else {
-                throw EncryptedDatabaseError(error, path: file.path) ?? error
-            }
+            if setup.didHostThrow { throw error }
+            throw EncryptedDatabaseError(error, path: file.path) ?? error
         }
-        return derivedKey.map { (salt, $0) }
     }
 
-    /// - Parameter made: A salt and the key that was derived with it. If the file has that salt,
-    ///   the key is not derived again.
     private func connectToContent<Writer: DatabaseWriter>(
-        _ connect: (String, Configuration) throws -> Writer,
-        _ made: (salt: [UInt8], key: DatabaseKey)?
+        _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
         let inspection = try FileInspection(file, cipher: options.cipher)
         guard let key else {
@@ -129,7 +120,7 @@ package struct Opening {
             }
             return try connectOnce(connect, key: nil) { inspection.explain($0) }
         }
-        let derivedKey = try inspection.derive(key, made)
+        let derivedKey = try inspection.derive(key)
         // With a journal, opening for writing changes the file before the key is proven. If the
         // file is read in place, a wrong key would look like damage.
         let isProven =
@@ -156,10 +147,10 @@ package struct Opening {
         }
         // Perhaps the program wasn't stopped and is still writing.
         let writer = try Polling.value(within: options.busyTimeout) { () throws -> Writer? in
-            guard try file.recoveredSize() == 0 else { return try connectToContent(connect, nil) }
+            guard try file.recoveredSize() == 0 else { return try connectToContent(connect) }
             try file.settleJournals()
             guard try file.size() == 0 else { return nil }
-            return try connectToContent(connect, writeFirstPage())
+            return try connectToEmptyFile(connect)
         }
         guard let writer else { throw EncryptedDatabaseError.locked(path: file.path) }
         return writer
@@ -333,6 +324,9 @@ package final class UnwritableFile: @unchecked Sendable {
         stamp = try file.stamp
         usesLog = try file.holdsCommits
     }
+
+    /// Whether a connection is one to this file. A new database may be opened like it.
+    func isFile(of db: Database) -> Bool { db.filePath == file.resolvedPath }
 
     /// Whether nobody has written the file or its log since.
     var isUnchanged: Bool { (try? file.stamp) == stamp }

@@ -1,7 +1,10 @@
 import Dispatch
+import Foundation
 import GRDB
+import GRDBSQLite
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQLCipher
 import TestSupport
 import Testing
 
@@ -28,6 +31,89 @@ import Testing
         let reader = try store.open { $0.readonly = true }
         #expect(try !GRDBMigrationRunner(steps: before).hasSchemaChanges(in: reader))
         #expect(try GRDBMigrationRunner(steps: after).hasSchemaChanges(in: reader))
+    }
+
+    /// GRDB's own comparison works with such a host: <https://github.com/groue/GRDB.swift/issues/931>
+    @Test(arguments: WriterKind.allCases)
+    func preparationThatNeedsAFileGetsAnEncryptedOne(_ kind: WriterKind) throws {
+        let files = Recorder<String>()
+        let keepLog: @Sendable (Database) throws -> Void = { db in
+            var flag: CInt = 1
+            let code = withUnsafeMutablePointer(to: &flag) {
+                sqlite3_file_control(db.sqliteConnection, nil, SQLITE_FCNTL_PERSIST_WAL, $0)
+            }
+            guard code == SQLITE_OK else {
+                throw DatabaseError(resultCode: ResultCode(rawValue: code))
+            }
+            let name = try #require(sqlite3_db_filename(db.sqliteConnection, "main"))
+            files.append(String(cString: name))
+        }
+        let options = EncryptedDatabase.Options(createsFile: true, prepareDatabase: keepLog)
+        let writer: any DatabaseWriter =
+            switch kind {
+            case .queue: try EncryptedDatabase.open(store.path, key: store.key, options: options)
+            case .pool: try EncryptedDatabase.openPool(store.path, key: store.key, options: options)
+            }
+        let heads = Recorder<Data>()
+        let secret = step("1", "CREATE TABLE player (id INTEGER PRIMARY KEY, name TEXT)")
+        let look = MigrationStep<Database>(identifier: "2") { db in
+            let name = try #require(sqlite3_db_filename(db.sqliteConnection, "main"))
+            let path = String(cString: name)
+            guard path != store.path else { return }
+            heads.append(try Data(contentsOf: URL(fileURLWithPath: path)))
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+            #expect(mode as? Int == 0o600)
+        }
+        let runner = try GRDBMigrationRunner(steps: [secret, look])
+        try runner.migrate(in: writer)
+        #expect(try !runner.hasSchemaChanges(in: writer))
+        #expect(try runner.drift(in: writer).changes.isEmpty)
+        #expect(try GRDBMigrationRunner(steps: [after[0], look]).hasSchemaChanges(in: writer))
+
+        #expect(heads.values.count == 3)
+        #expect(heads.values.allSatisfy { !$0.starts(with: Data("SQLite format 3".utf8)) })
+        let others = Set(files.values).subtracting([store.path])
+        #expect(others.count == 3)
+        for path in others {
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            let name = URL(fileURLWithPath: path).lastPathComponent
+            #expect(!names.contains { $0.hasPrefix(name) })
+        }
+        #if DEBUG
+            #expect(
+                try GRDBMigrationRunner(steps: [after[0], look])
+                    .eraseDatabaseOnSchemaChange(in: writer)
+            )
+        #endif
+    }
+
+    @Test func failureOnTheTemporaryDatabaseSaysWhichOneItIs() throws {
+        let path = store.path
+        let writer = try EncryptedDatabase.open(
+            store.path,
+            key: store.key,
+            options: .init(createsFile: true) { db in
+                let name = try #require(sqlite3_db_filename(db.sqliteConnection, "main"))
+                guard String(cString: name) == path else {
+                    throw DatabaseError(message: "unknown context")
+                }
+            }
+        )
+        let runner = try GRDBMigrationRunner(steps: before)
+        try runner.migrate(in: writer)
+        let error = try #require(
+            #expect(throws: GRDBMigrationReplayError.self) {
+                try runner.hasSchemaChanges(in: writer)
+            }
+        )
+        let folder = FileManager.default.temporaryDirectory.path
+        #expect(
+            error.localizedDescription == """
+                a temporary database in \(folder), on which the steps run again, can't be opened: \
+                unknown context
+                """
+        )
     }
 
     #if DEBUG
