@@ -51,17 +51,14 @@ package final class ConnectionSetup: Sendable {
     /// Whether the host's own `prepareDatabase` threw. Such errors are passed on unchanged.
     var didHostThrow: Bool { hostThrew.load(ordering: .relaxed) }
 
-    /// Capped: SQLite counts milliseconds in 32 bits, which overflow after 24 days.
-    private var busyTimeout: TimeInterval {
-        options.busyTimeout > 0 ? min(options.busyTimeout, 2_000_000) : 0
-    }
-
     package var configuration: Configuration {
-        var configuration = Configuration()
-        configuration.readonly = options.isReadOnly
-        configuration.busyMode = .timeout(busyTimeout)
-        configuration.maximumReaderCount = options.maximumReaderCount
-        configuration.label = options.label
+        // Its only closure is the one below: options take none for it.
+        var configuration = options.configuration
+        if case .timeout(let seconds) = configuration.busyMode {
+            // Capped: SQLite counts milliseconds in 32 bits, which overflow after 24 days.
+            configuration.busyMode = .timeout(seconds > 0 ? min(seconds, 2_000_000) : 0)
+        }
+        if options.isForReading { configuration.journalMode = .default }
         configuration.prepareDatabase { try self.prepare($0) }
         return configuration
     }

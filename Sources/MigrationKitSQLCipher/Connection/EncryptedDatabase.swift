@@ -110,7 +110,23 @@ public enum EncryptedDatabase {
 
 extension EncryptedDatabase {
     /// How a database is opened. The defaults open an existing file for reading and writing.
+    ///
+    /// Every property of GRDB's `Configuration` is an option, too:
+    ///
+    /// ```swift
+    /// var options = EncryptedDatabase.Options(createsFile: true)
+    /// options.publicStatementArguments = true
+    /// options.transactionClock = clock
+    /// options.busyMode = .callback { tries in tries < 10 }
+    /// ```
+    ///
+    /// Only closures that a `Configuration` was already given can't be taken over: they would run
+    /// before the key is set. Give them as ``prepareDatabase``.
+    @dynamicMemberLookup
     public struct Options: Sendable {
+        /// What GRDB gets. The key, and whatever else a connection must have, is added to it.
+        package var configuration: Configuration
+
         /// Whether a missing file is created, with mode 0600. An empty file counts as missing, but
         /// keeps its mode. Folders are never created.
         public var createsFile: Bool
@@ -118,7 +134,10 @@ extension EncryptedDatabase {
         /// Whether the database is only read. In WAL mode, SQLite still keeps the `-wal` and `-shm`
         /// files beside it. A read-only connection can't remove them when it is closed; the next
         /// connection that writes does.
-        public var isReadOnly: Bool
+        public var isReadOnly: Bool {
+            get { configuration.readonly }
+            set { configuration.readonly = newValue }
+        }
 
         /// Whether it is opened only to be read. A write-ahead log stays as it was found. A file that
         /// can't be written, because of its mode or its medium, isn't refused; nothing is left beside
@@ -128,8 +147,21 @@ extension EncryptedDatabase {
         /// How the file is or will be encrypted. Ignored for a plaintext database.
         public var cipher: CipherSettings
 
-        /// How long to wait for another process's lock, in seconds.
-        public var busyTimeout: TimeInterval
+        /// How long to wait for another process's lock, in seconds. If `busyMode` is a callback, it
+        /// decides about SQLite's locks, and the library's own waits take up to 5 seconds.
+        public var busyTimeout: TimeInterval {
+            get {
+                switch configuration.busyMode {
+                case .timeout(let seconds): seconds
+                case .immediateError: 0
+                case .callback: Self.defaultTimeout
+                }
+            }
+            set { configuration.busyMode = .timeout(newValue) }
+        }
+
+        /// In seconds.
+        private static let defaultTimeout: TimeInterval = 5
 
         /// SQL functions for every connection, in addition to `uuid()`.
         public var functions: [DatabaseFunction]
@@ -140,12 +172,6 @@ extension EncryptedDatabase {
         /// Runs on every connection after the key is proven and the functions are registered. Its
         /// errors are rethrown unchanged.
         public var prepareDatabase: (@Sendable (Database) throws -> Void)?
-
-        /// How many connections of a pool may read at the same time.
-        public var maximumReaderCount: Int
-
-        /// A name for the connections in GRDB's descriptions and queues.
-        public var label: String?
 
         /// Whether the connection locks everyone else out, from its first transaction until it is
         /// closed.
@@ -174,15 +200,24 @@ extension EncryptedDatabase {
             maximumReaderCount: Int = 5,
             label: String? = nil
         ) {
+            configuration = Configuration()
+            configuration.readonly = isReadOnly
+            configuration.busyMode = .timeout(busyTimeout)
+            configuration.maximumReaderCount = maximumReaderCount
+            configuration.label = label
             self.createsFile = createsFile
-            self.isReadOnly = isReadOnly
             self.cipher = cipher
-            self.busyTimeout = busyTimeout
             self.functions = functions
             self.collations = collations
             self.prepareDatabase = prepareDatabase
-            self.maximumReaderCount = maximumReaderCount
-            self.label = label
+        }
+
+        /// A property of GRDB's `Configuration`.
+        public subscript<Value>(
+            dynamicMember property: WritableKeyPath<Configuration, Value>
+        ) -> Value {
+            get { configuration[keyPath: property] }
+            set { configuration[keyPath: property] = newValue }
         }
     }
 }
