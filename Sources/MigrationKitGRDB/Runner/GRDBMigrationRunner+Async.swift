@@ -274,138 +274,147 @@ extension GRDBMigrationRunner {
 /// two small tables, except ``asyncHasSchemaChanges(in:)``, which runs the steps on a new
 /// database.
 extension GRDBMigrationRunner {
-    /// The asynchronous form of ``migrationStatus(in:)``.
+    /// The asynchronous form of `migrationStatus(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: A status for every step, in order.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncMigrationStatus(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [MigrationStatus] {
-        try await querying { try migrationStatus(in: writer) }
+        try await querying { try migrationStatus(in: reader) }
     }
 
-    /// The asynchronous form of ``pendingMigrationIdentifiers(in:)``.
+    /// The asynchronous form of `pendingMigrationIdentifiers(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: The identifiers of the steps that are not applied, in order.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncPendingMigrationIdentifiers(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [String] {
-        try await querying { try pendingMigrationIdentifiers(in: writer) }
+        try await querying { try pendingMigrationIdentifiers(in: reader) }
     }
 
-    /// The asynchronous form of ``hasPendingMigrations(in:)``.
+    /// The asynchronous form of `hasPendingMigrations(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: Whether there is a step that is not applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
-    public func asyncHasPendingMigrations(in writer: any DatabaseWriter) async throws -> Bool {
-        try await querying { try hasPendingMigrations(in: writer) }
+    public func asyncHasPendingMigrations(in reader: any DatabaseReader) async throws -> Bool {
+        try await querying { try hasPendingMigrations(in: reader) }
     }
 
-    /// The asynchronous form of ``appliedMigrationIdentifiers(in:)``.
+    /// The asynchronous form of `appliedMigrationIdentifiers(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: The identifiers of all applied steps.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncAppliedMigrationIdentifiers(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> Set<String> {
-        try await querying { try appliedMigrationIdentifiers(in: writer) }
+        try await querying { try appliedMigrationIdentifiers(in: reader) }
     }
 
-    /// The asynchronous form of ``completedMigrationIdentifiers(in:)``.
+    /// The asynchronous form of `appliedMigrations(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
+    /// - Returns: The identifiers of the steps of this runner that are applied, in order.
+    /// - Throws: What the blocking form throws; a `CancellationError`.
+    public func asyncAppliedMigrations(in reader: any DatabaseReader) async throws -> [String] {
+        try await querying { try appliedMigrations(in: reader) }
+    }
+
+    /// The asynchronous form of `completedMigrationIdentifiers(in:)`.
+    ///
+    /// - Parameter reader: The database.
     /// - Returns: The identifiers of the steps that are applied together with all before them.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncCompletedMigrationIdentifiers(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [String] {
-        try await querying { try completedMigrationIdentifiers(in: writer) }
+        try await querying { try completedMigrationIdentifiers(in: reader) }
     }
 
-    /// The asynchronous form of ``hasCompletedMigrations(in:)``.
+    /// The asynchronous form of `hasCompletedMigrations(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: Whether every step is applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
-    public func asyncHasCompletedMigrations(in writer: any DatabaseWriter) async throws -> Bool {
-        try await querying { try hasCompletedMigrations(in: writer) }
+    public func asyncHasCompletedMigrations(in reader: any DatabaseReader) async throws -> Bool {
+        try await querying { try hasCompletedMigrations(in: reader) }
     }
 
-    /// The asynchronous form of ``hasBeenSuperseded(in:)``.
+    /// The asynchronous form of `hasBeenSuperseded(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: Whether the ledger has steps that the runner doesn't have.
     /// - Throws: What the blocking form throws; a `CancellationError`.
-    public func asyncHasBeenSuperseded(in writer: any DatabaseWriter) async throws -> Bool {
-        try await querying { try hasBeenSuperseded(in: writer) }
+    public func asyncHasBeenSuperseded(in reader: any DatabaseReader) async throws -> Bool {
+        try await querying { try hasBeenSuperseded(in: reader) }
     }
 
-    /// The asynchronous form of ``hasSchemaChanges(in:)``.
+    /// The asynchronous form of `hasSchemaChanges(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: Whether an applied step was changed.
     /// - Throws: What the blocking form throws; a `CancellationError`.
-    public func asyncHasSchemaChanges(in writer: any DatabaseWriter) async throws -> Bool {
-        try await querying { try hasSchemaChanges(in: writer) }
+    public func asyncHasSchemaChanges(in reader: any DatabaseReader) async throws -> Bool {
+        try await querying { try hasSchemaChanges(in: reader) }
     }
 
-    /// The asynchronous form of ``migrationRecords(in:)``.
+    /// The asynchronous form of `migrationRecords(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: A record for every applied step that the journal knows.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncMigrationRecords(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [String: MigrationRecord] {
-        try await querying { try migrationRecords(in: writer) }
+        try await querying { try migrationRecords(in: reader) }
     }
 
-    /// The asynchronous form of ``changedMigrationIdentifiers(in:)``.
+    /// The asynchronous form of `changedMigrationIdentifiers(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: The identifiers of the steps that were changed after they were applied.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncChangedMigrationIdentifiers(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [String] {
-        try await querying { try changedMigrationIdentifiers(in: writer) }
+        try await querying { try changedMigrationIdentifiers(in: reader) }
     }
 
-    /// The asynchronous form of ``missingMigrationIdentifiers(in:)``.
+    /// The asynchronous form of `missingMigrationIdentifiers(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: The identifiers of the applied steps that are missing from the runner.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public func asyncMissingMigrationIdentifiers(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [String] {
-        try await querying { try missingMigrationIdentifiers(in: writer) }
+        try await querying { try missingMigrationIdentifiers(in: reader) }
     }
 
-    /// The asynchronous form of ``overview(of:)``.
+    /// The asynchronous form of `overview(of:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: The state of every migration.
     /// - Throws: What the blocking form throws; a `CancellationError`.
-    public func asyncOverview(of writer: any DatabaseWriter) async throws -> MigrationOverview {
-        try await querying { try overview(of: writer) }
+    public func asyncOverview(of reader: any DatabaseReader) async throws -> MigrationOverview {
+        try await querying { try overview(of: reader) }
     }
 
-    /// The asynchronous form of ``history(in:)``.
+    /// The asynchronous form of `history(in:)`.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Returns: An entry for every step that was applied, rolled back, recorded or repaired.
     /// - Throws: What the blocking form throws; a `CancellationError`.
     public static func asyncHistory(
-        in writer: any DatabaseWriter
+        in reader: any DatabaseReader
     ) async throws -> [MigrationHistoryEntry] {
         try Task.checkCancellation()
-        return try await MigrationKitGRDB.blocking { try history(in: writer) }
+        return try await MigrationKitGRDB.blocking { try history(in: reader) }
     }
 
     /// The asynchronous form of ``plannedSteps(in:upTo:steps:transaction:)``.

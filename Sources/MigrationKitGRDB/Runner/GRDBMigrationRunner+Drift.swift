@@ -176,13 +176,32 @@ extension GRDBMigrationRunner {
     /// database in memory if this one is. For what differs, see
     /// ``drift(in:ignoring:configuration:options:)``.
     ///
-    /// - Parameter writer: The database. It is only read.
+    /// - Parameter reader: The database.
     /// - Throws: ``GRDBMigrationReplayError`` if the steps, or the configuration's
-    ///   `prepareDatabase`, fail on the new database.
-    public func hasSchemaChanges(in writer: any DatabaseWriter) throws -> Bool {
-        if try hasBeenSuperseded(in: writer) { return true }
+    ///   `prepareDatabase`, fail on the new database; a `DatabaseError` if the database can't be
+    ///   read.
+    public func hasSchemaChanges(in reader: any DatabaseReader) throws -> Bool {
+        try hasBeenSuperseded(in: reader) || differs { try compare(reader, DriftOptions()) }
+    }
+
+    /// Whether the applied steps, run again, would produce another schema than the database has, or
+    /// steps are applied that the runner doesn't have.
+    ///
+    /// - Parameter db: A connection to the database. It may be inside a transaction.
+    /// - Throws: As for a database reader.
+    public func hasSchemaChanges(in db: Database) throws -> Bool {
+        try hasBeenSuperseded(in: db)
+            || differs {
+                let options = DriftOptions()
+                return try replaying(presentSchema(db), options, db.configuration) { replayed in
+                    try difference(between: db, and: replayed, options)
+                }
+            }
+    }
+
+    private func differs(_ compare: () throws -> SchemaDrift?) throws -> Bool {
         do {
-            return try !compare(writer, DriftOptions()).changes.isEmpty
+            return try compare()?.changes.isEmpty == false
         } catch let error as GRDBMigrationReplayError where error.underlying == nil {
             return false
         }

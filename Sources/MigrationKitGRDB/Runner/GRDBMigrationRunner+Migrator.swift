@@ -16,33 +16,6 @@ extension GRDBMigrationRunner {
         return migrator
     }
 
-    /// The identifiers of the steps that are applied together with all steps before them, in order.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func completedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
-        let applied = try appliedMigrationIdentifiers(in: writer)
-        return Array(migrationIdentifiers.prefix { applied.has($0) })
-    }
-
-    /// Whether every step is applied.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func hasCompletedMigrations(in writer: any DatabaseWriter) throws -> Bool {
-        try !hasPendingMigrations(in: writer)
-    }
-
-    /// Whether the ledger has steps that the runner doesn't have, because a newer program applied
-    /// them.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func hasBeenSuperseded(in writer: any DatabaseWriter) throws -> Bool {
-        let unknown = registry.unknown(among: try appliedMigrationIdentifiers(in: writer))
-        return !unknown.newer.isEmpty || !unknown.missing.isEmpty
-    }
-
     #if DEBUG
         /// Drops everything in the database if a step was changed after it was applied, so that the
         /// next run starts over.
@@ -52,7 +25,7 @@ extension GRDBMigrationRunner {
         ///
         /// - Parameter writer: The database, opened for writing.
         /// - Returns: Whether the database was erased.
-        /// - Throws: What ``hasSchemaChanges(in:)`` throws; a `DatabaseError`.
+        /// - Throws: What `hasSchemaChanges(in:)` throws; a `DatabaseError`.
         @discardableResult
         public func eraseDatabaseOnSchemaChange(in writer: any DatabaseWriter) throws -> Bool {
             guard try hasSchemaChanges(in: writer) else { return false }

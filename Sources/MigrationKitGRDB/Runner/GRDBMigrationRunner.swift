@@ -121,48 +121,6 @@ public struct GRDBMigrationRunner: Sendable {
     public var rollbackCapableMigrationIdentifiers: [String] {
         registry.rollbackCapableIdentifiers
     }
-
-    // MARK: - Questions
-
-    /// Returns for every step whether it is applied.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Returns: A status for every step of the runner, in order.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func migrationStatus(in writer: any DatabaseWriter) throws -> [MigrationStatus] {
-        let applied = try appliedMigrationIdentifiers(in: writer)
-        return registry.steps.map { step in
-            MigrationStatus(
-                identifier: step.identifier,
-                sourceFile: step.sourceFile,
-                state: applied.has(step.identifier) ? .up : .down
-            )
-        }
-    }
-
-    /// The identifiers of the steps that are not applied, in order.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func pendingMigrationIdentifiers(in writer: any DatabaseWriter) throws -> [String] {
-        registry.pending(given: try appliedMigrationIdentifiers(in: writer))
-    }
-
-    /// Whether a step is not applied.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func hasPendingMigrations(in writer: any DatabaseWriter) throws -> Bool {
-        try !pendingMigrationIdentifiers(in: writer).isEmpty
-    }
-
-    /// The identifiers of all applied steps, including those that this runner doesn't have.
-    ///
-    /// - Parameter writer: The database. It is only read.
-    /// - Throws: A `DatabaseError` if the database can't be read.
-    public func appliedMigrationIdentifiers(in writer: any DatabaseWriter) throws -> Set<String> {
-        try writer.read(MigrationLedger.read)
-    }
 }
 
 // MARK: - Migrate
