@@ -74,6 +74,9 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// The database already has applied steps, so a baseline isn't possible.
     case baselineOnMigratedDatabase(latestApplied: String)
 
+    /// The database was opened for reading only, and would have to be changed.
+    case readOnlyDatabase
+
     /// The step tried to commit or roll back its own transaction. It was undone.
     case stepEndedTransaction(String)
 }
@@ -142,6 +145,8 @@ extension MigrationKitError: LocalizedError {
             "the lock file \(path) can't be created: \(reason)"
         case .baselineOnMigratedDatabase(let latestApplied):
             "the database already has applied migrations, the latest is '\(latestApplied)'"
+        case .readOnlyDatabase:
+            "the database was opened for reading only, and can't be changed"
         case .stepEndedTransaction(let identifier):
             "the migration '\(identifier)' ends the transaction that it runs in"
         }
@@ -206,6 +211,8 @@ extension MigrationKitError: LocalizedError {
             """
         case .baselineOnMigratedDatabase:
             "A baseline is for databases that have never been migrated. Migrate this one."
+        case .readOnlyDatabase:
+            "Open it for writing: 'readonly' and 'isReadOnly' are false by default."
         case .stepEndedTransaction:
             "Remove BEGIN, COMMIT and ROLLBACK from it: every migration already has a transaction."
         }
@@ -258,6 +265,7 @@ extension MigrationKitError: CodedError {
             FileLock.Failure.isFault(reason)
                 ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
         case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
+        case .readOnlyDatabase: ErrorCode("readOnly", .noPermission)
         case .stepEndedTransaction: ErrorCode("failed", .failed)
         }
     }

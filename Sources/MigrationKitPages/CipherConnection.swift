@@ -188,6 +188,90 @@ package struct CipherConnection: ~Copyable {
         return CipherCode(code ?? SQLITE_ERROR)
     }
 
+    /// Attaches a database to any connection, with a key that is in no SQL: a trace would show it.
+    ///
+    /// - Parameter key: `nil` for a plaintext database.
+    /// - Returns: The result, and SQLite's message about it.
+    package static func attach(
+        _ path: String,
+        as schema: String,
+        key: DatabaseKey?,
+        to connection: OpaquePointer?
+    ) -> (code: CipherCode, message: String) {
+        guard let key else { return attach(path, as: schema, "KEY ''", to: connection) }
+        let function = "migrationkit_attached_key"
+        let box = KeyBox(key)
+        // SQLite can't remove a function while a statement runs. Without its key it does nothing.
+        defer {
+            box.key = nil
+            sqlite3_create_function_v2(
+                connection,
+                function,
+                0,
+                SQLITE_UTF8,
+                nil,
+                nil,
+                nil,
+                nil,
+                nil
+            )
+        }
+        let code = sqlite3_create_function_v2(
+            connection,
+            function,
+            0,
+            SQLITE_UTF8 | SQLITE_DIRECTONLY,
+            Unmanaged.passRetained(box).toOpaque(),
+            { context, _, _ in
+                guard let data = sqlite3_user_data(context) else { return }
+                let box = Unmanaged<KeyBox>.fromOpaque(data).takeUnretainedValue()
+                box.key?.withUnsafeBytes { bytes in
+                    // Without a destructor, SQLite doesn't copy the bytes, which the box keeps.
+                    sqlite3_result_blob(context, bytes.baseAddress, Int32(bytes.count), nil)
+                }
+            },
+            nil,
+            nil,
+            { $0.map { Unmanaged<KeyBox>.fromOpaque($0).release() } }
+        )
+        guard code == SQLITE_OK else { return failure(code, of: connection) }
+        let quietly = "PRAGMA cipher_log_level = NONE"
+        sqlite3_exec(connection, quietly, nil, nil, nil)
+        defer { sqlite3_exec(connection, quietly, nil, nil, nil) }
+        return attach(path, as: schema, "KEY \(function)()", to: connection)
+    }
+
+    private final class KeyBox {
+        var key: Secret?
+        init(_ key: DatabaseKey) { self.key = key.spelled() }
+    }
+
+    private static func attach(
+        _ path: String,
+        as schema: String,
+        _ clause: String,
+        to connection: OpaquePointer?
+    ) -> (code: CipherCode, message: String) {
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        let sql = "ATTACH DATABASE ? AS ? \(clause)"
+        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+        for (index, text) in [path, schema].enumerated() where code == SQLITE_OK {
+            // The C string lives only as long as the call, so SQLite must copy it.
+            let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+            code = sqlite3_bind_text(statement, Int32(index + 1), text, -1, transient)
+        }
+        if code == SQLITE_OK { code = sqlite3_step(statement) }
+        return code == SQLITE_DONE ? (.ok, "") : failure(code, of: connection)
+    }
+
+    private static func failure(
+        _ code: Int32,
+        of connection: OpaquePointer?
+    ) -> (code: CipherCode, message: String) {
+        (CipherCode(code), String(cString: sqlite3_errmsg(connection)))
+    }
+
     /// Whether a connection is read-only, even if it was opened for writing.
     package static func isReadOnly(_ connection: OpaquePointer?) -> Bool {
         sqlite3_db_readonly(connection, "main") == 1

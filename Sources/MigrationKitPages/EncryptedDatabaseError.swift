@@ -153,9 +153,9 @@ extension EncryptedDatabaseError: LocalizedError {
     public var recoverySuggestion: String? {
         switch self {
         case .noSuchFile:
-            "Check the path. Only a migration creates a database."
+            "Check the path. A database is only created if the option 'createsFile' is set."
         case .empty:
-            "To create a database here, migrate it. Otherwise restore a backup."
+            "To create a database here, set the option 'createsFile'. Otherwise restore a backup."
         case .isDirectory:
             "Give the path of the database file in it."
         case .notAFile:

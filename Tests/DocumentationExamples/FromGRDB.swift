@@ -1,8 +1,10 @@
 import GRDB
+import KeyStore
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitSQLCipher
 
-// The example of Documentation/FromGRDB.md. `DocumentationExampleTests` compares the texts.
+// The examples of Documentation/FromGRDB.md. `DocumentationExampleTests` compares the texts.
 
 /// Migrates a database that GRDB's own migrator may have begun.
 public func migrateAsBefore(_ database: DatabaseQueue) throws {
@@ -30,4 +32,12 @@ public func migrateAsBefore(_ database: DatabaseQueue) throws {
         enforceLexicographicOrder: false
     )
     try runner.migrate(in: database)
+}
+
+/// Copies the rows of another database.
+public func copyNotes(into database: DatabaseQueue, key: DatabaseKey) throws {
+    try database.writeWithoutTransaction { db in
+        try EncryptedDatabase.attach("/home/me/old.db", as: "old", key: key, to: db)
+        try db.execute(sql: "INSERT INTO notes SELECT * FROM old.notes; DETACH DATABASE old")
+    }
 }

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 1), ("Rebuilding", 3),
+        ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
         ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
     ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {

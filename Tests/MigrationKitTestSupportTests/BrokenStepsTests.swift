@@ -67,7 +67,7 @@ import Testing
         }
         #expect(
             reason.hasSuffix(
-                "from tag(itemId) to item(id), constraint 0, in 1 row: rowid 1 (0006_orphan.sql)"
+                "from tag(itemId) to item(id), in 1 row: rowid 1 (0006_orphan.sql)"
             )
         )
     }

@@ -5,6 +5,8 @@ extension EncryptedDatabaseError: ToolSuggesting {
         switch self {
         case .noSuchFile:
             "Check the path. Only 'migrate', 'schema-load' and 'restore' create a database."
+        case .empty:
+            "To create a database here, migrate it. Otherwise restore a backup."
         case .olderFormat(_, CipherSettings.current.compatibility):
             """
             The key is right, and the format is the current one. Leave out --cipher-compatibility \

@@ -205,6 +205,7 @@ extension OpenStore {
         allowedViolations: Bool
     ) -> any Error {
         guard let failed = progress.failed, !(error is CancellationError) else { return error }
+        let error = (error as? DatabaseError)?.withoutNaming(failed.identifier) ?? error
         return MigrationStepFailure(
             identifier: failed.identifier,
             isRollback: failed.isRollback,

@@ -27,8 +27,10 @@ struct BackwardRun {
     }
 
     func run() throws -> MigrationReport {
-        try BusyWaiting.during(options, on: writer) {
-            try DurableCommits.during(on: writer, carryOut)
+        try monitor.naming(for: writer, log: runner.log) {
+            try BusyWaiting.during(options, on: writer) {
+                try DurableCommits.during(on: writer, carryOut)
+            }
         }
     }
 

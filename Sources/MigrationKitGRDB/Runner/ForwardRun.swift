@@ -29,8 +29,10 @@ struct ForwardRun {
     }
 
     func run() throws -> MigrationReport {
-        try BusyWaiting.during(options, on: writer) {
-            try DurableCommits.during(on: writer, carryOut)
+        try monitor.naming(for: writer, log: runner.log) {
+            try BusyWaiting.during(options, on: writer) {
+                try DurableCommits.during(on: writer, carryOut)
+            }
         }
     }
 

@@ -151,7 +151,9 @@ extension MigrationStep<Database> {
 
 extension ForwardRun {
     func preview() throws -> MigrationPreview {
-        try BusyWaiting.during(options, on: writer, tryOut)
+        try monitor.naming(for: writer, log: runner.log) {
+            try BusyWaiting.during(options, on: writer, tryOut)
+        }
     }
 
     private func tryOut() throws -> MigrationPreview {

@@ -29,21 +29,34 @@ extension GRDBMigrationRunner {
         @discardableResult
         public func eraseDatabaseOnSchemaChange(in writer: any DatabaseWriter) throws -> Bool {
             guard try hasSchemaChanges(in: writer) else { return false }
-            try MigrationLock.hold(for: writer, options: MigrationOptions()) {
-                try writer.barrierWriteWithoutTransaction(Self.erase)
-            }
+            try writer.eraseContent()
             return true
         }
-
-        /// GRDB's own `erase()` copies an empty database over this one, which SQLCipher refuses.
-        private static func erase(_ db: Database) throws {
-            try StepTransaction.withForeignKeysOff(db, if: true) {
-                try db.inTransaction(.immediate) {
-                    try db.dropObjects(of: "main")
-                    return .commit
-                }
-            }
-            try db.execute(sql: "VACUUM")
-        }
     #endif
+}
+
+extension DatabaseWriter {
+    /// Drops everything in the database, which keeps its key. No other process migrates it meanwhile.
+    ///
+    /// GRDB's own `erase()` copies an empty database over this one, which SQLCipher refuses.
+    ///
+    /// - Throws: `MigrationKitError.readOnlyDatabase`;
+    ///   `MigrationKitError.locked(path:holder:seconds:)`; a `DatabaseError`.
+    package func eraseContent() throws {
+        try MigrationLock.hold(for: self, options: MigrationOptions()) {
+            try barrierWriteWithoutTransaction { db in
+                try StepTransaction.withForeignKeysOff(db, if: true) {
+                    try db.inTransaction(.immediate) {
+                        try db.dropObjects(of: "main")
+                        try db.execute(
+                            sql: "PRAGMA main.user_version = 0; PRAGMA main.application_id = 0"
+                        )
+                        return .commit
+                    }
+                }
+                try db.execute(sql: "VACUUM")
+                db.forgetSchema()
+            }
+        }
+    }
 }

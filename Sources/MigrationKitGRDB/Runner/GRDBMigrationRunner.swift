@@ -141,8 +141,9 @@ extension GRDBMigrationRunner {
     /// - Throws: `MigrationKitError.databaseIsNewer(unknown:)` if the ledger names steps that the
     ///   runner doesn't know; `MigrationKitError.pendingBeforeApplied(pending:latestApplied:)`
     ///   unless the runner allows it; `MigrationKitError.locked(path:holder:seconds:)`;
-    ///   `MigrationKitError.unusableTable(_:)` if a step can't be recorded; a step's own error
-    ///   after its rollback; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that
+    ///   `MigrationKitError.readOnlyDatabase`; `MigrationKitError.unusableTable(_:)` if a step can't
+    ///   be recorded; a step's own error after its rollback, which names the step if it is a
+    ///   `DatabaseError`; a `DatabaseError` of the kind `SQLITE_CONSTRAINT_FOREIGNKEY` that
     ///   names the rows without a parent; a ``GRDBMigrationVerificationError`` if a check fails; a
     ///   ``GRDBMigrationSchemaError`` if the schema can't be read again; what a hook of the host
     ///   throws; a `CancellationError`.

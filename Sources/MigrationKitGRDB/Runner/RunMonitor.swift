@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Logging
 import MigrationKit
@@ -14,6 +15,7 @@ final class RunMonitor: Sendable {
         var finished: [MigrationReport.Step] = []
         var unchecked: [String] = []
         var violations: ForeignKeyViolations?
+        var failed: String?
     }
 
     private struct Running {
@@ -143,7 +145,8 @@ final class RunMonitor: Sendable {
     func failStep(_ error: any Error, _ readLedger: () throws -> Set<String>) {
         let identifier = state.withLock { state in
             defer { state.running = nil }
-            return state.running?.identifier
+            state.failed = state.running?.identifier
+            return state.failed
         }
         guard let identifier else { return }
         let isDone = isDone(identifier, error, readLedger)
@@ -167,6 +170,7 @@ final class RunMonitor: Sendable {
                 state.running = nil
                 state.finished = []
             }
+            state.failed = state.running?.identifier
             return (state.running?.identifier, state.count != 0, state.finished.map(\.identifier))
         }
         // Nothing is committed before the last step is done.
@@ -184,6 +188,27 @@ final class RunMonitor: Sendable {
             }
         }
         operation.report(.rolledBack(identifiers: identifiers))
+    }
+
+    /// Runs a block, and names the step that failed in it: in the log, and in an error of SQLite. An
+    /// error of the host's own is thrown as it is, since the host may catch it.
+    func naming<Value>(
+        for writer: any DatabaseWriter,
+        log: (@Sendable (String) -> Void)?,
+        _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            guard let step = state.withLock(\.failed), !(error is CancellationError) else {
+                throw error
+            }
+            let reason =
+                (error as? DatabaseError)?.message
+                ?? (error as? any LocalizedError)?.errorDescription
+            log?("❌ \(step) failed: \(reason ?? "\(error)")")
+            throw (error as? DatabaseError)?.naming(step, writer.configuration) ?? error
+        }
     }
 
     /// Reads the schema once more after the steps are committed.
@@ -252,6 +277,36 @@ final class RunMonitor: Sendable {
             ),
         ]
     }
+}
+
+extension DatabaseError {
+    /// The same error, whose message also names a step, unless it does already.
+    fileprivate func naming(_ step: String, _ configuration: Configuration) -> DatabaseError {
+        guard let message, !message.contains(step) else { return self }
+        return DatabaseError(
+            resultCode: extendedResultCode,
+            message: message + Self.suffix(naming: step),
+            sql: sql,
+            arguments: arguments,
+            publicStatementArguments: configuration.publicStatementArguments
+        )
+    }
+
+    /// The error with SQLite's own message, for a text that names the step itself.
+    ///
+    /// - Parameter step: The step that the message may name.
+    package func withoutNaming(_ step: String) -> DatabaseError {
+        let suffix = Self.suffix(naming: step)
+        guard let message, message.hasSuffix(suffix) else { return self }
+        return DatabaseError(
+            resultCode: extendedResultCode,
+            message: String(message.dropLast(suffix.count)),
+            sql: sql,
+            arguments: arguments
+        )
+    }
+
+    private static func suffix(naming step: String) -> String { " (in the migration \(step))" }
 }
 
 // MARK: - Migration Event

@@ -197,6 +197,7 @@ enum MigrationLock {
         options: MigrationOptions,
         _ body: () throws -> Value
     ) throws -> Value {
+        guard !writer.configuration.readonly else { throw MigrationKitError.readOnlyDatabase }
         guard !options.isUnderLock else { return try body() }
         // The path as SQLite has resolved it, so that all programs use the same one; empty for a
         // database in memory. <https://www.sqlite.org/pragma.html#pragma_database_list>

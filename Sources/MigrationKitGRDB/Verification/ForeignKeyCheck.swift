@@ -55,8 +55,7 @@ enum ForeignKeyCheck {
         }
         return """
             from \(violation.originTable)\(columns(key?.originColumns)) \
-            to \(violation.destinationTable)\(columns(key?.destinationColumns)), \
-            constraint \(violation.foreignKeyId)
+            to \(violation.destinationTable)\(columns(key?.destinationColumns))
             """
     }
 

@@ -139,7 +139,9 @@ import Testing
             try GRDBMigrationRunner(steps: before).migrate(in: writer)
             let runner = try GRDBMigrationRunner(steps: after)
             let error = #expect(throws: DatabaseError.self) { try runner.migrate(in: writer) }
-            #expect(error?.message == "table player has no column named score")
+            #expect(
+                error?.message == "table player has no column named score (in the migration 2)"
+            )
             #expect(try runner.appliedMigrationIdentifiers(in: writer) == ["1"])
 
             #expect(try runner.eraseDatabaseOnSchemaChange(in: writer))
