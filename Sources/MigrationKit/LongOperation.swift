@@ -10,6 +10,7 @@ package final class LongOperation<Event: Sendable>: Sendable {
     private let timeout: TimeInterval
     private let observer: (@Sendable (Event) -> Void)?
     private let lastReport = Locked(ContinuousClock.now)
+    private let held = Locked<(lock: FileLock.Held, lastSign: ContinuousClock.Instant)?>(nil)
 
     /// - Parameters:
     ///   - timeout: How long to wait for other processes, in seconds.
@@ -33,8 +34,10 @@ package final class LongOperation<Event: Sendable>: Sendable {
         try cancellation?.check()
     }
 
-    /// Whether anybody gets its events or can end it.
-    package var isWatched: Bool { observer != nil || cancellation != nil }
+    /// Whether anybody gets its events, can end it, or may wait for it.
+    package var isWatched: Bool {
+        observer != nil || cancellation != nil || held.withLock { $0 != nil }
+    }
 
     // MARK: - Progress
 
@@ -49,8 +52,18 @@ package final class LongOperation<Event: Sendable>: Sendable {
     /// - Parameter events: What is reported then.
     /// - Returns: Whether it is to go on.
     package func continues(reporting events: () -> [Event]) -> Bool {
+        signProgress()
         if observer != nil, isTimeForSign() { events().forEach(report) }
         return !isCancelled
+    }
+
+    /// Shows those who wait for the lock, once a second, that the operation goes on.
+    private func signProgress() {
+        held.withLock { held in
+            guard let (lock, lastSign) = held, .now - lastSign > .seconds(1) else { return }
+            lock.signProgress()
+            held = (lock, .now)
+        }
     }
 
     private func isTimeForSign() -> Bool {
@@ -94,11 +107,13 @@ package final class LongOperation<Event: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - lock: The lock.
+    ///   - waitsForProgress: Whether the timeout begins anew as long as the holder makes progress.
     ///   - event: Reports the process that holds it, by its number if that is known.
     /// - Throws: `FileLock.Failure`; a `CancellationError` if it is cancelled while it waits; what
     ///   `body` throws.
     package func holding<Value>(
         _ lock: FileLock,
+        waitsForProgress: Bool = false,
         reporting event: (_ holder: Int32?) -> Event,
         _ body: () throws -> Value
     ) throws -> Value {
@@ -108,7 +123,15 @@ package final class LongOperation<Event: Sendable>: Sendable {
             if !isReported { report(event(holder)) }
             isReported = true
         }
-        return try lock.withLock(timeout: timeout, whileWaiting: reportOnce, body)
+        return try lock.withLock(
+            timeout: timeout,
+            waitsForProgress: waitsForProgress,
+            whileWaiting: reportOnce
+        ) { lock in
+            held.withLock { $0 = (lock, .now) }
+            defer { held.withLock { $0 = nil } }
+            return try body()
+        }
     }
 }
 

@@ -77,27 +77,71 @@ package struct FileLock: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: How long to wait for another holder, in seconds.
+    ///   - waitsForProgress: Whether the timeout begins anew at each sign of progress of the holder
+    ///     (``Held/signProgress()``), and with each new holder.
     ///   - whileWaiting: Called repeatedly while another process holds the lock, with that
     ///     process's id if the file has it. If it throws, the waiting ends.
     /// - Throws: ``Failure``, or what the closures throw.
     package func withLock<Value>(
         timeout: TimeInterval,
+        waitsForProgress: Bool = false,
+        whileWaiting: (_ holder: Int32?) throws -> Void = { _ in },
+        _ body: (Held) throws -> Value
+    ) throws -> Value {
+        var sign = lastSign
+        var held: Held?
+        repeat {
+            // flock(2) either waits forever or not at all.
+            held = try Polling.value(within: timeout, whileWaiting: { try whileWaiting(holder) }) {
+                try hold()
+            }
+        } while held == nil && waitsForProgress && timeout > 0 && hasSign(since: &sign)
+        guard let held else { throw Failure.held(processIdentifier: holder) }
+        defer { held.release() }
+        return try body(held)
+    }
+
+    package func withLock<Value>(
+        timeout: TimeInterval,
         whileWaiting: (_ holder: Int32?) throws -> Void = { _ in },
         _ body: () throws -> Value
     ) throws -> Value {
-        // flock(2) either waits forever or not at all.
-        let held = try Polling.value(within: timeout, whileWaiting: { try whileWaiting(holder) }) {
-            try hold()
-        }
-        guard let held else { throw Failure.held(processIdentifier: holder) }
-        defer { held.release() }
-        return try body()
+        try withLock(timeout: timeout, whileWaiting: whileWaiting) { _ in try body() }
+    }
+
+    /// When the holder last showed that it makes progress; `nil` if there is no file.
+    package var lastSign: SignOfProgress? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        let time = status.st_mtim
+        return SignOfProgress(number: status.st_ino, seconds: time.tv_sec, part: time.tv_nsec)
+    }
+
+    /// Whether the holder, or a new one, has shown progress since.
+    ///
+    /// - Parameter sign: The last sign that is known. It is replaced by the newest.
+    package func hasSign(since sign: inout SignOfProgress?) -> Bool {
+        let newest = lastSign
+        defer { sign = newest }
+        return newest != nil && newest != sign
+    }
+
+    /// The time of a lock file. It is only compared: the clocks of two machines may differ.
+    package struct SignOfProgress: Equatable {
+        fileprivate let number: ino_t
+        fileprivate let seconds: Int
+        fileprivate let part: Int
     }
 
     /// A lock that is held until it is released, or until the process ends.
     package struct Held: Sendable {
         fileprivate let lock: FileLock
         fileprivate let descriptor: Int32
+
+        /// Shows those who wait for the lock that its holder makes progress.
+        package func signProgress() {
+            futimens(descriptor, nil)
+        }
 
         /// Removes the file and releases the lock. Must be called once.
         package func release() {

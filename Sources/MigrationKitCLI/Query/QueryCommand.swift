@@ -193,7 +193,8 @@ struct QueryCommand<Migrations: MigrationsOptions>: DatabaseUsing {
             lockTimeout: seconds,
             changesIt: true
         )
-        let options = MigrationOptions(lockTimeout: seconds, cancellation: cancellation)
+        var options = MigrationOptions(lockTimeout: seconds, cancellation: cancellation)
+        options.waitsForProgress = false
         try GRDBMigrationRunner.changeRows(in: writer, options: options) { db in
             try QuerySession.run(on: db, access: .changingRows, largestValue: largestBytes) {
                 session in

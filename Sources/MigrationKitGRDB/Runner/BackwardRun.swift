@@ -43,7 +43,7 @@ struct BackwardRun {
 
     private func carryOut() throws -> MigrationReport {
         if try !writer.writeWithoutTransaction(plan(_:)).isEmpty {
-            try MigrationLock.hold(for: writer, options: options) {
+            try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 try writer.barrierWriteWithoutTransaction { db in
                     // The caches may have the schema that is rolled back.
                     defer { db.forgetSchema() }

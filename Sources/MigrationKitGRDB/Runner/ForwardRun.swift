@@ -47,7 +47,7 @@ struct ForwardRun {
         }
         // The host may have recorded steps as applied.
         if try !isUpToDate && !plan().isEmpty {
-            try MigrationLock.hold(for: writer, options: options) {
+            try MigrationLock.hold(for: writer, options: options, operation: monitor.operation) {
                 switch options.transaction {
                 case .perStep: try KeptJournal.during(on: writer, applyStepByStep)
                 case .allOrNothing: try applyAllOrNothing(ending: .commit)

@@ -325,6 +325,11 @@ public struct MigrationOptions: Sendable {
     /// How long to wait for another process that is migrating the same database, in seconds.
     public var lockTimeout: TimeInterval
 
+    /// Whether ``lockTimeout`` begins anew as long as the other process makes progress, so that it
+    /// limits only the wait for one that hangs. Programs that migrate with this package show their
+    /// progress; plain GRDB doesn't.
+    public var waitsForProgress = true
+
     /// Cancels the run from another thread.
     public var cancellation: MigrationCancellation?
 

@@ -192,9 +192,13 @@ private final class CommitGuard: TransactionObserver {
 /// holder ends. Programs that migrate with GRDB alone don't use it. What they do meanwhile is
 /// detected under SQLite's own lock.
 enum MigrationLock {
+    /// Runs a block under the lock.
+    ///
+    /// - Parameter operation: Whose progress those see who wait for the lock; `nil` to show none.
     static func hold<Value>(
         for writer: any DatabaseWriter,
         options: MigrationOptions,
+        operation: LongOperation<MigrationEvent>? = nil,
         _ body: () throws -> Value
     ) throws -> Value {
         guard !writer.configuration.readonly else { throw MigrationKitError.readOnlyDatabase }
@@ -211,8 +215,9 @@ enum MigrationLock {
 
         let lock = FileLock(beside: path, suffix: FileLock.migrationSuffix)
         do {
-            return try options.operation.holding(
+            return try (operation ?? options.operation).holding(
                 lock,
+                waitsForProgress: options.waitsForProgress,
                 reporting: { .waiting(holder: $0) },
                 body
             )
@@ -242,6 +247,9 @@ final class BusyWaiting {
     private let operation: LongOperation<MigrationEvent>
     private let limit: Duration
     private var start = ContinuousClock.now
+    /// The lock of a migration whose progress is waited for.
+    private let lock: FileLock?
+    private var sign: FileLock.SignOfProgress?
 
     /// Runs a block during which the writer's connection waits. If the host's configuration has a
     /// busy handler of its own, that one is used.
@@ -259,7 +267,9 @@ final class BusyWaiting {
 
         let operation = options.operation
         let limit = Duration(timeout: max(ownTimeout, options.lockTimeout))
-        let waiting = BusyWaiting(operation, limit: limit)
+        let path = options.waitsForProgress ? writer.writeWithoutTransaction(\.filePath) : nil
+        let lock = path.map { FileLock(beside: $0, suffix: FileLock.migrationSuffix) }
+        let waiting = BusyWaiting(operation, limit: limit, lock)
         writer.writeWithoutTransaction { waiting.start(on: $0) }
         defer {
             // > Setting a new busy handler clears any previously set handler.
@@ -278,9 +288,14 @@ final class BusyWaiting {
         }
     }
 
-    private init(_ operation: LongOperation<MigrationEvent>, limit: Duration) {
+    private init(
+        _ operation: LongOperation<MigrationEvent>,
+        limit: Duration,
+        _ lock: FileLock?
+    ) {
         self.operation = operation
         self.limit = limit
+        self.lock = lock
     }
 
     private func start(on db: Database) {
@@ -300,8 +315,15 @@ final class BusyWaiting {
     /// - Parameter attempt: How often SQLite has already asked for the same lock.
     /// - Returns: Whether SQLite should try again.
     private func waits(_ attempt: Int32) -> Bool {
-        if attempt == 0 { start = .now }
-        guard !operation.isCancelled, .now - start < limit else { return false }
+        if attempt == 0 {
+            start = .now
+            sign = lock?.lastSign
+        }
+        guard !operation.isCancelled else { return false }
+        if .now - start >= limit {
+            guard limit > .zero, lock?.hasSign(since: &sign) == true else { return false }
+            start = .now
+        }
         // A commit takes some milliseconds. Longer waits are reported.
         if attempt == 10 { operation.report(.waiting(holder: nil)) }
         usleep(attempt < 5 ? 1000 << useconds_t(attempt) : 25_000)

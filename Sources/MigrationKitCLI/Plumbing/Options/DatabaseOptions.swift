@@ -274,6 +274,8 @@ struct RunOptions: ParsableArguments {
             lockTimeout: lockTimeout(in: context)
         )
         options.allowsViolations = allowViolations
+        // Who names a limit at the command line means it.
+        options.waitsForProgress = false
         return options
     }
 }
