@@ -28,8 +28,13 @@ extension OutputSnapshotTests {
             try transcript.run("fleet migrate \(tenants) --canary 1 --report report")
             try transcript.run("fleet migrate \(alice) --json --shard 1/1")
             try transcript.run("fleet migrate \(tenants) --report report")
+            transcript.note("latest.db is a link to bob.db")
+            try FileManager.default.createSymbolicLink(
+                atPath: transcript.tool.folder.path("tenants/latest.db"),
+                withDestinationPath: "bob.db"
+            )
             try transcript.run("fleet status \(tenants)")
-            try transcript.run("fleet status \(bob) --json")
+            try transcript.run("fleet status --stores tenants/[bl]*.db \(besideStores) --json")
             try transcript.run("fleet verify \(bob) --json --report bob")
             transcript.note("a killed run has left half a line")
             let report = try transcript.tool.folder.data("bob")
@@ -40,9 +45,10 @@ extension OutputSnapshotTests {
         },
     ]
 
-    private static let tenants = "--stores tenants/*.db --key-file-suffix .key"
-    private static let alice = "--stores tenants/alice.db --key-file-suffix .key"
-    private static let bob = "--stores tenants/bob.db --key-file-suffix .key"
+    private static let besideStores = "--key-file-suffix .key"
+    private static let tenants = "--stores tenants/*.db \(besideStores)"
+    private static let alice = "--stores tenants/alice.db \(besideStores)"
+    private static let bob = "--stores tenants/bob.db \(besideStores)"
 
     /// Makes three stores that lack the last migration.
     private static func makeTenants(_ transcript: inout Transcript) throws {

@@ -290,6 +290,7 @@ import Testing
                 require-index        item.a, item.b     migrationkit.toml:2
                 ignore-table         -                  not set
                 allow-out-of-order   false              default
+                name-from            -                  not set
                 lint                 -                  not set
                 password             set                MIGRATIONKIT_PASSWORD
 

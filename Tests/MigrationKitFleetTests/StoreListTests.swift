@@ -37,6 +37,31 @@ import Testing
         )
     }
 
+    @Test func linesOfAReportAreStores() throws {
+        let report = folder.path("report")
+        let stores = [
+            FleetStore(name: "eu/alice", path: "x/eu/alice.db", group: "canary"),
+            FleetStore(name: "bob", path: "x/bob.db"),
+        ]
+        let file = try FleetReportFile(path: report)
+        for outcome in [FleetRecord.Outcome.planned, .failed] {
+            try file.append(
+                stores.map { store in
+                    var record = FleetRecord(
+                        command: "migrate",
+                        store: store,
+                        outcome: outcome,
+                        time: "t"
+                    )
+                    record.error = .init(code: "locked", message: "it is locked", exit: 75)
+                    return record
+                }
+            )
+        }
+        let names = StoreNames(below: folder.path("elsewhere"))
+        #expect(try StoreList(path: report).stores(names: names) == stores)
+    }
+
     @Test(arguments: [
         ("{", "it isn't a JSON object of strings"),
         (#"{"path":1}"#, "it isn't a JSON object of strings"),

@@ -26,7 +26,7 @@ import Testing
     }
 
     private func names(_ pattern: String) throws -> [String] {
-        try StorePattern(folder.path(pattern)).stores().map(\.name)
+        try StorePattern(folder.path(pattern)).matches().stores.map(\.name)
     }
 
     @Test(arguments: [
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func pathsAreInOrderAndLeadToTheFiles() throws {
-        let paths = try StorePattern(folder.path("**/*.db")).stores().map(\.path)
+        let paths = try StorePattern(folder.path("**/*.db")).matches().stores.map(\.path)
         #expect(paths == paths.sorted())
         #expect(paths.contains(folder.path("eu/carol.db")))
     }
@@ -73,5 +73,76 @@ import Testing
                 paths: [folder.path("bob.db"), folder.path("bob.sqlite")]
             )
         ) { try names("bob.*") }
+    }
+
+    @Test func whatMatchesAndIsNoStoreIsNamed() throws {
+        try #require(mkfifo(folder.path("pipe.db"), 0o600) == 0)
+        func skipped(_ pattern: String) throws -> [String] {
+            try StorePattern(folder.path(pattern)).matches().skipped
+                .map { "\($0.path.dropFirst(folder.path("").count)): \($0.kind)" }
+        }
+        let files = ["folder.db: a folder", "link.db: a link", "pipe.db: a pipe"]
+        #expect(try skipped("*.db") == files)
+        #expect(
+            try skipped("**/*.db")
+                == ["folder.db: a folder", "link.db: a link", "linked: a link to a folder"]
+                + ["pipe.db: a pipe"]
+        )
+        #expect(try skipped("[be]*.db") == [])
+        #expect(
+            try skipped("*") == ["link.db: a link", "linked: a link", "pipe.db: a pipe"]
+        )
+    }
+}
+
+/// Names that don't depend on the pattern.
+@Suite struct StoreNamesTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        for name in ["tenants", "tenants/eu", "tenants/eu/old", "tenants2"] {
+            try folder.makeFolder(name)
+        }
+        for name in ["tenants/alice.db", "tenants/eu/bob.db", "tenants/eu/old/carol.v2.db"] {
+            try folder.write(name, "".utf8)
+        }
+        try folder.write("tenants2/dave.db", "".utf8)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("current"),
+            withDestinationPath: "tenants"
+        )
+    }
+
+    @Test(arguments: ["tenants", "tenants/", "current", "tenants2/../tenants", "tenants/eu/.."])
+    func everyPatternGivesTheSameNames(root: String) throws {
+        let names = StoreNames(below: folder.path(root))
+        func found(_ pattern: String) throws -> [String] {
+            try StorePattern(folder.path(pattern)).matches(names: names).stores.map(\.name)
+        }
+        #expect(try found("tenants/**/*.db") == ["alice", "eu/bob", "eu/old/carol.v2"])
+        #expect(try found("tenants/eu/*.db") == ["eu/bob"])
+        #expect(try found("tenants/eu/bob.db") == ["eu/bob"])
+        #expect(try found("current/e?/**/*.db") == ["eu/bob", "eu/old/carol.v2"])
+        #expect(try found("tenants//./eu/../eu/*.db") == ["eu/bob"])
+    }
+
+    @Test func linesOfAListHaveThemToo() throws {
+        let lines = """
+            \(folder.path("tenants/eu/bob.db"))
+            {"path":"\(folder.path("tenants/eu/none.db"))"}
+            {"path":"\(folder.path("tenants2/dave.db"))","account":"dave"}
+            """
+        let list = try StoreList(path: folder.write("list", lines.utf8))
+        let stores = try list.stores(names: StoreNames(below: folder.path("tenants")))
+        #expect(stores.map(\.name) == ["eu/bob", "eu/none", "dave"])
+    }
+
+    @Test func storeElsewhereHasNone() throws {
+        let root = folder.path("tenants")
+        let path = folder.path("tenants2/dave.db")
+        #expect(throws: FleetListError.outside(path: path, folder: root)) {
+            try StorePattern(folder.path("tenants?/*.db")).matches(names: StoreNames(below: root))
+        }
     }
 }

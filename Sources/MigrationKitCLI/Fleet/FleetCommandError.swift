@@ -7,6 +7,13 @@ enum FleetCommandError: Error, Equatable {
     /// No source of the stores' keys was given.
     case noKeys
 
+    /// The keys go by the stores' names, and these would depend on the pattern.
+    ///
+    /// - Parameters:
+    ///   - folder: The pattern's fixed folder.
+    ///   - example: One of the stores, with its name relative to that folder.
+    case noNameRoot(folder: String, example: FleetStore)
+
     /// No store is in the group of those that come first.
     case noCanaries(group: String)
 
@@ -30,6 +37,8 @@ extension FleetCommandError: CodedError {
     var errorDescription: String? {
         switch self {
         case .noKeys: "no source of the databases' keys was given"
+        case .noNameRoot:
+            "each key goes by its store's name, but nothing says where in a path the name begins"
         case .noCanaries(let group): "no store is in the group '\(group)' of --canary-group"
         case .noTask:
             "--shards needs a task number from the scheduler, but this process is "
@@ -51,6 +60,12 @@ extension FleetCommandError: CodedError {
             """
             Give it with --key-file-suffix or --keys-dir for a file each, --master-key-file, \
             --key-helper or --keychain-service. For plaintext databases, use --no-encryption.
+            """
+        case .noNameRoot(let folder, let example):
+            """
+            A folder must be named, since another pattern would give other names, and so other \
+            keys. With --name-from \((folder.isEmpty ? "." : folder).shellPath), or as 'name-from' in \
+            migrationkit.toml, the name of \(example.path) is '\(example.name)'. Always name the same one.
             """
         case .noCanaries:
             """
@@ -75,6 +90,7 @@ extension FleetCommandError: CodedError {
     var code: ErrorCode {
         switch self {
         case .noKeys: ErrorCode("noKey", .usage)
+        case .noNameRoot: ErrorCode("noNameRoot", .usage)
         case .noCanaries: ErrorCode("noCanaries", .usage)
         case .noTask, .unknownShardCount, .unusableTask, .taskBeyond:
             ErrorCode("unknownShard", .usage)
@@ -89,6 +105,8 @@ struct FleetFailure: Error {
     let end: FleetRun.End
     /// Whether a check of a store found something.
     var isUnsound = false
+    /// Whether another name of a store would mean another key.
+    var keysGoByNames = false
 }
 
 extension FleetFailure: CodedError {
@@ -105,10 +123,17 @@ extension FleetFailure: CodedError {
     }
 
     var recoverySuggestion: String? {
-        """
-        Fix the cause, and run the command again: finished stores are only checked. --report \
-        records the result of each store.
-        """
+        let again = """
+            Fix the cause, and run the command again: finished stores are only checked. --report \
+            records the result of each store.
+            """
+        let wrongKey = summary.failures.first { $0.error.code == "wrongKey" }
+        guard keysGoByNames, let wrongKey else { return again }
+        return """
+            \(again)
+            Each key goes by its store's name, such as '\(wrongKey.store)'. If these are not the \
+            names with which the keys were made, --name-from must name the folder of that time.
+            """
     }
 
     var code: ErrorCode {

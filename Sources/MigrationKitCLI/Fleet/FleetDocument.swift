@@ -24,6 +24,11 @@ struct FleetDocument: Encodable {
         let text: String
     }
 
+    struct Skipped: Encodable {
+        let path: String
+        let kind: String
+    }
+
     struct Slow: Encodable {
         let store: String
         let seconds: Double
@@ -48,6 +53,8 @@ struct FleetDocument: Encodable {
     let unfinishedStores: [String]
     let slowest: [Slow]
     let seconds: Double?
+    /// What matches the pattern and isn't a store; `nil` if there is no run.
+    var skipped: [Skipped]?
     var tornLines: Int?
     /// The shards of which there is no report; `nil` if there is only one run.
     var missingShards: [String]?
@@ -124,6 +131,14 @@ struct FleetDocument: Encodable {
             let names = unfinishedStores.map(\.printable).joined(separator: ", ")
             parts.append(
                 "Never finished: \(names)" + (unlisted > 0 ? " and \(unlisted) more." : ".")
+            )
+        }
+        if let skipped, !skipped.isEmpty {
+            let names = skipped.prefix(10).map { "\($0.path.printable) (\($0.kind))" }
+            let unlisted = skipped.count - names.count
+            parts.append(
+                "Skipped: \(names.joined(separator: ", "))"
+                    + (unlisted > 0 ? " and \(unlisted) more." : ".")
             )
         }
         if let slowest = slowest.first, slowest.seconds >= 5 {

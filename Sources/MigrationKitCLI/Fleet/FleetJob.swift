@@ -29,7 +29,12 @@ extension FleetJob {
         _ work: @escaping @Sendable (FleetVisit, inout FleetRecord) throws -> Void
     ) throws {
         try keys.check()
-        let (list, shard) = try stores.list(with: limits?.canaryGroup, in: context)
+        let task = try stores.task(
+            with: limits?.canaryGroup,
+            keysGoByNames: keys.goByNames,
+            in: context
+        )
+        let (list, shard) = (task.stores, task.shard)
         let file = try fleet.report.map(FleetReportFile.init)
         let records = FleetRecords<Self>(shard: shard)
 
@@ -44,13 +49,14 @@ extension FleetJob {
         var end = FleetRun.End.interrupted
         func finish() throws {
             try file?.synchronize()
-            let document = FleetDocument(
+            var document = FleetDocument(
                 command: Self.deed,
                 summary.withLock { $0 },
                 end: end,
                 shard: shard,
                 seconds: (.now - start) / .seconds(1)
             )
+            document.skipped = task.skipped.map { .init(path: $0.path, kind: $0.kind) }
             if json { return try context.printJSON(document) }
             context.output(document.text(context.style))
         }
@@ -99,7 +105,8 @@ extension FleetJob {
             throw FleetFailure(
                 summary: result,
                 end: end,
-                isUnsound: result.causes["verificationFailed"] != nil && Self.deed == "verify"
+                isUnsound: result.causes["verificationFailed"] != nil && Self.deed == "verify",
+                keysGoByNames: keys.goByNames
             )
         }
         try check(result)

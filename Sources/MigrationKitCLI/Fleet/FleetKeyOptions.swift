@@ -77,6 +77,9 @@ struct FleetKeyOptions: ParsableArguments {
         ].compactMap { $0 }
     }
 
+    /// Whether another name of a store would mean another key.
+    var goByNames: Bool { keyFileSuffix == nil && !noEncryption }
+
     func validate() throws {
         guard keyTimeout.map({ $0 > 0 && $0 <= 86400 }) ?? true else {
             throw ValidationError(

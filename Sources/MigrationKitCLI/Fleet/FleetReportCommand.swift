@@ -23,7 +23,7 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var paths: [String]
 
-    @Flag(help: "List every store that isn't done, in one line each.")
+    @Flag(help: "List every store that isn't done: outcome, code, name and path.")
     var list = false
 
     @Flag(help: "Print one JSON document.")
@@ -45,7 +45,9 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
             try context.printJSON(document)
         } else if list {
             for record in report.records where record.outcome != .done {
-                let words = [record.outcome.rawValue, record.error?.code, record.store]
+                let words = [
+                    record.outcome.rawValue, record.error?.code, record.store, record.path,
+                ]
                 context.output(words.map { $0?.printable ?? "-" }.joined(separator: "\t"))
             }
         } else {

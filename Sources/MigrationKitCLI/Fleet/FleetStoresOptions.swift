@@ -13,12 +13,21 @@ struct FleetStoresOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A list of databases: a path a line, or JSON lines with path, account and group; '-' is standard input.",
+            "A list of databases: a path a line, or JSON lines with path, account and group, or those of a report; '-' is standard input.",
             valueName: "path"
         ),
         completion: .file()
     )
     var storesFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The folder from which each database's path is its name, whatever the pattern is.",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var nameFrom: String?
 
     @Option(
         help: ArgumentHelp(
@@ -54,30 +63,49 @@ struct FleetStoresOptions: ParsableArguments {
         guard shards.map({ $0 > 0 }) ?? true else {
             throw ValidationError("The value for '--shards' must be at least 1.")
         }
+        try checkNotEmpty(nameFrom, "--name-from")
     }
 
-    /// The stores of this task, in order.
+    /// The stores of this task.
+    struct Task {
+        /// The stores, in order.
+        let stores: [FleetStore]
+        /// The part of the fleet that they are; `nil` for all of it.
+        let shard: FleetRecord.Shard?
+        /// What matches the pattern beside them.
+        let skipped: [StorePattern.Skipped]
+    }
+
+    /// The stores of this task.
     ///
-    /// - Parameter group: A group that must be in the list.
-    /// - Returns: The stores, and the part of the fleet that they are; `nil` for all of it.
+    /// - Parameters:
+    ///   - group: A group that must be in the list.
+    ///   - keysGoByNames: Whether another name would mean another key.
     /// - Throws: `FleetListError`; ``FleetCommandError``.
-    func list(
+    func task(
         with group: String? = nil,
+        keysGoByNames: Bool,
         in context: CommandContext
-    ) throws -> (stores: [FleetStore], shard: FleetRecord.Shard?) {
+    ) throws -> Task {
         let shard = try shard ?? shardOfTask(context.environment)
-        let all: [FleetStore] =
-            if let stores {
-                try StorePattern(stores).stores()
-            } else {
-                try StoreList(path: storesFile ?? "").stores()
+        let names = try context.value(\.nameFrom, of: self).map(StoreNames.init(below:))
+        var (all, skipped): ([FleetStore], [StorePattern.Skipped]) = ([], [])
+        if let stores {
+            let pattern = StorePattern(stores)
+            (all, skipped) = try pattern.matches(names: names)
+            if keysGoByNames, names == nil, let first = all.first {
+                throw FleetCommandError.noNameRoot(folder: pattern.fixedFolder, example: first)
             }
+        } else {
+            all = try StoreList(path: storesFile ?? "").stores(names: names)
+        }
         if let group, !all.contains(where: { $0.group == group }) {
             throw FleetCommandError.noCanaries(group: group)
         }
-        guard let shard else { return (all, nil) }
+        guard let shard else { return Task(stores: all, shard: nil, skipped: skipped) }
         let stores = all.filter { shard.contains($0.name) }
-        return (stores, FleetRecord.Shard(shard, stores: stores.count, allStores: all.count))
+        let part = FleetRecord.Shard(shard, stores: stores.count, allStores: all.count)
+        return Task(stores: stores, shard: part, skipped: skipped)
     }
 
     /// The part that a scheduler gives this task.

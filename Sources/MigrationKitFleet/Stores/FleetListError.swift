@@ -14,6 +14,9 @@ public enum FleetListError: Error, Equatable, Sendable {
 
     /// Two stores have the same name.
     case sameName(String, paths: [String])
+
+    /// A store isn't below the folder from which its name is taken.
+    case outside(path: String, folder: String)
 }
 
 extension FleetListError: CodedError {
@@ -26,6 +29,8 @@ extension FleetListError: CodedError {
             "line \(number) of \(source) isn't a store: \(reason)"
         case .sameName(let name, let paths):
             "two stores have the name '\(name)': \(paths.joined(separator: " and "))"
+        case .outside(let path, let folder):
+            "\(path) has no name: it is not below \(folder), the folder of --name-from"
         }
     }
 
@@ -35,7 +40,7 @@ extension FleetListError: CodedError {
         case .noStores:
             """
             In a pattern, '*' stands for any part of a name and '**' for any folders. Quote it, so \
-            that the shell doesn't expand it. Links are not followed.
+            that the shell doesn't expand it. Only regular files count: no folders, pipes or links.
             """
         case .unreadable: nil
         case .badLine:
@@ -47,6 +52,11 @@ extension FleetListError: CodedError {
             Keys, shards and reports use the stores' names, so they must be unique. Set a \
             different "account" for each store in a list of JSON lines.
             """
+        case .outside:
+            """
+            Name a folder that all stores are in, always the same one. For a store elsewhere, set \
+            its "account" in a list of JSON lines.
+            """
         }
     }
 
@@ -57,6 +67,7 @@ extension FleetListError: CodedError {
         case .unreadable: ErrorCode("listUnreadable", .noInput)
         case .badLine: ErrorCode("badStoreLine", .dataError)
         case .sameName: ErrorCode("sameStoreName", .dataError)
+        case .outside: ErrorCode("storeOutside", .dataError)
         }
     }
 }

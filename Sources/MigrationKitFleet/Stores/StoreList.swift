@@ -8,7 +8,8 @@ import MigrationKitCommon
 /// {"path":"tenants/bob.db","account":"bob","group":"canary"}
 /// ```
 ///
-/// A store's name is its `account`, or else its path as it is written, without its extension.
+/// A store's name is its `account`, or else that of its path. The lines of a report serve as a list,
+/// too: each store is taken once, with the name that the report gives it.
 public struct StoreList {
     private let source: String
     private let text: Data
@@ -43,9 +44,16 @@ public struct StoreList {
 
     /// The stores, in the order of their lines. Empty lines are left out.
     ///
+    /// - Parameter names: The names of paths; `nil` for the paths as they are written, without their
+    ///   extensions.
     /// - Throws: ``FleetListError``.
-    public func stores() throws -> [FleetStore] {
+    public func stores(names: StoreNames? = nil) throws -> [FleetStore] {
+        func name(ofPath path: String) throws -> String {
+            try names?.name(ofPath: path) ?? FleetStore.name(ofPath: path)
+        }
         var stores: [FleetStore] = []
+        // A report has several lines for a store.
+        var reported: Set<FleetStore> = []
         let decoder = JSONDecoder()
         for (index, bytes) in text.split(separator: 0x0A, omittingEmptySubsequences: false)
             .enumerated()
@@ -59,7 +67,12 @@ public struct StoreList {
                 guard let path = String(validating: line, as: UTF8.self), !line.contains(0) else {
                     throw refuse("it is not UTF-8 text")
                 }
-                stores.append(FleetStore(name: FleetStore.name(ofPath: path), path: path))
+                stores.append(FleetStore(name: try name(ofPath: path), path: path))
+                continue
+            }
+            if let record = try? decoder.decode(FleetRecord.self, from: Data(line)) {
+                let store = FleetStore(name: record.store, path: record.path, group: record.group)
+                if reported.insert(store).inserted { stores.append(store) }
                 continue
             }
             guard let entry = try? decoder.decode([String: String].self, from: Data(line)) else {
@@ -74,7 +87,7 @@ public struct StoreList {
             guard entry["account"] != "" else { throw refuse("its \"account\" is empty") }
             stores.append(
                 FleetStore(
-                    name: entry["account"] ?? FleetStore.name(ofPath: path),
+                    name: try entry["account"] ?? name(ofPath: path),
                     path: path,
                     group: entry["group"]
                 )

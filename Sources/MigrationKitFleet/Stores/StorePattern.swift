@@ -7,56 +7,101 @@ import MigrationKitCommon
 /// at the beginning of a name must be in the pattern, too. `**` stands for any number of folders.
 /// Only regular files count, and links below the pattern's fixed part are not followed.
 public struct StorePattern {
+    /// What matches a pattern, and isn't a store.
+    public struct Skipped: Hashable, Sendable {
+        /// Its path.
+        public let path: String
+        /// What it is, such as `a link`.
+        public let kind: String
+    }
+
     private let pattern: String
+
+    /// The part of the pattern before its first wildcard; empty for the working folder.
+    public var fixedFolder: String {
+        (pattern.hasPrefix("/") ? "/" : "") + fixed.joined(separator: "/")
+    }
+
+    private var components: [String] {
+        pattern.split(separator: "/", omittingEmptySubsequences: true).map(String.init)
+    }
+
+    /// The last component is a file's, so it never belongs to the fixed folder.
+    private var fixed: ArraySlice<String> {
+        components.dropLast().prefix { !$0.contains(where: "*?[".contains) }
+    }
 
     /// - Parameter pattern: The pattern.
     public init(_ pattern: String) {
         self.pattern = pattern
     }
 
-    /// The stores that match, in the order of their paths. Each has as its name its path relative to
-    /// the pattern's fixed folder, without its extension: `eu/alice` for `tenants/eu/alice.db`.
+    /// The stores that match, in the order of their paths, and what matches beside them.
     ///
+    /// - Parameter names: The stores' names; `nil` for their paths relative to the pattern's fixed
+    ///   folder, without their extensions: `eu/alice` for `tenants/eu/alice.db`.
     /// - Throws: ``FleetListError``. A folder that can't be read is an error, since a store in it
     ///   would seem not to exist.
-    public func stores() throws -> [FleetStore] {
-        let components = pattern.split(separator: "/", omittingEmptySubsequences: true)
-            .map(String.init)
-        // The last component is a file's, so it never belongs to the fixed folder.
-        let fixed = components.dropLast().prefix { !$0.contains(where: "*?[".contains) }
-        let folder = (pattern.hasPrefix("/") ? "/" : "") + fixed.joined(separator: "/")
-        var found: Set<String> = []
+    public func matches(
+        names: StoreNames? = nil
+    ) throws -> (stores: [FleetStore], skipped: [Skipped]) {
+        let folder = fixedFolder
+        var found = Found()
         try search(folder, components[fixed.count...], &found)
-        guard !found.isEmpty else { throw FleetListError.noStores(source: "'\(pattern)'") }
+        guard !found.paths.isEmpty else { throw FleetListError.noStores(source: "'\(pattern)'") }
         let start = folder.isEmpty || folder == "/" ? folder.count : folder.count + 1
-        let stores = found.sorted().map { path in
-            FleetStore(name: FleetStore.name(ofPath: path.dropFirst(start)), path: path)
+        let stores = try found.paths.sorted().map { path in
+            FleetStore(
+                name: try names?.name(ofPath: path)
+                    ?? FleetStore.name(ofPath: path.dropFirst(start)),
+                path: path
+            )
         }
         try stores.checkNames()
-        return stores
+        return (stores, found.skipped.sorted { $0.path < $1.path })
+    }
+
+    private struct Found {
+        var paths: Set<String> = []
+        var skipped: Set<Skipped> = []
     }
 
     private func search(
         _ folder: String,
         _ components: ArraySlice<String>,
-        _ found: inout Set<String>
+        _ found: inout Found
     ) throws {
         guard let component = components.first else { return }
         let rest = components.dropFirst()
         if component == "**" { try search(folder, rest, &found) }
+        let isLast = rest.isEmpty && component != "**"
         for name in try names(in: folder, component) {
             let path = folder.isEmpty ? name : folder == "/" ? "/\(name)" : "\(folder)/\(name)"
             var status = stat()
             guard lstat(path, &status) == 0 else { continue }
             switch status.st_mode & S_IFMT {
-            case S_IFREG where rest.isEmpty && component != "**":
-                if !Self.isSidecar(name) { found.insert(path) }
-            case S_IFDIR where component == "**":
-                try search(path, components, &found)
-            case S_IFDIR:
-                try search(path, rest, &found)
+            case _ where isLast && Self.isSidecar(name): break
+            case S_IFREG where isLast: found.paths.insert(path)
+            // Every folder matches '*'; that says nothing.
+            case S_IFDIR where isLast && component == "*": break
+            case let type where isLast:
+                found.skipped.insert(Skipped(path: path, kind: Self.kind(type)))
+            case S_IFDIR: try search(path, component == "**" ? components : rest, &found)
+            case S_IFLNK:
+                guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { break }
+                found.skipped.insert(Skipped(path: path, kind: "a link to a folder"))
             default: break
             }
+        }
+    }
+
+    private static func kind(_ type: mode_t) -> String {
+        switch type {
+        case S_IFDIR: "a folder"
+        case S_IFLNK: "a link"
+        case S_IFIFO: "a pipe"
+        case S_IFSOCK: "a socket"
+        default: "a device"
         }
     }
 

@@ -124,7 +124,7 @@ import Testing
         #expect(try merged.json()["unfinished"] as? Int == Self.storeCount)
         #expect(try merged.jsonError()["code"] as? String == "storesUnfinished")
         let list = try tool.run("fleet", "report", folder.path("report"), "--list")
-        #expect(list.stdout.contains("planned\t-\ts07\n"))
+        #expect(list.stdout.contains("planned\t-\ts07\t\(fleet.path("s07"))\n"))
     }
 
     private static let endless = """

@@ -313,6 +313,40 @@ import Testing
         #expect(try result.json()["done"] as? Int == 2)
     }
 
+    @Test func reportOfARunIsTheListOfTheNext() throws {
+        try folder.write("stores/s02.db.key", Tool.randomDigits(count: 64).utf8)
+        let options = ["--report", folder.path("report")]
+        #expect(try fleet.run("migrate", fleet.all + options).status == 1)
+        let list = try tool.run("fleet", "report", folder.path("report"), "--list")
+        #expect(list.stdout == "failed\twrongKey\ts02\t\(fleet.path("s02"))\n")
+        try folder.write("stores/s02.db.key", tool.password.utf8)
+        let failed = String(decoding: try folder.data("report"), as: UTF8.self)
+            .split(separator: "\n").filter { $0.contains("\"failed\"") }
+        try folder.write("failed", failed.joined(separator: "\n").utf8)
+        let lists = [(folder.path("failed"), 1, 1), (folder.path("report"), 12, 0)]
+        for (list, count, applied) in lists {
+            let again = ["--stores-file", list, "--json"] + options + fleet.besideStores
+            let result = try fleet.run("migrate", again)
+            #expect(result.status == 0, "\(result)")
+            #expect(try result.json()["done"] as? Int == count)
+            #expect(try result.json()["applied"] as? Int == applied)
+        }
+        #expect(try tool.run("fleet", "report", folder.path("report")).status == 0)
+    }
+
+    @Test func whatMatchesAndIsNoStoreIsToldOf() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: fleet.path("latest"),
+            withDestinationPath: "s01.db"
+        )
+        try folder.makeFolder("stores/mount.db")
+        let text = try fleet.run("status", fleet.all)
+        let (link, mount) = (fleet.path("latest"), fleet.path("mount"))
+        #expect(text.stdout.contains("Skipped: \(link) (a link), \(mount) (a folder)."), "\(text)")
+        let skipped = try #require(try json("status")["skipped"] as? [[String: Any]])
+        #expect(skipped.map { $0["path"] as? String } == [link, mount])
+    }
+
     @Test func missingStoreIsNotMade() throws {
         let result = try tool.run(
             fleet.arguments("migrate", ["--stores-file", "-", "--json"] + fleet.besideStores),

@@ -14,6 +14,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case requireIndex = "require-index"
     case ignoreTable = "ignore-table"
     case allowOutOfOrder = "allow-out-of-order"
+    case nameFrom = "name-from"
     case lint
 
     /// The option with the same meaning.
@@ -156,6 +157,12 @@ extension SettingsKey {
                 meaning: "Whether pending migrations that come before applied ones are applied",
                 standard: .flag(false),
                 option: \RangeOptions.allowOutOfOrder
+            )
+        case .nameFrom:
+            Setting(
+                kind: .path,
+                meaning: "The folder from which a database's path is its name, for 'fleet'",
+                option: \FleetStoresOptions.nameFrom
             )
         case .lint:
             Setting(kind: .levels, meaning: "The levels of lint's rules, by the rules' names")
