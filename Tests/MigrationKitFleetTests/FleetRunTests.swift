@@ -1,6 +1,6 @@
 import Foundation
 import MigrationKit
-import MigrationKitFleet
+@testable import MigrationKitFleet
 import Synchronization
 import TestSupport
 import Testing
@@ -17,11 +17,13 @@ import Testing
     private func run(
         _ options: FleetRun.Options,
         failing: Set<String> = [],
+        busy: Set<String> = [],
         onStart: @escaping @Sendable (FleetStore) -> Void = { _ in }
     ) throws -> (end: FleetRun.End, outcomes: [(name: String, outcome: String)]) {
         let outcomes = Mutex<[(name: String, outcome: String)]>([])
-        let end = try FleetRun(Self.stores, options: options).run { store in
+        let end = try FleetRun(Self.stores, options: options).run { store, busySince in
             onStart(store)
+            if busy.contains(store.name), busySince == nil { throw BusyStore() }
             if failing.contains(store.name) { throw Broken() }
             try options.cancellation.map { if $0.isCancelled { throw CancellationError() } }
         } report: { store, outcome, _ in
@@ -85,6 +87,30 @@ import Testing
         #expect(count("notStarted", outcomes) == 90 - failed)
     }
 
+    @Test func busyStoresGoLast() throws {
+        let (end, outcomes) = try run(.init(jobs: 1), failing: ["7"], busy: ["3", "7", "50"])
+        #expect(end == .complete && outcomes.count == 100)
+        #expect(outcomes.suffix(3).map(\.name) == ["3", "7", "50"])
+        #expect(outcomes.suffix(3).map(\.outcome) == ["done", "failed", "done"])
+        // A busy canary comes before the others, all the same.
+        let canaries = try run(.init(jobs: 1, canary: .count(5)), busy: ["3"]).outcomes
+        #expect(canaries.prefix(5).map(\.name) == ["0", "1", "2", "4", "3"])
+        let failed = try run(.init(jobs: 1, canary: .count(5)), failing: ["3"], busy: ["3"])
+        #expect(failed.end == .canary)
+    }
+
+    @Test func busyStoresOfARunThatIsOverWereNotStarted() throws {
+        let limit = FleetRun.Options(jobs: 1, failureLimit: .count(0))
+        let (end, outcomes) = try run(limit, failing: ["7"], busy: ["3"])
+        #expect(end == .failures && outcomes.count == 100)
+        #expect(outcomes.last { $0.name == "3" }?.outcome == "notStarted")
+    }
+
+    @Test(arguments: [(100, 10), (201, 10), (2000, 100)])
+    func aFailureEverywhereEndsARunEarly(_ total: Int, _ failures: Int) {
+        #expect(FailureLimit.standard.count(of: total) == failures)
+    }
+
     @Test func asManyFailuresAsMayStopNothing() throws {
         let (end, outcomes) = try run(
             .init(jobs: 4, failureLimit: .count(3)),
@@ -113,7 +139,7 @@ import Testing
     @Test func reportThatCannotBeWrittenEndsTheRun() throws {
         let started = Mutex(0)
         #expect(throws: Broken.self) {
-            try FleetRun(Self.stores, options: .init(jobs: 2)).run { _ in
+            try FleetRun(Self.stores, options: .init(jobs: 2)).run { _, _ in
                 started.withLock { $0 += 1 }
             } report: { _, _, _ in
                 throw Broken()

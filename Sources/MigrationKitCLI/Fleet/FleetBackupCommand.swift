@@ -64,7 +64,7 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
             let opening = try visit.opening()
             let form: DatabaseForm =
                 try opening.key().map { .encrypted($0, cipher: opening.cipher) } ?? .plaintext()
-            var options = DatabaseBackup.Options(timeout: timeout)
+            var options = DatabaseBackup.Options(timeout: visit.timeout(timeout))
             options.cancellation = visit.cancellation
             let report =
                 try DatabaseBackup(visit.store.path, to: output, form: form, options: options).run()

@@ -41,7 +41,7 @@ extension FleetJob {
         let options = FleetRun.Options(
             jobs: fleet.jobCount,
             canary: limits?.first,
-            failureLimit: limits?.maxFailures
+            failureLimit: limits.map { $0.maxFailures ?? .standard }
         )
         let display = ProgressDisplay(FleetProgress(deed: Self.deed), in: context)
         let summary = Locked(FleetSummary())
@@ -67,21 +67,30 @@ extension FleetJob {
                 let host = context.host
                 // Not before it is known that the run can begin.
                 try file?.append(list.map { records.blank(of: $0, .planned) })
-                end = try FleetRun(list, options: options).run { store in
+                let begun = Locked<[String: FleetRecord]>([:])
+                end = try FleetRun(list, options: options).run { store, busySince in
+                    let visit = FleetVisit(
+                        store: store,
+                        host: host,
+                        keys: keys,
+                        cancellation: cancellation,
+                        busySince: busySince
+                    )
                     var record = records.blank(of: store, .done)
+                    let result = Result { try work(visit, &record) }
+                    begun.withLock { record.add($0[store.name]) }
                     do {
-                        let visit = FleetVisit(
-                            store: store,
-                            host: host,
-                            keys: keys,
-                            cancellation: cancellation
-                        )
-                        try work(visit, &record)
+                        try result.get()
                         return record
                     } catch let error as CancellationError {
                         throw error
                     } catch {
-                        throw FailedVisit(record: record, error: error)
+                        let failure = Failure(error, parser: Self.self)
+                        guard failure.exitCode == ErrorCode.ExitStatus.busy.rawValue,
+                            busySince == nil
+                        else { throw FailedVisit(record: record, error: failure) }
+                        begun.withLock { [record] in $0[store.name] = record }
+                        throw BusyStore()
                     }
                 } report: { store, outcome, seconds in
                     var record = records.record(of: store, outcome)
@@ -140,7 +149,7 @@ private struct FleetRecords<Job: FleetJob>: Sendable {
             let visit = error as? FailedVisit
             var record = visit?.record ?? blank(of: store, .failed)
             record.outcome = .failed
-            let failure = Failure(visit?.error ?? error, parser: Job.self)
+            let failure = visit?.error ?? Failure(error, parser: Job.self)
             record.error = FleetRecord.Failure(
                 code: failure.code,
                 message: failure.message,
@@ -154,7 +163,16 @@ private struct FleetRecords<Job: FleetJob>: Sendable {
 /// A store on which the work failed, with what is known about it.
 private struct FailedVisit: Error {
     let record: FleetRecord
-    let error: any Error
+    let error: Failure
+}
+
+extension FleetRecord {
+    /// Adds what the first attempt has done, before the store was found busy.
+    fileprivate mutating func add(_ first: FleetRecord?) {
+        guard let applied = first?.applied, applied > 0 else { return }
+        from = first?.from
+        self.applied = applied + (self.applied ?? 0)
+    }
 }
 
 // MARK: - Progress

@@ -50,6 +50,8 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
         let options = try run.options(in: context)
         let limit = range.steps
         try runFleet(in: context, limits: limits) { visit, record in
+            var options = options
+            options.lockTimeout = visit.timeout(options.lockTimeout)
             try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
                 let applied = try runner.appliedMigrationIdentifiers(in: $0.writer)
                 record.from = runner.version(of: applied)

@@ -51,7 +51,7 @@ struct FleetLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many databases may fail before no more are started, as a number or 'P%'; default: all.",
+            "How many databases may fail before no more are started, as a number or 'P%'; default: 5%, and at least 10.",
             valueName: "number"
         ),
         transform: { text in

@@ -11,6 +11,18 @@ struct FleetVisit: Sendable {
     let keys: FleetKeys
     let cancellation: Cancellation?
 
+    /// When other processes were found to use it; `nil` at the first attempt.
+    let busySince: ContinuousClock.Instant?
+
+    /// How long to wait now for other processes, in seconds. The first attempt hardly waits, so that
+    /// stores that are free don't wait for the busy ones.
+    ///
+    /// - Parameter seconds: How long to wait in all.
+    func timeout(_ seconds: Double) -> Double {
+        guard let busySince else { return min(seconds, 0.1) }
+        return max(0, seconds - (.now - busySince) / .seconds(1))
+    }
+
     /// How the store is opened.
     ///
     /// - Throws: An `EncryptedDatabaseError` if there is no file: nobody is asked for its key then.
@@ -23,8 +35,8 @@ struct FleetVisit: Sendable {
     ///
     /// - Parameters:
     ///   - changesIt: Whether it is opened to be changed.
-    ///   - lockTimeout: How long to wait for others who use it, in seconds; `nil` for as long as a
-    ///     command that only reads.
+    ///   - lockTimeout: How long to wait now for others who use it, in seconds; `nil` for the
+    ///     ``timeout(_:)`` of a command that only reads.
     func withStore(
         _ loaded: LoadedMigrations,
         changesIt: Bool,
@@ -32,7 +44,7 @@ struct FleetVisit: Sendable {
         _ work: (OpenStore) throws -> Void
     ) throws {
         var options = try opening()
-        if let lockTimeout { options.busyTimeout = lockTimeout }
+        options.busyTimeout = lockTimeout ?? timeout(options.busyTimeout)
         // A host opens the database itself, and gets the options unchanged.
         if case .folder = host.migrations { options.opensForReading = !changesIt }
         if changesIt { try EncryptedDatabase.checkLog(store.path) }

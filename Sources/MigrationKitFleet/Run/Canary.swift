@@ -22,8 +22,12 @@ public enum FailureLimit: Equatable, Sendable {
     /// A number of stores.
     case count(Int)
 
-    /// A percentage of the run's stores.
-    case percent(Double)
+    /// A percentage of the run's stores, but no fewer than a number.
+    case percent(Double, atLeast: Int = 0)
+
+    /// 5 % and at least 10: a migration that fails everywhere ends early, and a few stores that are
+    /// busy or broken end nothing.
+    public static let standard = FailureLimit.percent(5, atLeast: 10)
 
     /// - Parameter text: A number, or a number and `%`.
     /// - Returns: `nil` if it is neither.
@@ -43,7 +47,7 @@ public enum FailureLimit: Equatable, Sendable {
     func count(of total: Int) -> Int {
         switch self {
         case .count(let count): count
-        case .percent(let percent): Int(percent / 100 * Double(total))
+        case .percent(let percent, let least): max(Int(percent / 100 * Double(total)), least)
         }
     }
 }

@@ -66,14 +66,17 @@ public struct FleetRun: Sendable {
     /// Works on the stores, and reports what became of each of them.
     ///
     /// - Parameters:
-    ///   - work: Works on one store, on one of several threads. If it throws a `CancellationError`
-    ///     after the run was cancelled, the store counts as interrupted.
+    ///   - work: Works on one store, on one of several threads. The first attempt should not wait for
+    ///     other processes: if it throws ``BusyStore``, there is a second one after the other stores,
+    ///     which gets the time of the first. If it throws a `CancellationError` after the run was
+    ///     cancelled, the store counts as interrupted.
     ///   - report: Gets the outcome of each store once, on one of several threads. If it throws, the
     ///     run ends after the stores that are being worked on.
     /// - Returns: Why the run is over.
     /// - Throws: What `report` throws.
     public func run<Value: Sendable>(
-        _ work: @escaping @Sendable (FleetStore) throws -> Value,
+        _ work:
+            @escaping @Sendable (FleetStore, _ busySince: ContinuousClock.Instant?) throws -> Value,
         report:
             @escaping @Sendable (FleetStore, FleetOutcome<Value>, _ seconds: Double) throws -> Void
     ) throws -> End {
@@ -81,44 +84,54 @@ public struct FleetRun: Sendable {
         let state = Locked(State())
         let isCancelled: @Sendable () -> Bool = { options.cancellation?.isCancelled == true }
 
-        let visit: @Sendable (FleetStore) throws -> Void = { store in
+        /// Returns whether the store must be tried again.
+        let visit: @Sendable (Attempt) throws -> Bool = { attempt in
             let start = ContinuousClock.now
-            let outcome = outcome(of: store, work)
-            try report(store, outcome, (.now - start) / .seconds(1))
+            guard let outcome = outcome(of: attempt, work) else { return true }
+            try report(attempt.store, outcome, (.now - start) / .seconds(1))
             let event = state.withLock { state in
                 state.note(outcome)
                 return FleetEvent(
-                    store: store,
+                    store: attempt.store,
                     done: state.done,
                     failed: state.failed,
                     count: stores.count
                 )
             }
             options.observer?(event)
+            return false
         }
 
         let (canaries, rest) = options.canary?.split(stores) ?? (stores, [])
         var end = End.complete
         for (group, isFirst) in [(canaries, true), (rest, false)] {
-            // Parts are left out instead of ending the threads: each store is reported once.
-            let left = Locked<[Int]>([])
-            try WorkerThreads.run(group.count, threadCount: options.jobs) { _ in
-            } make: { [end] in
-                { part in
-                    let isOver =
-                        end != .complete || isCancelled()
-                        || state.withLock { $0.failed > limit }
-                    guard !isOver else { return left.withLock { $0.append(part) } }
-                    try visit(group[part])
+            var attempts = group.map { Attempt(store: $0) }
+            var left: [Attempt] = []
+            while !attempts.isEmpty {
+                // Stores are left out instead of ending the threads: each is reported once.
+                let rest = Locked<(left: [Int], busy: [Attempt])>(([], []))
+                try WorkerThreads.run(attempts.count, threadCount: options.jobs) { _ in
+                } make: { [end, attempts] in
+                    { part in
+                        let isOver =
+                            end != .complete || isCancelled()
+                            || state.withLock { $0.failed > limit }
+                        guard !isOver else { return rest.withLock { $0.left.append(part) } }
+                        let attempt = attempts[part]
+                        guard try visit(attempt) else { return }
+                        rest.withLock { $0.busy.append(Attempt(store: attempt.store, .now)) }
+                    }
                 }
+                let (unvisited, busy) = rest.withLock { $0 }
+                left += unvisited.sorted().map { attempts[$0] }
+                attempts = busy
             }
-            let parts = left.withLock { $0 }.sorted()
-            for part in parts { try report(group[part], .notStarted, 0) }
+            for attempt in left { try report(attempt.store, .notStarted, 0) }
             let (failed, interrupted) = state.withLock { ($0.failed, $0.interrupted) }
             guard end == .complete else { break }
-            if isCancelled(), !parts.isEmpty || interrupted > 0 {
+            if isCancelled(), !left.isEmpty || interrupted > 0 {
                 end = .interrupted
-            } else if failed > limit, !parts.isEmpty {
+            } else if failed > limit, !left.isEmpty {
                 end = .failures
             } else if failed > 0, isFirst, !rest.isEmpty {
                 end = .canary
@@ -127,14 +140,29 @@ public struct FleetRun: Sendable {
         return end
     }
 
+    /// An attempt to work on a store.
+    private struct Attempt {
+        let store: FleetStore
+        /// When the first attempt found it busy; `nil` at the first attempt.
+        var busySince: ContinuousClock.Instant?
+
+        init(store: FleetStore, _ busySince: ContinuousClock.Instant? = nil) {
+            self.store = store
+            self.busySince = busySince
+        }
+    }
+
+    /// - Returns: `nil` if the store is busy, and there is another attempt.
     private func outcome<Value>(
-        of store: FleetStore,
-        _ work: (FleetStore) throws -> Value
-    ) -> FleetOutcome<Value> {
+        of attempt: Attempt,
+        _ work: (FleetStore, ContinuousClock.Instant?) throws -> Value
+    ) -> FleetOutcome<Value>? {
         do {
-            return .done(try work(store))
+            return .done(try work(attempt.store, attempt.busySince))
         } catch is CancellationError where options.cancellation?.isCancelled == true {
             return .interrupted
+        } catch is BusyStore where attempt.busySince == nil {
+            return nil
         } catch {
             return .failed(error)
         }
@@ -154,6 +182,12 @@ public struct FleetRun: Sendable {
             done += 1
         }
     }
+}
+
+/// Other processes use a store. The run comes back to it after the others.
+public struct BusyStore: Error {
+    /// That a store is busy.
+    public init() {}
 }
 
 /// What became of a store in a run.

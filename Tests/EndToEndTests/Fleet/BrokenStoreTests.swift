@@ -186,4 +186,53 @@ import Testing
         #expect(try half.jsonError()["code"] as? String == "storesFailed")
         #expect(try half.json()["done"] as? Int == 3)
     }
+
+    @Test func migrationThatFailsEverywhereEndsTheRun() throws {
+        for number in 6..<24 { try fleet.add(StoreFleet.name(number)) }
+        try tool.write("0003_tags", up: "INSERT INTO nowhere VALUES (1);")
+        let arguments = fleet.all + ["--json", "--jobs", "2"]
+        let result = try fleet.run("migrate", arguments)
+        #expect(result.status == 1)
+        #expect(try result.jsonError()["code"] as? String == "tooManyFailures")
+        #expect(try (11...12).contains(#require(result.json()["failed"] as? Int)), "\(result)")
+        let all = try fleet.run("migrate", arguments + ["--max-failures", "100%"])
+        #expect(try all.json()["failed"] as? Int == 24)
+    }
+
+    // MARK: - Busy Stores
+
+    /// Each would have waited by itself, before the others.
+    @Test func busyStoresWaitTogetherAfterTheOthers() throws {
+        let locked = ["s00", "s01", "s02", "s03"]
+        var holders = try locked.map {
+            try LockHolder(fleet.path($0), key: "x'\(tool.password)'")
+        }
+        let report = folder.path("report")
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            fleet.arguments(
+                "migrate",
+                fleet.all + ["--jobs", "1", "--lock-timeout", "4", "--report", report, "--json"]
+            ),
+            environment: tool.environment
+        )
+        // The plan has a line for each store, too.
+        try wait(for: "the free stores", interval: 1000) {
+            (try? folder.data("report"))?.count { $0 == 0x0A } == 6 + 2
+        }
+        let before = try fleet.report("report")
+        #expect(before.outcome("s04") == "done" && before.outcome("s05") == "done")
+        #expect(before.outcome("s00") == "planned")
+        try holders.removeFirst().release()
+        let start = ContinuousClock.now
+        let result = try child.finish()
+        #expect(.now - start < .seconds(10))
+        for holder in holders { try holder.release() }
+
+        #expect(result.status == 1, "\(result)")
+        let records = try fleet.report("report")
+        #expect(records.outcome("s00") == "done")
+        for name in locked.dropFirst() { #expect(records.code(name) == "locked") }
+        #expect(try result.json()["applied"] as? Int == 3)
+    }
 }

@@ -89,6 +89,73 @@ import Testing
         #expect(try fleet.ledger("s777") == "0001_items,0002_row,0003_tags")
     }
 
+    @Test(.enabled(if: PrivateSlurm.obstacle == nil, "\(PrivateSlurm.obstacle ?? "")"))
+    func documentedScriptsMigrateAFleet() throws {
+        let tool = try Tool(isRawKey: true)
+        let folder = tool.folder
+        try tool.writeItems()
+        for name in ["tenants", "tenants/eu"] { try folder.makeFolder(name) }
+        try folder.write("master.key", Tool.randomDigits(count: 64).utf8)
+        let names = (0..<6).map { "eu/\($0)" }
+        for name in names {
+            let master = ["--master-key-file", folder.path("master.key")]
+            let key = try tool.run(["key", "derive"] + master + [name, "--force"]).stdout
+            try folder.write("key", key.utf8)
+            let made = try tool.run(
+                [
+                    "migrate", "--db-path", folder.path("tenants/\(name).db"), "--password-file",
+                    folder.path("key"), "--raw-key", "--migrations", tool.migrations,
+                    "--steps", "2",
+                ]
+            )
+            #expect(made.status == 0, "\(made)")
+        }
+        try folder.write("canaries", "tenants/eu/0.db\ntenants/eu/1.db\n".utf8)
+
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let page = try String(
+            contentsOf: root.appending(path: "Documentation/Fleets.md"),
+            encoding: .utf8
+        )
+        for name in ["canary.sh", "fleet.sh"] {
+            let script = try #require(
+                page.components(separatedBy: "```sh\n").first {
+                    $0.hasPrefix("#!/bin/sh\n# \(name)\n")
+                }?.components(separatedBy: "```").first
+            )
+            // In an array, each task would have canaries of its own.
+            #expect(!script.contains("--canary"))
+            let local = script.replacing("/srv/fleet", with: "'\(folder.path(""))'")
+                .replacing("/etc/fleet/master.key", with: "'\(folder.path("master.key"))'")
+                .replacing(
+                    "exec migrationkit-cli",
+                    with: try "exec '\(builtExecutable("migrationkit-cli"))'"
+                )
+                .replacing("--output=", with: "--output=\(folder.path(""))/")
+            try folder.write(name, local.utf8)
+        }
+        let slurm = try PrivateSlurm(processors: 4)
+        let canary = try slurm.run("sbatch", "--parsable", folder.path("canary.sh"))
+        try slurm.run(
+            "sbatch",
+            "--kill-on-invalid-dep=yes",
+            "--dependency=afterok:\(canary)",
+            folder.path("fleet.sh")
+        )
+        try wait(for: "all tasks", interval: 20_000) {
+            try slurm.run("squeue", "--noheader", "--array").isEmpty
+        }
+        let reports = try FileManager.default.contentsOfDirectory(atPath: folder.path("reports"))
+            .map { folder.path("reports/\($0)") }
+        let log = String(decoding: (try? folder.data("canary.log")) ?? Data(), as: UTF8.self)
+        #expect(reports.count > 1, "\(log)")
+        let merged = try tool.run(["fleet", "report", "--json"] + reports)
+        #expect(merged.status == 0, "\(merged)")
+        #expect(try merged.json()["done"] as? Int == names.count)
+        #expect(try merged.json()["applied"] as? Int == names.count)
+    }
+
     private func merged(_ fleet: StoreFleet) throws -> ProcessResult {
         let reports = (0..<Self.taskCount).map { fleet.folder.path("reports/\($0).jsonl") }
         return try fleet.tool.run(["fleet", "report", "--json"] + reports)
