@@ -7,6 +7,7 @@ extension OutputSnapshotTests {
         Scene("fleet") { transcript in
             try makeTenants(&transcript)
             try transcript.run("fleet status \(tenants)")
+            try transcript.run("fleet migrate \(tenants) --dry-run --exclude carol")
             try transcript.run("fleet migrate \(tenants) --report report")
             try transcript.run("fleet migrate \(tenants)")
             try transcript.run("fleet verify \(tenants)")

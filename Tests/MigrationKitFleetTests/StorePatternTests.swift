@@ -75,6 +75,17 @@ import Testing
         ) { try names("bob.*") }
     }
 
+    @Test(arguments: [
+        ("eu/*", "eu/alice", true), ("eu/*", "eu/old/alice", false), ("eu/**", "eu/old/al", true),
+        ("**/alice", "alice", true), ("**/alice", "eu/old/alice", true), ("*", "eu/alice", false),
+        ("al*", "alice", true), ("al", "alice", false), ("/srv/*.db", "/srv/a.db", true),
+        ("srv/*.db", "/srv/a.db", false), ("**/a.db", "/srv/a.db", true), ("**", "eu/.a", true),
+        ("*", ".a", true),
+    ])
+    func patternMatchesAWholeName(_ pattern: String, _ name: String, _ expected: Bool) {
+        #expect(StorePattern(pattern).contains(name) == expected)
+    }
+
     @Test func whatMatchesAndIsNoStoreIsNamed() throws {
         try #require(mkfifo(folder.path("pipe.db"), 0o600) == 0)
         func skipped(_ pattern: String) throws -> [String] {

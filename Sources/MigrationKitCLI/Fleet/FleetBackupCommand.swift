@@ -5,7 +5,7 @@ import MigrationKitFleet
 import MigrationKitSQLCipher
 
 struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
-    static var deed: String { "backup" }
+    var deed: String { "backup" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(

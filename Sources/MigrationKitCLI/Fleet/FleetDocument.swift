@@ -34,6 +34,9 @@ struct FleetDocument: Encodable {
         let seconds: Double
     }
 
+    /// The command of a dry run.
+    static let dryRun = "dry-run"
+
     let schemaVersion = JSON.schemaVersion
     let command: String
     let shard: String?
@@ -55,6 +58,8 @@ struct FleetDocument: Encodable {
     let seconds: Double?
     /// What matches the pattern and isn't a store; `nil` if there is no run.
     var skipped: [Skipped]?
+    /// How many stores of the fleet were left out; `nil` if there is no run.
+    var excluded: Int?
     var tornLines: Int?
     /// The shards of which there is no report; `nil` if there is only one run.
     var missingShards: [String]?
@@ -141,6 +146,7 @@ struct FleetDocument: Encodable {
                     + (unlisted > 0 ? " and \(unlisted) more." : ".")
             )
         }
+        if command == Self.dryRun { parts.append("Nothing was changed.") }
         if let slowest = slowest.first, slowest.seconds >= 5 {
             let names = self.slowest.filter { $0.seconds >= 5 }
                 .map { "\($0.store.printable) (\(duration($0.seconds)))" }
@@ -159,6 +165,7 @@ struct FleetDocument: Encodable {
         }
         if pending > 0 { facts.append("\(pending) with pending migrations") }
         if withFindings > 0 { facts.append("\(withFindings) with findings") }
+        if let excluded, excluded > 0 { facts.append("\(excluded) excluded") }
         let time = seconds.map { ", in \(duration($0))" } ?? ""
         return (shard.map { "Part \($0): " } ?? "") + facts.joined(separator: ", ") + time + "."
     }

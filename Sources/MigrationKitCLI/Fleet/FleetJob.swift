@@ -6,7 +6,7 @@ import MigrationKitFleet
 /// A command that works on many stores.
 protocol FleetJob: ContextCommand {
     /// The command's name in reports.
-    static var deed: String { get }
+    var deed: String { get }
 
     var stores: FleetStoresOptions { get }
     var keys: FleetKeyOptions { get }
@@ -36,26 +36,27 @@ extension FleetJob {
         )
         let (list, shard) = (task.stores, task.shard)
         let file = try fleet.report.map(FleetReportFile.init)
-        let records = FleetRecords<Self>(shard: shard)
+        let records = FleetRecords<Self>(deed: deed, shard: shard)
 
         let options = FleetRun.Options(
             jobs: fleet.jobCount,
             canary: limits?.first,
             failureLimit: limits.map { $0.maxFailures ?? .standard }
         )
-        let display = ProgressDisplay(FleetProgress(deed: Self.deed), in: context)
+        let display = ProgressDisplay(FleetProgress(deed: deed, count: list.count), in: context)
         let summary = Locked(FleetSummary())
         let start = ContinuousClock.now
         var end = FleetRun.End.interrupted
         func finish() throws {
             try file?.synchronize()
             var document = FleetDocument(
-                command: Self.deed,
+                command: deed,
                 summary.withLock { $0 },
                 end: end,
                 shard: shard,
                 seconds: (.now - start) / .seconds(1)
             )
+            document.excluded = task.excluded
             document.skipped = task.skipped.map { .init(path: $0.path, kind: $0.kind) }
             if json { return try context.printJSON(document) }
             context.output(document.text(context.style))
@@ -114,7 +115,7 @@ extension FleetJob {
             throw FleetFailure(
                 summary: result,
                 end: end,
-                isUnsound: result.causes["verificationFailed"] != nil && Self.deed == "verify",
+                isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
                 keysGoByNames: keys.goByNames
             )
         }
@@ -124,11 +125,12 @@ extension FleetJob {
 
 /// The lines of a report.
 private struct FleetRecords<Job: FleetJob>: Sendable {
+    let deed: String
     let shard: FleetRecord.Shard?
 
     func blank(of store: FleetStore, _ outcome: FleetRecord.Outcome) -> FleetRecord {
         var record = FleetRecord(
-            command: Job.deed,
+            command: deed,
             store: store,
             outcome: outcome,
             time: Date().iso8601
@@ -179,17 +181,20 @@ extension FleetRecord {
 
 /// How many stores are done.
 struct FleetProgress: OperationProgress {
+    static let writesLines = true
     static let endedState =
         "Uncommitted changes are undone. The same command does the rest."
     static let endedAtOnceState =
         "Uncommitted changes are undone when a database is opened next."
 
     let deed: String
+    let count: Int
     private var latest: FleetEvent?
     private let start = ContinuousClock.now
 
-    init(deed: String) {
+    init(deed: String, count: Int) {
         self.deed = deed
+        self.count = count
     }
 
     mutating func note(_ event: FleetEvent) {
@@ -197,8 +202,8 @@ struct FleetProgress: OperationProgress {
     }
 
     var line: String? {
-        guard let latest else { return nil }
-        var parts = ["\(deed): \(latest.done) of \(latest.count) stores"]
+        guard let latest else { return "\(deed): 0 of \(count) stores" }
+        var parts = ["\(deed): \(latest.done) of \(count) stores"]
         if latest.failed > 0 { parts.append("\(latest.failed) failed") }
         let elapsed = (.now - start) / .seconds(1)
         let left = elapsed / Double(latest.done) * Double(latest.count - latest.done)

@@ -5,7 +5,7 @@ import MigrationKitFleet
 import MigrationKitGRDB
 
 struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
-    static var deed: String { "migrate" }
+    var deed: String { dryRun ? FleetDocument.dryRun : "migrate" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
@@ -22,11 +22,19 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                 database that fails doesn't stop the others, unless it is a canary or \
                 --max-failures is exceeded.
 
+                --dry-run does the same in one transaction a database, and undoes it.
+
                 Ctrl-C undoes uncommitted changes. After a kill, run the same command again: \
                 finished databases are only checked.
                 """
         )
     }
+
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "Run everything, report what would fail, and undo it."
+    )
+    var dryRun = false
 
     @OptionGroup var limits: FleetLimitOptions
     @OptionGroup var range: RangeOptions
@@ -43,16 +51,24 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
     @OptionGroup(title: "Keys") var keys: FleetKeyOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    var isReport: Bool { dryRun }
+
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
         let runner = loaded.runner
         let target = try range.target(in: runner)
         let options = try run.options(in: context)
         let limit = range.steps
+        let isDry = dryRun
         try runFleet(in: context, limits: limits) { visit, record in
             var options = options
             options.lockTimeout = visit.timeout(options.lockTimeout)
-            try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
+            try visit.withStore(
+                loaded,
+                changesIt: !isDry,
+                checksLog: true,
+                lockTimeout: options.lockTimeout
+            ) {
                 let applied = try runner.appliedMigrationIdentifiers(in: $0.writer)
                 record.from = runner.version(of: applied)
                 record.to = record.from
@@ -62,6 +78,24 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                 var options = options
                 options.cancellation = visit.cancellation
                 options.observer = { event in progress.withLock { $0.note(event) } }
+                if isDry {
+                    let pending = try runner.overview(of: $0.writer).pending.count
+                    record.pending = pending
+                    guard pending == 0 || !$0.writer.configuration.readonly else {
+                        throw MigrationCLIError.cannotTryOut(path: visit.store.path)
+                    }
+                    do {
+                        _ = try runner.dryRun(
+                            in: $0.writer,
+                            upTo: target,
+                            steps: limit,
+                            options: options
+                        )
+                    } catch {
+                        throw $0.explaining(error, after: progress.withLock { $0 })
+                    }
+                    return
+                }
                 do {
                     let report =
                         if let target {

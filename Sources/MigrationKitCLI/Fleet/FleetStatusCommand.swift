@@ -4,7 +4,7 @@ import MigrationKitFleet
 import MigrationKitGRDB
 
 struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
-    static var deed: String { "status" }
+    var deed: String { "status" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(

@@ -31,6 +31,14 @@ struct FleetStoresOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "A pattern of databases to leave out, by name or path; may be given several times.",
+            valueName: "pattern"
+        )
+    )
+    var exclude: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "Which part of the databases, from 1/N to N/N; default: that of the array's task.",
             valueName: "i/n"
         ),
@@ -64,6 +72,7 @@ struct FleetStoresOptions: ParsableArguments {
             throw ValidationError("The value for '--shards' must be at least 1.")
         }
         try checkNotEmpty(nameFrom, "--name-from")
+        for pattern in exclude { try checkNotEmpty(pattern, "--exclude") }
     }
 
     /// The stores of this task.
@@ -74,6 +83,8 @@ struct FleetStoresOptions: ParsableArguments {
         let shard: FleetRecord.Shard?
         /// What matches the pattern beside them.
         let skipped: [StorePattern.Skipped]
+        /// How many of the fleet were left out.
+        let excluded: Int
     }
 
     /// The stores of this task.
@@ -99,13 +110,24 @@ struct FleetStoresOptions: ParsableArguments {
         } else {
             all = try StoreList(path: storesFile ?? "").stores(names: names)
         }
+        let count = all.count
+        let patterns = exclude.map(StorePattern.init)
+        all.removeAll { store in
+            patterns.contains { $0.contains(store.name) || $0.contains(store.path) }
+        }
+        let excluded = count - all.count
+        guard !all.isEmpty else {
+            throw FleetListError.noStores(source: "the list without what --exclude leaves out")
+        }
         if let group, !all.contains(where: { $0.group == group }) {
             throw FleetCommandError.noCanaries(group: group)
         }
-        guard let shard else { return Task(stores: all, shard: nil, skipped: skipped) }
+        guard let shard else {
+            return Task(stores: all, shard: nil, skipped: skipped, excluded: excluded)
+        }
         let stores = all.filter { shard.contains($0.name) }
         let part = FleetRecord.Shard(shard, stores: stores.count, allStores: all.count)
-        return Task(stores: stores, shard: part, skipped: skipped)
+        return Task(stores: stores, shard: part, skipped: skipped, excluded: excluded)
     }
 
     /// The part that a scheduler gives this task.

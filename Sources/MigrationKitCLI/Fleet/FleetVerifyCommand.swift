@@ -5,7 +5,7 @@ import MigrationKitGRDB
 import MigrationKitSQLCipher
 
 struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
-    static var deed: String { "verify" }
+    var deed: String { "verify" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(

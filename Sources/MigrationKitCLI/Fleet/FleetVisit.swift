@@ -35,11 +35,13 @@ struct FleetVisit: Sendable {
     ///
     /// - Parameters:
     ///   - changesIt: Whether it is opened to be changed.
+    ///   - checksLog: Whether a damaged log is refused; `nil` for as if it is opened to be changed.
     ///   - lockTimeout: How long to wait now for others who use it, in seconds; `nil` for the
     ///     ``timeout(_:)`` of a command that only reads.
     func withStore(
         _ loaded: LoadedMigrations,
         changesIt: Bool,
+        checksLog: Bool? = nil,
         lockTimeout: Double? = nil,
         _ work: (OpenStore) throws -> Void
     ) throws {
@@ -47,7 +49,7 @@ struct FleetVisit: Sendable {
         options.busyTimeout = lockTimeout ?? timeout(options.busyTimeout)
         // A host opens the database itself, and gets the options unchanged.
         if case .folder = host.migrations { options.opensForReading = !changesIt }
-        if changesIt { try EncryptedDatabase.checkLog(store.path) }
+        if checksLog ?? changesIt { try EncryptedDatabase.checkLog(store.path) }
         let opened = OpenStore(
             runner: loaded.runner,
             folder: loaded.folder,

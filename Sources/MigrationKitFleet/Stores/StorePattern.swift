@@ -17,6 +17,26 @@ public struct StorePattern {
 
     private let pattern: String
 
+    /// Whether the pattern matches a path or a name, component by component, as a whole. A dot at the
+    /// beginning of a name is a character like any other.
+    public func contains(_ path: String) -> Bool {
+        (pattern.hasPrefix("/") == path.hasPrefix("/") || pattern.hasPrefix("**"))
+            && Self.matches(components[...], path.split(separator: "/")[...])
+    }
+
+    private static func matches(
+        _ pattern: ArraySlice<String>,
+        _ path: ArraySlice<Substring>
+    ) -> Bool {
+        guard let component = pattern.first else { return path.isEmpty }
+        if component == "**" {
+            return matches(pattern.dropFirst(), path)
+                || (!path.isEmpty && matches(pattern, path.dropFirst()))
+        }
+        guard let name = path.first, fnmatch(component, String(name), 0) == 0 else { return false }
+        return matches(pattern.dropFirst(), path.dropFirst())
+    }
+
     /// The part of the pattern before its first wildcard; empty for the working folder.
     public var fixedFolder: String {
         (pattern.hasPrefix("/") ? "/" : "") + fixed.joined(separator: "/")

@@ -176,6 +176,65 @@ import Testing
         #expect(texts.first?.hasPrefix("invalid fts5 file format") == true, "\(texts)")
     }
 
+    @Test func dryRunFindsWhatWouldFailAndChangesNothing() throws {
+        _ = try SQLCipherShell.run(
+            fleet.path("s05"),
+            key: "x'\(tool.password)'",
+            "CREATE TABLE tag (id INTEGER);"
+        )
+        let before = try (0..<12).map { try folder.data("stores/\(StoreFleet.name($0)).db") }
+        let result = try fleet.run(
+            "migrate",
+            fleet.all + ["--dry-run", "--json", "--report", folder.path("report")]
+        )
+        #expect(result.status == 1, "\(result)")
+        let document = try result.json()
+        #expect(document["command"] as? String == "dry-run")
+        #expect(document["done"] as? Int == 11 && document["failed"] as? Int == 1)
+        #expect(document["pending"] as? Int == 12 && document["applied"] as? Int == 0)
+        let report = try fleet.report("report")
+        #expect(report.code("s05") == "stepFailed")
+        #expect(report["s03"]?["to"] as? String == "0002_row")
+        #expect(
+            try (0..<12).map { try folder.data("stores/\(StoreFleet.name($0)).db") } == before
+        )
+        // It is no part of what the runs have applied.
+        #expect(
+            try fleet.run("migrate", fleet.all + ["--report", folder.path("report")]).status == 1
+        )
+        let merged = try tool.run("fleet", "report", folder.path("report"), "--json").json()
+        #expect(merged["applied"] as? Int == 11)
+        let again = try fleet.run("migrate", fleet.all + ["--dry-run", "--exclude", "s05"])
+        #expect(again.status == 0, "\(again)")
+        #expect(again.stdout.contains("11 of 11 stores done, 1 excluded"), "\(again)")
+        #expect(again.stdout.contains("Nothing was changed."))
+    }
+
+    @Test func logWithoutATerminalGetsALineNowAndThen() throws {
+        let holder = try LockHolder(fleet.path("s11"), key: "x'\(tool.password)'")
+        defer { try? holder.release() }
+        let result = try fleet.run("migrate", fleet.all + ["--lock-timeout", "6"])
+        #expect(result.status == 1)
+        #expect(result.stderr.hasPrefix("migrate: 11 of 12 stores"), "\(result)")
+        // Standard error holds the document of the failure alone.
+        let json = try fleet.run("migrate", fleet.all + ["--lock-timeout", "6", "--json"])
+        #expect(try json.jsonError()["code"] as? String == "storesFailed")
+    }
+
+    @Test(arguments: [
+        (["s0?"], 2), (["s03", "s1*"], 9), (["**/s03.db"], 11), (["nothing"], 12),
+    ])
+    func whatIsExcludedIsNoPartOfTheFleet(_ patterns: [String], _ count: Int) throws {
+        let options = patterns.flatMap { ["--exclude", $0] }
+        let document = try json("status", options + ["--report", folder.path("report")])
+        #expect(document["stores"] as? Int == count)
+        #expect(document["excluded"] as? Int == 12 - count)
+        #expect(try fleet.report("report").count == count)
+        let none = try fleet.run("status", fleet.all + ["--exclude", "*", "--json"])
+        #expect(none.status == 66)
+        #expect(try none.jsonError()["code"] as? String == "noStores")
+    }
+
     // MARK: - Parts
 
     private func shard(

@@ -8,6 +8,9 @@ import MigrationKitSQLCipher
 protocol OperationProgress: Sendable {
     associatedtype Event: Sendable
 
+    /// Whether a line is written now and then if there is no terminal to show one.
+    static var writesLines: Bool { get }
+
     /// What is so after a signal has ended the operation, for people.
     static var endedState: String { get }
 
@@ -18,6 +21,10 @@ protocol OperationProgress: Sendable {
 
     /// How far it is now; `nil` if there is nothing to show.
     var line: String? { get }
+}
+
+extension OperationProgress {
+    static var writesLines: Bool { false }
 }
 
 /// Shows on a terminal how far a long operation is, and ends it by Ctrl-C and the other signals that
@@ -65,14 +72,21 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
 
     /// Shows the line again and again: time goes by while nothing is reported.
     private func refreshing<Result>(_ body: () throws -> Result) throws -> Result {
-        guard context.showsProgress else { return try body() }
+        let showsLine = context.showsProgress
+        guard showsLine || (Progress.writesLines && context.writesNotes) else { return try body() }
         let queue = DispatchQueue(label: "MigrationKit.progress")
         let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + 0.5, repeating: 0.5)
-        timer.setEventHandler { [self] in
+        // In a log: after 5 s, 10, 20, 40, and then every minute.
+        let (period, most) = showsLine ? (0.5, 0.5) : (5, 60)
+        let interval = Locked(period)
+        timer.schedule(deadline: .now() + period)
+        timer.setEventHandler { [self, timer] in
             state.withLock { progress in
-                if let line = progress.line { context.showProgress(line) }
+                guard let line = progress.line else { return }
+                showsLine ? context.showProgress(line) : context.errorOutput(line)
             }
+            timer.schedule(deadline: .now() + interval.withLock { $0 })
+            interval.withLock { $0 = min($0 * 2, most) }
         }
         timer.resume()
         defer {
