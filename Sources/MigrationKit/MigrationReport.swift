@@ -44,6 +44,9 @@ public struct MigrationReport: Equatable, Sendable {
     /// there is nothing.
     public let violations: String?
 
+    /// How long the verification took, in seconds. It is no part of the steps' time.
+    public let verificationSeconds: Double
+
     /// Creates a report.
     ///
     /// - Parameters:
@@ -52,17 +55,20 @@ public struct MigrationReport: Equatable, Sendable {
     ///   - verified: Whether the run ended with a verification that found nothing.
     ///   - unchecked: The tables that the verification can't check, each with the reason.
     ///   - violations: What violates foreign keys as it did before the run.
+    ///   - verificationSeconds: How long that took.
     public init(
         steps: [Step],
         pending: [String],
         verified: Bool,
         unchecked: [String] = [],
-        violations: String? = nil
+        violations: String? = nil,
+        verificationSeconds: Double = 0
     ) {
         self.steps = steps
         self.pending = pending
         self.verified = verified
         self.unchecked = unchecked
         self.violations = violations
+        self.verificationSeconds = verificationSeconds
     }
 }

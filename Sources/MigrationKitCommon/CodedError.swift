@@ -49,7 +49,8 @@ extension ErrorCode {
         case .busy, .locked: self.init("locked", .busy)
         case .full: self.init("diskFull", .inputOutput)
         // The locks of a write-ahead log can't be had: https://www.sqlite.org/rescode.html#protocol
-        case .readWrite, .corrupt, .cannotOpen, .protocol: self.init("inputOutput", .inputOutput)
+        case .readWrite, .cannotOpen, .protocol: self.init("inputOutput", .inputOutput)
+        case .corrupt: self.init("damaged", .inputOutput)
         case .readOnly, .permission, .authorization: self.init("readOnly", .noPermission)
         case nil: return nil
         }

@@ -25,7 +25,8 @@ import Tracing
 /// | metric | kind | what |
 /// | --- | --- | --- |
 /// | `migrationkit_steps_total` | counter | steps that were done, by `direction`: `forward`, `back` |
-/// | `migrationkit_step_duration_seconds` | timer | a step's own work |
+/// | `migrationkit_step_duration_seconds` | timer | a step's own work, without the verification |
+/// | `migrationkit_verification_duration_seconds` | timer | the verification of a run that had steps |
 /// | `migrationkit_run_duration_seconds` | timer | what was observed, from beginning to end |
 /// | `migrationkit_failures_total` | counter | failed runs, by the error's `code` |
 /// | `migrationkit_stores_open` | meter | open stores of ``EncryptedStores`` |
@@ -160,6 +161,9 @@ private final class ObservedRun: Sendable {
             let span = takeStep()
             span?.attributes["migrationkit.rows_changed"] = finished.rowsChanged
             span?.end()
+        case .runFinished(let report):
+            timer("migrationkit_verification_duration_seconds")
+                .recordSeconds(report.verificationSeconds)
         default:
             break
         }

@@ -20,7 +20,10 @@ struct RunFailure {
         case let error as DatabaseError:
             let resultCode = error.extendedResultCode
             code =
-                ErrorCode(sqlite: error.resultCode.rawValue) ?? ErrorCode("databaseError", .failed)
+                error.isUnexplained
+                ? ErrorCode("damaged", .inputOutput)
+                : ErrorCode(sqlite: error.resultCode.rawValue)
+                    ?? ErrorCode("databaseError", .failed)
             // Its description would have the SQL.
             reason = error.message ?? "SQLite's error \(resultCode.rawValue)"
             suggestion = nil

@@ -37,7 +37,7 @@ import Testing
         let codes: KeyValuePairs<ResultCode, String?> = [
             .SQLITE_BUSY: "locked", .SQLITE_LOCKED: "locked", .SQLITE_BUSY_SNAPSHOT: "locked",
             .SQLITE_FULL: "diskFull", .SQLITE_IOERR: "inputOutput",
-            .SQLITE_IOERR_FSYNC: "inputOutput", .SQLITE_CORRUPT: "inputOutput",
+            .SQLITE_IOERR_FSYNC: "inputOutput", .SQLITE_CORRUPT: "damaged",
             .SQLITE_CANTOPEN: "inputOutput", .SQLITE_PROTOCOL: "inputOutput",
             .SQLITE_READONLY: "readOnly", .SQLITE_PERM: "readOnly", .SQLITE_AUTH: "readOnly",
             .SQLITE_ERROR: nil, .SQLITE_CONSTRAINT: nil, .SQLITE_NOTADB: nil,

@@ -64,6 +64,41 @@ import Tracing
         #expect(tracer.activeSpans.isEmpty)
     }
 
+    @Test func verificationHasATimeOfItsOwn() async throws {
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps(),
+            integration: .init(verifyIntegrity: { _ in usleep(300_000) })
+        )
+        let stores = EncryptedStores(
+            folder: served.folder.path,
+            keys: served,
+            runner: runner,
+            options: .init(instruments: instruments)
+        )
+        try await stores.withStore("acme") { _ in }
+        await stores.shutDown()
+        func seconds(_ label: String) throws -> Double {
+            Double(try metrics.expectTimer(label).values.reduce(0, +)) / 1e9
+        }
+        #expect(try seconds("migrationkit_verification_duration_seconds") >= 0.3)
+        #expect(try seconds("migrationkit_step_duration_seconds") < 0.3)
+    }
+
+    @Test func overwrittenPagesAreDamage() async throws {
+        let stores = try stores(itemSteps())
+        try await stores.withStore("acme") { _ in }
+        await stores.shutDown()
+        let path = served.folder.path("acme.db")
+        var data = try Data(contentsOf: URL(filePath: path))
+        data.replaceSubrange(5000..<5100, with: Data(count: 100))
+        try data.write(to: URL(filePath: path))
+        let again = try self.stores(itemSteps())
+        await #expect(throws: (any Error).self) { try await again.withStore("acme") { _ in } }
+        await again.shutDown()
+        let failures = metrics.counters(label: "migrationkit_failures_total")
+        #expect(failures.map { $0.dimensions.map(\.1) } == [["damaged"]])
+    }
+
     @Test func failuresAreCountedByCodeAndShowNoValues() async throws {
         let secret = UUID().uuidString
         let stores = try stores([

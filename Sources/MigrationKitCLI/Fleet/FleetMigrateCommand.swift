@@ -92,7 +92,11 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                             options: options
                         )
                     } catch {
-                        throw $0.explaining(error, after: progress.withLock { $0 })
+                        throw $0.explaining(
+                            error,
+                            after: progress.withLock { $0 },
+                            allowedViolations: options.allowsViolations
+                        )
                     }
                     return
                 }

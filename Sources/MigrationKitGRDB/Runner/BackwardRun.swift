@@ -66,7 +66,8 @@ struct BackwardRun {
             verified: try !steps.isEmpty && violations == nil
                 && runner.findsNoMissingParent(in: writer),
             unchecked: monitor.unchecked,
-            violations: violations
+            violations: violations,
+            verificationSeconds: monitor.verificationSeconds
         )
         if !steps.isEmpty {
             monitor.operation.report(.runFinished(report))
@@ -212,8 +213,13 @@ struct BackwardRun {
     }
 
     private func verify(_ db: Database) throws {
-        monitor.operation.report(.verifying)
-        monitor.unchecked = try runner.verify(db, isComplete: false, checksForeignKeys: false)
+        try monitor.verifying {
+            monitor.unchecked = try runner.verify(
+                db,
+                isComplete: false,
+                checksForeignKeys: false
+            )
+        }
     }
 
     private func checkIsLatest(_ step: MigrationStep<Database>, _ db: Database) throws {

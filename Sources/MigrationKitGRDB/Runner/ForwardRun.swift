@@ -65,14 +65,15 @@ struct ForwardRun {
             )
         let steps = monitor.steps
         if steps.isEmpty, bootstrapped || options.verifiesUnchanged {
-            monitor.operation.report(.verifying)
-            try writer.readingWithConstraints { db in
-                try monitor.watching(db) {
-                    monitor.unchecked = try runner.verify(
-                        db,
-                        isComplete: pending.isEmpty,
-                        checksForeignKeys: !options.allowsViolations
-                    )
+            try monitor.verifying {
+                try writer.readingWithConstraints { db in
+                    try monitor.watching(db) {
+                        monitor.unchecked = try runner.verify(
+                            db,
+                            isComplete: pending.isEmpty,
+                            checksForeignKeys: !options.allowsViolations
+                        )
+                    }
                 }
             }
         }
@@ -88,7 +89,8 @@ struct ForwardRun {
             verified: try verifies && violations == nil
                 && runner.findsNoMissingParent(in: writer),
             unchecked: monitor.unchecked,
-            violations: violations
+            violations: violations,
+            verificationSeconds: monitor.verificationSeconds
         )
         if !steps.isEmpty {
             runner.log?("✅ Applied \(steps.count) of \(runner.registry.steps.count) migrations")
@@ -226,8 +228,7 @@ struct ForwardRun {
                 let seconds = try monitor.step(step.identifier, in: db) {
                     try apply(step, in: transaction, merged: merged)
                     if step.identifier == lastOfRun {
-                        monitor.operation.report(.verifying)
-                        try verify(db, plan)
+                        try monitor.verifying { try verify(db, plan) }
                     }
                 }
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
@@ -276,8 +277,7 @@ struct ForwardRun {
                 runner.log?("🧱 Applying \(step.identifier) from \(step.sourceFile)")
                 try StepTransaction.runWithout(step.identifier, in: db, step.apply)
                 try ForeignKeyCheck.run(after: step, allowing: monitor.violations, in: db)
-                monitor.operation.report(.verifying)
-                try verify(db, plan)
+                try monitor.verifying { try verify(db, plan) }
             }
             try db.inTransaction(.immediate) {
                 guard try !MigrationLedger.contains(step.identifier, db) else {
@@ -365,16 +365,17 @@ struct ForwardRun {
     }
 
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
-        monitor.operation.report(.verifying)
-        try monitor.watching(db) {
-            if plan.pending.isEmpty {
-                monitor.unchecked = try runner.verify(
-                    db,
-                    isComplete: plan.completes,
-                    checksForeignKeys: !options.allowsViolations
-                )
-            } else {
-                try verify(db, plan)
+        try monitor.verifying {
+            try monitor.watching(db) {
+                if plan.pending.isEmpty {
+                    monitor.unchecked = try runner.verify(
+                        db,
+                        isComplete: plan.completes,
+                        checksForeignKeys: !options.allowsViolations
+                    )
+                } else {
+                    try verify(db, plan)
+                }
             }
         }
         try monitor.operation.checkCancellation()

@@ -16,6 +16,7 @@ final class RunMonitor: Sendable {
         var unchecked: [String] = []
         var violations: ForeignKeyViolations?
         var failed: String?
+        var verification = 0.0
     }
 
     private struct Running {
@@ -107,10 +108,12 @@ final class RunMonitor: Sendable {
                 count: count
             )
         )
+        let verification = verificationSeconds
         try watching(db, work)
         let changes = db.totalChangesCount - changesBefore - ledgerRows
         // The journal stores this time, too, and is written before the commit.
-        let seconds = (.now - start) / .seconds(1)
+        let seconds =
+            max(0, (.now - start) / .seconds(1) - (verificationSeconds - verification))
         state.withLock { state in
             state.running?.changes = changes
             state.running?.seconds = seconds
@@ -118,6 +121,20 @@ final class RunMonitor: Sendable {
         try operation.checkCancellation()
         return seconds
     }
+
+    /// Verifies what the steps have done. A step's own time is without this.
+    func verifying(_ body: () throws -> Void) throws {
+        operation.report(.verifying)
+        let start = ContinuousClock.now
+        defer {
+            let seconds = (.now - start) / .seconds(1)
+            state.withLock { $0.verification += seconds }
+        }
+        try body()
+    }
+
+    /// How long the verification has taken up to now, in seconds.
+    var verificationSeconds: Double { state.withLock { $0.verification } }
 
     /// Marks the running step, if there is one, as committed.
     func finishStep() {

@@ -104,7 +104,8 @@ struct Failure {
 
     /// The same with the database's path, which SQLite's errors lack.
     private func naming(_ database: String?) -> Failure {
-        guard let database, ["diskFull", "inputOutput", "locked", "readOnly"].contains(code),
+        guard let database,
+            ["damaged", "diskFull", "inputOutput", "locked", "readOnly"].contains(code),
             !message.contains(database)
         else { return self }
         return Failure(code, exitCode, "\(message) (\(database))", hint: hint)
@@ -203,6 +204,14 @@ struct Failure {
             case "diskFull": ("the disk is full", "Make room, and try again.")
             case "inputOutput":
                 (message, "Check the disk, and the permissions of the database's folder.")
+            case "damaged":
+                (
+                    message,
+                    """
+                    Keep a copy of the file. Then restore a backup, or recover what can be read with \
+                    'salvage'.
+                    """
+                )
             case "readOnly":
                 (message, "Check the permissions of the database and of its folder.")
             default: (message, nil)
