@@ -287,5 +287,8 @@ extension CommandPageTests {
         Section("fleet report") { page in
             try page.run("migrationkit-cli fleet report report")
         },
+        Section("fleet rollback") { page in
+            try page.run("migrationkit-cli fleet rollback --to 0001 \(tenants)")
+        },
     ]
 }

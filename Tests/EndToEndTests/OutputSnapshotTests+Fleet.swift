@@ -11,6 +11,7 @@ extension OutputSnapshotTests {
             try transcript.run("fleet migrate \(tenants) --report report")
             try transcript.run("fleet migrate \(tenants)")
             try transcript.run("fleet verify \(tenants)")
+            try transcript.run("fleet rollback \(tenants) --to 0001")
             try transcript.run("fleet backup \(tenants) --output-dir copies --report report")
             try transcript.run("fleet report report")
         },

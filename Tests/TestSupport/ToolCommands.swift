@@ -17,7 +17,7 @@ public enum ToolCommands {
     ]
 
     /// Those of `fleet`.
-    public static let fleet = ["migrate", "status", "verify", "backup", "report"]
+    public static let fleet = ["migrate", "rollback", "status", "verify", "backup", "report"]
 
     /// The words of each, those of the tool itself included.
     public static let words =

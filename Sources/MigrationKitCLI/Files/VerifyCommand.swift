@@ -203,37 +203,58 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)
-        if !context.host.opensItself {
-            defer { context.release(options.keySource) }
+        let required: [RequiredIndexSpec] =
+            loaded == nil ? try context.settings()?.value(.requireIndex) ?? [] : []
+        var verification = try context.host.verification(
+            of: path,
+            options,
+            runner: loaded?.runner,
+            requiredIndexes: required + requiredIndexes
+        ) { context.release(options.keySource) }
+        verification.migrationsNote = Self.noMigrations
+        verification.allowsGroup = allowGroup
+        return verification
+    }
+}
+
+extension MigrationCLIHost {
+    /// A full verification of a database.
+    ///
+    /// - Parameters:
+    ///   - options: How it is opened.
+    ///   - release: Called once its key was read.
+    func verification(
+        of path: String,
+        _ options: MigrationDatabaseOpenOptions,
+        runner: GRDBMigrationRunner?,
+        requiredIndexes: [RequiredIndexSpec] = [],
+        release: @escaping @Sendable () -> Void = {}
+    ) throws -> DatabaseVerification {
+        guard opensItself else {
+            defer { release() }
             if options.keySource != nil { try options.checkBeforeKey(path, is: .encrypted) }
             let key = try options.key()
-            let required: [RequiredIndexSpec] = try context.settings()?.value(.requireIndex) ?? []
-            var opening = context.host.store?.options ?? EncryptedDatabase.Options()
+            var opening = store?.options ?? EncryptedDatabase.Options()
             opening.busyTimeout = options.busyTimeout
-            var verification = DatabaseVerification(
+            return DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),
-                runner: loaded?.runner,
-                requiredIndexes: (loaded == nil ? required : []) + requiredIndexes,
+                runner: runner,
+                requiredIndexes: requiredIndexes,
                 opening: opening
             )
-            verification.migrationsNote = Self.noMigrations
-            verification.allowsGroup = allowGroup
-            return verification
         }
         // A host opens the database itself, since it may register functions that the schema uses.
-        let openWriter = context.host.openWriter
-        var verification = DatabaseVerification(
+        let openWriter = openWriter
+        return DatabaseVerification(
             path,
             form: options.isPlaintext ? .plaintext() : nil,
-            runner: loaded?.runner,
+            runner: runner,
             requiredIndexes: requiredIndexes,
             open: {
-                defer { context.release(options.keySource) }
+                defer { release() }
                 return try openWriter(options)
             }
         )
-        verification.allowsGroup = allowGroup
-        return verification
     }
 }

@@ -14,6 +14,7 @@ struct FleetCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 """,
             subcommands: [
                 FleetMigrateCommand<Migrations>.self,
+                FleetRollbackCommand<Migrations>.self,
                 FleetStatusCommand<Migrations>.self,
                 FleetVerifyCommand<Migrations>.self,
                 FleetBackupCommand<Migrations>.self,

@@ -29,6 +29,9 @@ enum FleetCommandError: Error, Equatable {
     /// A task has a number for which there is no part.
     case taskBeyond(String, index: Int, count: Int)
 
+    /// The limit of open files allows fewer stores at the same time.
+    case tooManyJobs(Int, most: Int, limit: Int)
+
     /// There is no report of these parts.
     case missingShards([String])
 }
@@ -48,6 +51,8 @@ extension FleetCommandError: CodedError {
         case .unusableTask(let name): "can't work out this task's shard from the variable \(name)"
         case .taskBeyond(let name, let index, let count):
             "\(name) is \(index), but there are only the shards 0 to \(count - 1)"
+        case .tooManyJobs(let jobs, _, let limit):
+            "--jobs \(jobs) needs more open files than the \(limit) that this process may have"
         case .missingShards(let shards):
             "there is no report of the \(shards.count == 1 ? "shard" : "shards") "
                 + shards.joined(separator: ", ")
@@ -80,6 +85,8 @@ extension FleetCommandError: CodedError {
             """
             Number the array's tasks from 0 and give --shards N, or give the shard with --shard I/N.
             """
+        case .tooManyJobs(_, let most, _):
+            "Give --jobs \(most) at most, or raise the limit ('ulimit -n'; LimitNOFILE= in a unit)."
         case .missingShards:
             "Its task failed before its first store, or its report isn't among these. Run it again: "
                 + "--shard I/N, with --report."
@@ -94,6 +101,7 @@ extension FleetCommandError: CodedError {
         case .noCanaries: ErrorCode("noCanaries", .usage)
         case .noTask, .unknownShardCount, .unusableTask, .taskBeyond:
             ErrorCode("unknownShard", .usage)
+        case .tooManyJobs: ErrorCode("tooManyJobs", .usage)
         case .missingShards: ErrorCode("missingShards", .failed)
         }
     }

@@ -46,6 +46,7 @@ struct FleetDocument: Encodable {
     let failed: Int
     let unfinished: Int
     let applied: Int
+    let undone: Int
     let changed: Int
     let pending: Int
     let withFindings: Int
@@ -82,6 +83,7 @@ struct FleetDocument: Encodable {
         failed = summary.failed
         unfinished = summary.unfinished
         applied = summary.applied
+        undone = summary.undone
         changed = summary.changed
         pending = summary.pending
         withFindings = summary.withFindings
@@ -159,11 +161,12 @@ struct FleetDocument: Encodable {
         var facts = ["\(done) of \(stores) \(stores == 1 ? "store" : "stores") done"]
         if failed > 0 { facts.append("\(failed) failed") }
         if unfinished > 0 { facts.append("\(unfinished) not finished") }
-        if applied > 0 {
-            let steps = "\(applied) \(applied == 1 ? "migration" : "migrations")"
-            facts.append("\(steps) applied in \(changed)")
+        for (count, deed) in [(applied, "applied"), (undone, "undone")] where count > 0 {
+            let steps = "\(count) \(count == 1 ? "migration" : "migrations")"
+            facts.append("\(steps) \(deed) in \(changed)")
         }
-        if pending > 0 { facts.append("\(pending) with pending migrations") }
+        // What was undone is pending.
+        if pending > 0, undone == 0 { facts.append("\(pending) with pending migrations") }
         if withFindings > 0 { facts.append("\(withFindings) with findings") }
         if let excluded, excluded > 0 { facts.append("\(excluded) excluded") }
         let time = seconds.map { ", in \(duration($0))" } ?? ""

@@ -19,27 +19,31 @@ extension FleetJob {
     ///
     /// - Parameters:
     ///   - limits: What ends the run before it comes to all stores.
+    ///   - confirm: Asks whether this many stores are to be worked on. Throws if they aren't.
     ///   - check: Throws if the summary is that of a failure, though no store failed.
     ///   - work: Works on one store, and fills in its line of the report.
     /// - Throws: ``FleetFailure`` if not all stores are done; ``Interruption``.
     func runFleet(
         in context: CommandContext,
         limits: FleetLimitOptions? = nil,
+        confirm: (_ count: Int) throws -> Void = { _ in },
         check: (FleetSummary) throws -> Void = { _ in },
         _ work: @escaping @Sendable (FleetVisit, inout FleetRecord) throws -> Void
     ) throws {
         try keys.check()
+        try fleet.metrics.check()
         let task = try stores.task(
             with: limits?.canaryGroup,
             keysGoByNames: keys.goByNames,
             in: context
         )
         let (list, shard) = (task.stores, task.shard)
+        try confirm(list.count)
         let file = try fleet.report.map(FleetReportFile.init)
         let records = FleetRecords<Self>(deed: deed, shard: shard)
 
         let options = FleetRun.Options(
-            jobs: fleet.jobCount,
+            jobs: try fleet.jobCount(raises: context.ownsDescriptors),
             canary: limits?.first,
             failureLimit: limits.map { $0.maxFailures ?? .standard }
         )
@@ -58,8 +62,12 @@ extension FleetJob {
             )
             document.excluded = task.excluded
             document.skipped = task.skipped.map { .init(path: $0.path, kind: $0.kind) }
-            if json { return try context.printJSON(document) }
-            context.output(document.text(context.style))
+            if json {
+                try context.printJSON(document)
+            } else {
+                context.output(document.text(context.style))
+            }
+            try fleet.metrics.write(document)
         }
         do {
             end = try display.watch(options) { options in
@@ -86,7 +94,7 @@ extension FleetJob {
                     } catch let error as CancellationError {
                         throw error
                     } catch {
-                        let failure = Failure(error, parser: Self.self)
+                        let failure = Failure(error, parser: Self.self, database: store.path)
                         guard failure.exitCode == ErrorCode.ExitStatus.busy.rawValue,
                             busySince == nil
                         else { throw FailedVisit(record: record, error: failure) }
@@ -151,7 +159,8 @@ private struct FleetRecords<Job: FleetJob>: Sendable {
             let visit = error as? FailedVisit
             var record = visit?.record ?? blank(of: store, .failed)
             record.outcome = .failed
-            let failure = visit?.error ?? Failure(error, parser: Job.self)
+            let failure =
+                visit?.error ?? Failure(error, parser: Job.self, database: store.path)
             record.error = FleetRecord.Failure(
                 code: failure.code,
                 message: failure.message,
@@ -171,9 +180,10 @@ private struct FailedVisit: Error {
 extension FleetRecord {
     /// Adds what the first attempt has done, before the store was found busy.
     fileprivate mutating func add(_ first: FleetRecord?) {
-        guard let applied = first?.applied, applied > 0 else { return }
-        from = first?.from
-        self.applied = applied + (self.applied ?? 0)
+        guard let first, (first.applied ?? 0) + (first.undone ?? 0) > 0 else { return }
+        from = first.from
+        if let applied = first.applied { self.applied = applied + (self.applied ?? 0) }
+        if let undone = first.undone { self.undone = undone + (self.undone ?? 0) }
     }
 }
 

@@ -21,6 +21,8 @@ struct FleetOptions: ParsableArguments {
     )
     var report: String?
 
+    @OptionGroup var metrics: FleetMetricsOptions
+
     func validate() throws {
         guard jobs.map({ (1...256).contains($0) }) ?? true else {
             throw ValidationError("The value for '--jobs' must be at least 1 and at most 256.")
@@ -28,7 +30,38 @@ struct FleetOptions: ParsableArguments {
         try checkNotEmpty(report, "--report")
     }
 
-    var jobCount: Int { jobs ?? ProcessInfo.processInfo.activeProcessorCount }
+    /// How many stores to work on at the same time, as far as the limit of open files allows. SQLite
+    /// and Foundation don't survive everywhere that there is none left.
+    ///
+    /// - Parameter raises: Whether the process's limit may be raised to the one that is allowed.
+    /// - Throws: ``FleetCommandError/tooManyJobs(_:most:limit:)`` if it allows fewer than --jobs.
+    func jobCount(raises: Bool) throws -> Int {
+        let wanted = jobs ?? ProcessInfo.processInfo.activeProcessorCount
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return wanted
+        }
+        let needed = rlim_t(Self.openFiles + wanted * Self.openFilesOfAStore)
+        if raises, limit.rlim_cur < needed {
+            var raised = limit
+            raised.rlim_cur = min(needed, limit.rlim_max)
+            if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 {
+                limit = raised
+            }
+        }
+        guard limit.rlim_cur < needed else { return wanted }
+        let most = max(1, (Int(limit.rlim_cur) - Self.openFiles) / Self.openFilesOfAStore)
+        guard jobs == nil else {
+            throw FleetCommandError.tooManyJobs(wanted, most: most, limit: Int(limit.rlim_cur))
+        }
+        return min(wanted, most)
+    }
+
+    /// What the tool itself has open.
+    private static let openFiles = 48
+
+    /// A database, its log and journal, its locks, its key and the pipes of a helper.
+    private static let openFilesOfAStore = 16
 }
 
 /// The options that stop a run before it comes to all stores.

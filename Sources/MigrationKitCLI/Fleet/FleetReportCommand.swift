@@ -23,6 +23,8 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
     )
     var paths: [String]
 
+    @OptionGroup var metrics: FleetMetricsOptions
+
     @Flag(help: "List every store that isn't done: outcome, code, name and path.")
     var list = false
 
@@ -59,6 +61,7 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
                 "\(lines) incomplete and ignored; a killed run or a full disk can cause this"
             )
         }
+        try metrics.write(document)
         guard summary.failed == 0, summary.unfinished == 0 else {
             throw FleetFailure(summary: summary, end: .complete)
         }

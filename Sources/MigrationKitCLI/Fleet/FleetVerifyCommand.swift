@@ -21,14 +21,22 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
                 foreign_key_check, the indexes that the settings require, and the schema against \
                 the one that the applied migrations give. Changes nothing.
 
-                The exit code is 2 if a database isn't sound, and 1 if one only couldn't be \
-                checked. 'verify --full' checks more, for one database.
+                With --full, all is checked that 'verify --full' checks: every page's HMAC, the \
+                indexes, the rows, the log, and who can read the files.
+
+                The exit code is 2 if a database isn't sound, and 1 if one only couldn't be checked.
                 """
         )
     }
 
     @Option(help: .ignoredTable)
     var ignoreTable: [String] = []
+
+    @Flag(help: "Check everything. Reads each whole file several times.")
+    var full = false
+
+    @Flag(help: "With --full: the files' group may read and write them.")
+    var allowGroup = false
 
     @Flag(help: "Print one JSON document.")
     var json = false
@@ -41,32 +49,51 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     @OptionGroup(title: "Keys") var keys: FleetKeyOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
+    func validate() throws {
+        if allowGroup, !full {
+            throw ValidationError("--allow-group needs --full, which checks the files' modes.")
+        }
+    }
+
     func run(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context)
         let drift = try DriftOptions(sharedBy: loaded, ignoring: ignoreTable, in: context)
         let runner = loaded.runner
+        let (isFull, allowsGroup) = (full, allowGroup)
         try runFleet(in: context) { visit, record in
-            try visit.withStore(loaded, changesIt: false) { store in
-                record.to = runner.version(
-                    of: try runner.appliedMigrationIdentifiers(in: store.writer)
-                )
-                var options = VerificationOptions()
-                options.cancellation = visit.cancellation
-                options.drift = drift
-                options.opensReader = try EncryptedDatabase.quietReaders(of: store.writer)
-                let checks = try runner.verificationChecks(in: store.writer, options: options)
-                let failed = checks.filter { !$0.ok }
-                guard !failed.isEmpty else { return }
-                record.findings = failed.flatMap { check in
-                    check.findings.isEmpty
-                        ? ["\(check.name): \(check.detail ?? "failed")"]
-                        : check.findings.prefix(10).map { "\(check.name): \($0.text)" }
-                }
-                throw MigrationVerificationFailure(
-                    failed: failed.map(\.name),
-                    hasDamagedPages: false
-                )
+            var options = VerificationOptions()
+            options.cancellation = visit.cancellation
+            options.drift = drift
+            var checks: [VerificationCheck] = []
+            if isFull {
+                var verification = try visit.fullVerification(with: runner)
+                verification.allowsGroup = allowsGroup
+                verification.options = options
+                checks = try verification.run()
             }
+            do {
+                try visit.withStore(loaded, changesIt: false) { store in
+                    record.to = runner.version(
+                        of: try runner.appliedMigrationIdentifiers(in: store.writer)
+                    )
+                    guard !isFull else { return }
+                    options.opensReader = try EncryptedDatabase.quietReaders(of: store.writer)
+                    checks = try runner.verificationChecks(in: store.writer, options: options)
+                }
+            } catch  where isFull && checks.contains(where: { !$0.ok }) {
+                // The checks say what is wrong.
+            }
+            let failed = checks.filter { !$0.ok }
+            guard !failed.isEmpty else { return }
+            record.findings = failed.flatMap { check in
+                check.findings.isEmpty
+                    ? ["\(check.name): \(check.detail ?? "failed")"]
+                    : check.findings.prefix(10).map { "\(check.name): \($0.text)" }
+            }
+            throw MigrationVerificationFailure(
+                failed: failed.map(\.name),
+                hasDamagedPages: failed.contains { $0.findings.contains { $0.page != nil } }
+            )
         }
     }
 }

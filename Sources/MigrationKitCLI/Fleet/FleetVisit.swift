@@ -2,6 +2,7 @@ import GRDB
 import MigrationKit
 import MigrationKitFleet
 import MigrationKitGRDB
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 /// The work on one of many stores.
@@ -29,6 +30,13 @@ struct FleetVisit: Sendable {
     func opening() throws -> MigrationDatabaseOpenOptions {
         try EncryptedDatabase.check(store.path, is: .file)
         return try keys.opening(store)
+    }
+
+    /// A full verification of the store.
+    func fullVerification(with runner: GRDBMigrationRunner) throws -> DatabaseVerification {
+        var options = try opening()
+        options.busyTimeout = timeout(options.busyTimeout)
+        return try host.verification(of: store.path, options, runner: runner)
     }
 
     /// Opens the store as a command for one store does, and closes it after the work.

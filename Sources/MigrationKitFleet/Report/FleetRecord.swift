@@ -55,6 +55,8 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var to: String?
     /// How many migrations were applied.
     public var applied: Int?
+    /// How many migrations were undone.
+    public var undone: Int?
     /// How many are pending.
     public var pending: Int?
     /// Where the schema differs from that of the applied migrations, or what a check found.

@@ -36,10 +36,13 @@ public struct FleetReport: Sendable {
                 let bytes = Data(bytesNoCopy: line, count: count, deallocator: .none)
                 if var record = try? decoder.decode(FleetRecord.self, from: bytes) {
                     // What an earlier run has applied to the store was applied by these runs, too.
-                    if let earlier = latest[record.store], earlier.command == record.command,
-                        let applied = earlier.applied
-                    {
-                        record.applied = applied + (record.applied ?? 0)
+                    if let earlier = latest[record.store], earlier.command == record.command {
+                        if let applied = earlier.applied {
+                            record.applied = applied + (record.applied ?? 0)
+                        }
+                        if let undone = earlier.undone {
+                            record.undone = undone + (record.undone ?? 0)
+                        }
                     }
                     latest[record.store] = record
                     shards.add(record)

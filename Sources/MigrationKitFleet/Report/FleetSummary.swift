@@ -20,7 +20,9 @@ public struct FleetSummary: Sendable {
     public private(set) var unfinishedStores: [String] = []
     /// How many migrations were applied.
     public private(set) var applied = 0
-    /// In how many stores a migration was applied.
+    /// How many migrations were undone.
+    public private(set) var undone = 0
+    /// In how many stores a migration was applied or undone.
     public private(set) var changed = 0
     /// How many stores have a pending migration.
     public private(set) var pending = 0
@@ -50,10 +52,9 @@ public struct FleetSummary: Sendable {
             unfinished += 1
             if unfinishedStores.count < 10 { unfinishedStores.append(record.store) }
         }
-        if let steps = record.applied, steps > 0 {
-            applied += steps
-            changed += 1
-        }
+        applied += record.applied ?? 0
+        undone += record.undone ?? 0
+        if record.applied ?? 0 > 0 || record.undone ?? 0 > 0 { changed += 1 }
         if record.pending ?? 0 > 0 { pending += 1 }
         if let finding = record.findings?.first {
             withFindings += 1

@@ -80,7 +80,7 @@ import Testing
         #expect(
             codes == [
                 "wrong": "wrongKey", "noKey": "noSuchKeyFile", "openKey": "keyFileOpenToOthers",
-                "damaged": "inputOutput", "locked": "locked", "newer": "databaseIsNewer",
+                "damaged": "damaged", "locked": "locked", "newer": "databaseIsNewer",
                 "empty": "empty", "plain": "plaintext", "missing": "noSuchFile",
             ]
         )

@@ -79,6 +79,35 @@ import Testing
         #expect(try fleet.run("verify", fleet.all).status == 1)
     }
 
+    @Test func fullVerificationFindsWhatTheQuickOneDoesNot() throws {
+        // The folder of a test is its owner's alone, and so are the files.
+        let full = try json("verify", ["--full"])
+        #expect(full["done"] as? Int == 12, "\(full)")
+        _ = try SQLCipherShell.run(
+            fleet.path("s05"),
+            key: "x'\(tool.password)'",
+            "CREATE TABLE big (a); INSERT INTO big VALUES (zeroblob(20000)); DELETE FROM big;"
+        )
+        // A free page: no statement reads it.
+        var data = try folder.data("stores/s05.db")
+        data[data.count - 100] ^= 1
+        try folder.write("stores/s05.db", data)
+        chmod(fleet.path("s06"), 0o660)
+        let options = ["--ignore-table", "big", "--json", "--report", folder.path("report")]
+        #expect(try fleet.run("verify", fleet.all + options).status == 0)
+        let result = try fleet.run("verify", fleet.all + options + ["--full", "--allow-group"])
+        #expect(result.status == 2, "\(result)")
+        #expect(try result.json()["done"] as? Int == 11)
+        let report = try fleet.report("report")
+        #expect(report.code("s05") == "verificationFailed")
+        let findings = try #require(report["s05"]?["findings"] as? [String])
+        #expect(findings.first?.hasPrefix("cipher_integrity_check: ") == true, "\(findings)")
+        #expect(report["s05"]?["to"] as? String == "0002_row")
+        let open = try fleet.run("verify", fleet.all + options + ["--full"])
+        #expect(try open.json()["failed"] as? Int == 2)
+        #expect(try fleet.run("verify", fleet.all + ["--allow-group"]).status == 64)
+    }
+
     @Test func backupCopiesEachUnderItsName() throws {
         let output = ["--output-dir", folder.path("copies")]
         let arguments = ["fleet", "backup"] + fleet.all + output
@@ -233,6 +262,140 @@ import Testing
         let none = try fleet.run("status", fleet.all + ["--exclude", "*", "--json"])
         #expect(none.status == 66)
         #expect(try none.jsonError()["code"] as? String == "noStores")
+    }
+
+    /// A process that has no file left crashes in places, so it must not come to that.
+    @Test func jobsNeedOpenFiles() throws {
+        func run(_ limits: String, _ jobs: [String]) throws -> ProcessResult {
+            let words = fleet.arguments("migrate", fleet.all + ["--json"] + jobs)
+            return try TestSupport.run(
+                "sh",
+                ["-c", "\(limits) && exec \"$@\"", "", builtExecutable("migrationkit-cli")]
+                    + words,
+                environment: tool.environment
+            )
+        }
+        let refused = try run("ulimit -Sn 128 && ulimit -Hn 200", ["--jobs", "64"])
+        #expect(refused.status == 64, "\(refused)")
+        #expect(try refused.jsonError()["code"] as? String == "tooManyJobs")
+        #expect(
+            try refused.jsonError()["hint"] as? String == """
+                Give --jobs 9 at most, or raise the limit ('ulimit -n'; LimitNOFILE= in a unit).
+                """
+        )
+        #expect(try run("ulimit -n 64", []).status == 0)
+        // A soft limit is raised.
+        #expect(try run("ulimit -Sn 64 && ulimit -Hn 2000", ["--jobs", "64"]).status == 0)
+    }
+
+    // MARK: - Metrics
+
+    @Test func metricsAreWrittenForPrometheus() throws {
+        try folder.write("stores/s02.db.key", "wrong".utf8)
+        let metrics = ["--metrics", folder.path("fleet.prom")]
+        let options = fleet.all + metrics + ["--report", folder.path("report")]
+        #expect(try fleet.run("migrate", options + ["--shard", "1/1"]).status == 1)
+        let text = String(decoding: try folder.data("fleet.prom"), as: UTF8.self)
+        var status = stat()
+        #expect(stat(folder.path("fleet.prom"), &status) == 0 && status.st_mode & 0o777 == 0o644)
+        func line(_ name: String, _ labels: String, _ value: String) -> Bool {
+            text.contains("\nmigrationkit_fleet_\(name){\(labels)} \(value)\n")
+        }
+        let labels = #"command="migrate""#
+        #expect(line("stores", #"\#(labels),outcome="done",shard="1/1""#, "11"), "\(text)")
+        #expect(line("stores", #"\#(labels),outcome="failed",shard="1/1""#, "1"))
+        #expect(line("failures", #"code="unusableKey",\#(labels),shard="1/1""#, "1"))
+        #expect(line("versions", #"\#(labels),shard="1/1",version="0003_tags""#, "11"))
+        #expect(line("applied", #"\#(labels),shard="1/1""#, "11"))
+        #expect(line("success", #"\#(labels),shard="1/1""#, "0"))
+        // Each line is a comment or a sample.
+        // https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+        for line in text.split(separator: "\n") {
+            #expect(
+                try
+                    #/(# (HELP|TYPE) [a-z_]+ .+)|([a-z_]+\{([a-z]+="([^"\\]|\\.)*",?)*\} [0-9.e-]+)/#
+                    .wholeMatch(in: line) != nil,
+                "\(line)"
+            )
+        }
+
+        // The next run and the merged reports replace the file.
+        try folder.write("stores/s02.db.key", tool.password.utf8)
+        #expect(try fleet.run("migrate", options).status == 0)
+        #expect(try tool.run(["fleet", "report", folder.path("report")] + metrics).status == 0)
+        let merged = String(decoding: try folder.data("fleet.prom"), as: UTF8.self)
+        #expect(merged.contains("migrationkit_fleet_success{\(labels)} 1\n"), "\(merged)")
+        #expect(merged.contains("migrationkit_fleet_applied{\(labels)} 12\n"))
+    }
+
+    @Test(arguments: [("s01.db", 64), ("nowhere/fleet.prom", 73)])
+    func metricsReplaceNothingElse(_ name: String, _ status: Int32) throws {
+        let before = try folder.data("stores/s01.db")
+        let result = try fleet.run(
+            "migrate",
+            fleet.all + ["--metrics", folder.path("stores/\(name)")]
+        )
+        #expect(result.status == status, "\(result)")
+        #expect(try folder.data("stores/s01.db") == before)
+    }
+
+    // MARK: - Rollback
+
+    private func writeUndoable(down: String = "DROP TABLE tag;") throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag (id INTEGER);", down: down)
+        try tool.write("0004_more", up: "CREATE TABLE more (id INTEGER);", down: "DROP TABLE more;")
+    }
+
+    @Test func rollbackUndoesWhatIsLaterAndNoMoreIfItIsRunAgain() throws {
+        try writeUndoable()
+        #expect(try json("migrate", ["--exclude", "s1?"])["applied"] as? Int == 20)
+        #expect(try json("migrate", ["--exclude", "s0?", "--to", "0003"])["applied"] as? Int == 2)
+        let report = ["--report", folder.path("report")]
+        let first = try json("rollback", report + ["--to", "0003", "--canary", "2"])
+        #expect(first["undone"] as? Int == 10 && first["changed"] as? Int == 10)
+        #expect(first["pending"] as? Int == 12)
+        #expect(try fleet.report("report")["s01"]?["from"] as? String == "0004_more")
+        #expect(try fleet.report("report")["s01"]?["to"] as? String == "0003_tags")
+        // Those that have less are left as they are.
+        #expect(try json("rollback", report + ["--to", "0003"])["undone"] as? Int == 0)
+        #expect(try fleet.ledger("s01") == "0001_items,0002_row,0003_tags")
+        let merged = try tool.run("fleet", "report", folder.path("report"), "--json").json()
+        #expect(merged["undone"] as? Int == 10 && merged["done"] as? Int == 12)
+
+        let none = try fleet.run("rollback", fleet.all)
+        #expect(none.status == 64, "\(none)")
+        #expect(try fleet.run("rollback", fleet.all + ["--all", "--to", "0003"]).status == 64)
+        let unknown = try fleet.run("rollback", fleet.all + ["--to", "0009", "--json"])
+        #expect(try unknown.jsonError()["code"] as? String == "unknownTarget")
+    }
+
+    @Test func rollbackThatFailsIsToldOfAndStopsEarly() throws {
+        try writeUndoable(down: "DROP TABLE nowhere;")
+        #expect(try json("migrate")["applied"] as? Int == 24)
+        let options = ["--to", "0002", "--max-failures", "0", "--jobs", "1", "--json"]
+        let report = ["--report", folder.path("report")]
+        let result = try fleet.run("rollback", fleet.all + options + report)
+        #expect(result.status == 1, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == "tooManyFailures")
+        let line = try #require(try fleet.report("report")["s00"])
+        #expect(line["undone"] as? Int == 1 && line["to"] as? String == "0003_tags", "\(line)")
+        #expect(try fleet.report("report").outcome("s01") == "notStarted")
+    }
+
+    @Test func rollbackAsksOnATerminal() throws {
+        try writeUndoable()
+        #expect(try json("migrate")["applied"] as? Int == 24)
+        let arguments = fleet.arguments("rollback", fleet.all + ["--to", "0003"])
+        let terminal = try TerminalProcess(
+            builtExecutable("migrationkit-cli"),
+            arguments,
+            environment: tool.environment
+        )
+        #expect(terminal.wait(for: "12 databases?"))
+        terminal.type("n\n".utf8)
+        #expect(terminal.finish().status == 77)
+        #expect(try fleet.ledger("s01").hasSuffix("0004_more"))
+        #expect(try fleet.run("rollback", fleet.all + ["--to", "0003"]).status == 0)
     }
 
     // MARK: - Parts

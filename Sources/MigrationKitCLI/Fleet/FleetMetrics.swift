@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import MigrationKitCommon
+
+/// The option that writes the numbers of a run, or of the reports of several, for Prometheus.
+struct FleetMetricsOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Write the numbers to this file, NAME.prom, for node_exporter's textfile collector.",
+            valueName: "path"
+        ),
+        completion: .file(extensions: ["prom"])
+    )
+    var metrics: String?
+
+    func validate() throws {
+        // The collector reads only these. And the file is replaced: no database has such a name.
+        guard metrics?.hasSuffix(".prom") ?? true else {
+            throw ValidationError("The path of --metrics must end in '.prom'.")
+        }
+    }
+
+    /// Throws if the file can't be written, before anything else is done.
+    ///
+    /// - Throws: ``MigrationCLIError``.
+    func check() throws {
+        guard let metrics else { return }
+        let folder = (metrics as NSString).deletingLastPathComponent
+        guard access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
+            throw MigrationCLIError.cannotWrite(path: metrics, reason: systemReason(errno))
+        }
+    }
+
+    /// Replaces the file by the numbers. Everybody can read it, since node_exporter is another user.
+    ///
+    /// - Throws: ``MigrationCLIError``.
+    func write(_ document: FleetDocument) throws {
+        guard let metrics else { return }
+        do {
+            try NewFile.write(
+                FleetMetrics(document, at: Date()).text.utf8,
+                to: metrics,
+                mode: 0o644,
+                replaces: true
+            )
+        } catch let error as NewFileError {
+            throw MigrationCLIError.cannotWrite(path: metrics, reason: systemReason(error.code))
+        }
+    }
+}
+
+/// Numbers in the format that Prometheus reads.
+/// <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>
+struct FleetMetrics {
+    let document: FleetDocument
+    let time: Date
+
+    init(_ document: FleetDocument, at time: Date) {
+        self.document = document
+        self.time = time
+    }
+
+    var text: String {
+        [
+            family("stores", "Databases by outcome.") {
+                [
+                    (["outcome": "done"], document.done), (["outcome": "failed"], document.failed),
+                    (["outcome": "unfinished"], document.unfinished),
+                ]
+            },
+            family("failures", "Databases that failed, by the code of the error.") {
+                document.causes.map { (["code": $0.code], $0.stores) }
+            },
+            family("versions", "Databases by the last applied migration.") {
+                document.versions.map { (["version": $0.version ?? ""], $0.stores) }
+            },
+            family("pending", "Databases with a pending migration.") { [([:], document.pending)] },
+            family("findings", "Databases in which something was found.") {
+                [([:], document.withFindings)]
+            },
+            family("applied", "Migrations that were applied.") { [([:], document.applied)] },
+            family("undone", "Migrations that were undone.") { [([:], document.undone)] },
+            family("success", "Whether all databases are done.") {
+                let isDone = document.failed == 0 && document.unfinished == 0
+                return [([:], isDone && document.missingShards?.isEmpty ?? true ? 1 : 0)]
+            },
+            family("seconds", "How long the run took.") {
+                document.seconds.map { [([:], $0)] } ?? []
+            },
+            family("timestamp_seconds", "When it ended, in seconds since 1970.") {
+                [([:], Int(time.timeIntervalSince1970))]
+            },
+        ].joined()
+    }
+
+    /// A metric with its samples.
+    private func family<Number: CustomStringConvertible>(
+        _ name: String,
+        _ help: String,
+        _ samples: () -> [(labels: [String: String], value: Number)]
+    ) -> String {
+        let samples = samples()
+        guard !samples.isEmpty else { return "" }
+        let name = "migrationkit_fleet_\(name)"
+        let lines = samples.map { labels, value in
+            var labels = labels
+            labels["command"] = document.command
+            labels["shard"] = document.shard
+            let list = labels.sorted { $0.key < $1.key }
+                .map { "\($0.key)=\"\(Self.escaped($0.value))\"" }
+            return "\(name){\(list.joined(separator: ","))} \(value)\n"
+        }
+        return "# HELP \(name) \(help)\n# TYPE \(name) gauge\n" + lines.joined()
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+            .replacing("\n", with: "\\n")
+    }
+}
