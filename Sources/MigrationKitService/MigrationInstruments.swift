@@ -31,6 +31,8 @@ import Tracing
 /// | `migrationkit_failures_total` | counter | failed runs, by the error's `code` |
 /// | `migrationkit_stores_open` | meter | open stores of ``EncryptedStores`` |
 ///
+/// All but the last have the store's name as `store`, if one is given.
+///
 /// The span `migrationkit.run` has a child `migrationkit.step` for each step. A failed span has the
 /// error's code as `error.type`. Neither metrics nor spans have a row's values, SQL or keys. A
 /// cancelled run counts as no failure.
@@ -38,6 +40,7 @@ public struct MigrationInstruments: Sendable {
     private let metrics: (any MetricsFactory)?
     private let tracer: (any Tracer)?
     private let logger: Logger?
+    private let namesStores: Bool
 
     /// Creates instruments.
     ///
@@ -45,21 +48,24 @@ public struct MigrationInstruments: Sendable {
     ///   - metrics: Makes the metrics; `nil` for the process's `MetricsSystem`.
     ///   - tracer: Makes the spans; `nil` for the process's `InstrumentationSystem`.
     ///   - logger: Where runs and failures are logged; `nil` to log nothing.
+    ///   - namesStores: Whether metrics have the store's name. A backend keeps a series for each, so
+    ///     turn it off for many thousands. Lines and spans have the name in any case.
     public init(
         metrics: (any MetricsFactory)? = nil,
         tracer: (any Tracer)? = nil,
-        logger: Logger? = nil
+        logger: Logger? = nil,
+        namesStores: Bool = true
     ) {
         self.metrics = metrics
         self.tracer = tracer
         self.logger = logger
+        self.namesStores = namesStores
     }
 
     /// Runs a closure that migrates, and observes it.
     ///
     /// - Parameters:
-    ///   - store: The store's name, an attribute of the spans and of the log's lines. Metrics don't have
-    ///     it: there may be too many.
+    ///   - store: The store's name, an attribute of the spans, of the log's lines and of the metrics.
     ///   - options: The run's options. Their observer still gets every event.
     ///   - run: Migrates with the options that it gets.
     /// - Returns: What the closure returns.
@@ -74,7 +80,8 @@ public struct MigrationInstruments: Sendable {
             metrics: metrics ?? MetricsSystem.factory,
             tracer: tracer ?? InstrumentationSystem.tracer,
             logger: logger,
-            store: store
+            store: store,
+            dimensions: namesStores ? store.map { [("store", $0)] } ?? [] : []
         )
         var options = options
         options.observer = { [observer = options.observer] event in
@@ -108,12 +115,21 @@ private final class ObservedRun: Sendable {
     private let tracer: any Tracer
     private let logger: Logger?
     private let store: String?
+    /// Of every metric.
+    private let dimensions: [(String, String)]
     private let start = ContinuousClock.now
     private let span: any Span
     private let step = Locked<(any Span)?>(nil)
     private let failedStep = Locked<String?>(nil)
 
-    init(metrics: any MetricsFactory, tracer: any Tracer, logger: Logger?, store: String?) {
+    init(
+        metrics: any MetricsFactory,
+        tracer: any Tracer,
+        logger: Logger?,
+        store: String?,
+        dimensions: [(String, String)]
+    ) {
+        self.dimensions = dimensions
         self.metrics = metrics
         self.tracer = tracer
         var logger = logger
@@ -154,7 +170,7 @@ private final class ObservedRun: Sendable {
         case .stepFinished(let finished, let direction):
             Counter(
                 label: "migrationkit_steps_total",
-                dimensions: [("direction", direction.name)],
+                dimensions: [("direction", direction.name)] + dimensions,
                 factory: metrics
             ).increment()
             timer("migrationkit_step_duration_seconds").recordSeconds(finished.seconds)
@@ -187,7 +203,7 @@ private final class ObservedRun: Sendable {
         guard let code else { return }
         Counter(
             label: "migrationkit_failures_total",
-            dimensions: [("code", code)],
+            dimensions: [("code", code)] + dimensions,
             factory: metrics
         ).increment()
     }
@@ -212,7 +228,12 @@ private final class ObservedRun: Sendable {
     }
 
     private func timer(_ label: String) -> Timer {
-        Timer(label: label, preferredDisplayUnit: .seconds, factory: metrics)
+        Timer(
+            label: label,
+            dimensions: dimensions,
+            preferredDisplayUnit: .seconds,
+            factory: metrics
+        )
     }
 
     /// The word for an error's kind, as the tool reports it; `nil` for a cancellation.

@@ -40,14 +40,17 @@ import Tracing
 
     @Test func stepsAreCountedTimedAndTraced() async throws {
         let stores = try stores(itemSteps())
+        let store = [("store", "acme")]
         try await stores.withStore("acme") { _ in }
         #expect(metrics.counterTotal(label: "migrationkit_steps_total") == 3)
         #expect(
             metrics.counters(label: "migrationkit_steps_total").first?.dimensions.map(\.1)
-                == ["forward"]
+                == ["forward", "acme"]
         )
-        #expect(try metrics.expectTimer("migrationkit_step_duration_seconds").values.count == 3)
-        #expect(try metrics.expectTimer("migrationkit_run_duration_seconds").values.count == 1)
+        let step = try metrics.expectTimer("migrationkit_step_duration_seconds", store)
+        #expect(step.values.count == 3)
+        let whole = try metrics.expectTimer("migrationkit_run_duration_seconds", store)
+        #expect(whole.values.count == 1)
         #expect(try metrics.expectMeter("migrationkit_stores_open").lastValue == 1)
         await stores.shutDown()
         #expect(try metrics.expectMeter("migrationkit_stores_open").lastValue == 0)
@@ -111,7 +114,10 @@ import Tracing
         }
         await stores.shutDown()
         let failures = metrics.counters(label: "migrationkit_failures_total")
-        #expect(Set(failures.map { $0.dimensions.map(\.1) }) == [["databaseError"], ["emptyKey"]])
+        #expect(
+            Set(failures.map { $0.dimensions.map(\.1) })
+                == [["databaseError", "acme"], ["emptyKey", "keyless"]]
+        )
         #expect(metrics.counterTotal(label: "migrationkit_steps_total") == 1)
 
         let failed = spans("migrationkit.step").last
@@ -129,6 +135,23 @@ import Tracing
         #expect(errors[1].hasPrefix("error store can't be used code=emptyKey"))
         #expect(errors[1].hasSuffix("store=keyless"))
         #expect(tracer.activeSpans.isEmpty)
+    }
+
+    @Test func manyStoresNeedNotBeNamedInMetrics() async throws {
+        let queue = try DatabaseQueue()
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        let quiet = MigrationInstruments(metrics: metrics, tracer: tracer, namesStores: false)
+        try await quiet.observe(store: "acme") {
+            try await runner.asyncMigrate(in: queue, options: $0)
+        }
+        #expect(
+            metrics.counters(label: "migrationkit_steps_total").map { $0.dimensions.map(\.1) }
+                == [["forward"]]
+        )
+        #expect(
+            spans("migrationkit.run").first?.attributes.get("migrationkit.store")
+                == .string("acme")
+        )
     }
 
     @Test func aCancelledRunIsNoFailure() async throws {
