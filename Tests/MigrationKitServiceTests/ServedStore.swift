@@ -30,10 +30,13 @@ final class ServedStore: StoreKeys {
         }
     }
 
-    var store: EncryptedStore {
+    var store: EncryptedStore { store(busyTimeout: 5) }
+
+    func store(busyTimeout: TimeInterval) -> EncryptedStore {
         EncryptedStore(
             path: folder.path("notes.db"),
-            key: KeySourceStore(named: "the test") { try self.key(ofStore: "notes") }
+            key: KeySourceStore(named: "the test") { try self.key(ofStore: "notes") },
+            options: .init(busyTimeout: busyTimeout)
         )
     }
 
