@@ -132,6 +132,10 @@ extension RefusalTests {
             "-- migrate:up transaction:false\nPRAGMA foreign_keys = ON;\n"
                 + "CREATE TABLE note (id);\nVACUUM;\n"
         ),
+        RefusalCase(
+            "journal-mode-in-transaction",
+            "-- migrate:up\nPRAGMA journal_mode = WAL;\nCREATE TABLE note (id);\n"
+        ),
         RefusalCase("no-transaction-of-goose", "-- +goose NO TRANSACTION\n-- +goose Up\nVACUUM;\n"),
         RefusalCase("no-transaction-of-sqlx", "-- no-transaction\nVACUUM;\n"),
         RefusalCase(

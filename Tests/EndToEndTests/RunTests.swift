@@ -135,6 +135,30 @@ import Testing
         #expect(again.status == 64)
     }
 
+    // MARK: - What Has No Effect
+
+    /// SQLite ignores it without an error, and the report would list it as applied.
+    @Test(arguments: [[], ["--dry-run"], ["--all-or-nothing"]])
+    func journalModeInATransactionIsNotedBeforehand(_ options: [String]) throws {
+        try tool.write("0004_mode", up: "PRAGMA journal_mode = WAL;")
+        try tool.write("0005_more", up: "CREATE TABLE more (id INTEGER);")
+        let note = "0004_mode.sql:2:1: PRAGMA journal_mode has no effect in a transaction"
+        let arguments = tool.opening + ["--migrations", tool.migrations] + options
+        if options == ["--dry-run"] {
+            #expect(try tool.onStore("migrate", "--to", "0001").status == 0)
+        }
+        let json = try tool.run(["migrate", "--json"] + arguments)
+        #expect(json.status == 0, "\(json)")
+        let notes = try #require(try json.json()["notes"] as? [String])
+        #expect(notes.count == 1 && notes[0].contains(note), "\(notes)")
+        // Nothing is said of what was applied before.
+        if options != ["--dry-run"] {
+            let again = try tool.run(["migrate", "--json"] + arguments)
+            #expect(try again.json()["notes"] == nil)
+            #expect(try tool.shell("PRAGMA journal_mode;") == "delete")
+        }
+    }
+
     // MARK: - Others at Work
 
     @Test func lockOfAnotherProcessIsWaitedForAndNamed() throws {

@@ -504,4 +504,17 @@ import Testing
         )
         #expect(try folder.migrations().notes.map(\.identifier) == ["1_a", "2_b"])
     }
+
+    @Test func journalModeInATransactionIsNoted() throws {
+        let folder = try TemporaryFolder([
+            "1_a.sql": "SELECT 1;\n  pragma main.journal_mode(wal);\nPRAGMA journal_mode;",
+            "2_b.sql": "-- no-transaction\nPRAGMA journal_mode = WAL;",
+        ])
+        #expect(
+            try folder.migrations().notes.map(\.description) == [
+                "1_a.sql:2:3: PRAGMA journal_mode has no effect in a transaction: the database keeps "
+                    + "its journal mode; put it into a migration of its own that runs outside of one"
+            ]
+        )
+    }
 }

@@ -16,6 +16,7 @@ extension CommandContext {
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationPreview
     ) throws {
+        let notes = try json ? store.notes(with: adoption) : nil
         let preview = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
@@ -23,6 +24,7 @@ extension CommandContext {
                     preview,
                     of: store,
                     recording: adoption,
+                    notes: notes,
                     otherTools: otherTools
                 )
             )
@@ -79,6 +81,15 @@ extension CollectionDifference.Change {
     }
 }
 
+extension OpenStore {
+    /// What a document says of an adoption and of the migrations that are about to run; `nil` if there
+    /// is neither.
+    func notes(with adoption: MigrationAdoption?) throws -> [String]? {
+        let notes = try (adoption?.notes ?? []) + notesOfPending()
+        return adoption == nil && notes.isEmpty ? nil : notes
+    }
+}
+
 /// What `migrate --dry-run --json` prints.
 private struct DryRunDocument: Encodable {
     struct Object: Encodable {
@@ -103,13 +114,14 @@ private struct DryRunDocument: Encodable {
         _ preview: MigrationPreview,
         of store: OpenStore,
         recording adoption: MigrationAdoption?,
+        notes: [String]?,
         otherTools: [OtherTool]?
     ) {
         database = store.path
         isNew = store.isNew ? true : nil
         self.otherTools = otherTools
         wouldRecord = adoption?.identifiers
-        notes = adoption?.notes
+        self.notes = notes
         wouldApply = preview.steps.map(StepDocument.init)
         objects = preview.objects.map {
             Object(change: $0.kind.rawValue, type: $0.type, name: $0.name)

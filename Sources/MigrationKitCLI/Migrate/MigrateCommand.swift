@@ -157,7 +157,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
             .applied,
             on: store,
             recorded: adopted,
-            notes: adoption?.notes,
+            notes: json ? store.notes(with: adoption) : nil,
             options: options,
             json: json
         ) { options in

@@ -12,7 +12,7 @@ extension CommandContext {
     ///
     /// - Parameters:
     ///   - recorded: What was recorded before the run without running, if requested.
-    ///   - notes: Notes about that.
+    ///   - notes: Notes about that, and about the steps.
     func report(
         _ deed: Deed,
         on store: OpenStore,

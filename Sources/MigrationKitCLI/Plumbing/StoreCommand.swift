@@ -158,11 +158,14 @@ struct OpenStore {
 
     /// Prints notes about the migrations that are about to run.
     func tellNotes(to context: CommandContext) throws {
-        guard let notes = folder?.notes, !notes.isEmpty else { return }
+        try notesOfPending().forEach(context.note)
+    }
+
+    /// Notes about the migrations that are about to run.
+    func notesOfPending() throws -> [String] {
+        guard let notes = folder?.notes, !notes.isEmpty else { return [] }
         let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
-        for note in notes where pending.contains(note.identifier) {
-            context.note("\(note)")
-        }
+        return notes.filter { pending.contains($0.identifier) }.map(\.description)
     }
 }
 

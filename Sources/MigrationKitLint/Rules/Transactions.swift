@@ -24,8 +24,15 @@ enum Transactions {
                         : "Remove it. Foreign keys are off in a migration, and checked before the "
                             + "commit."
                 )
-            case .pragma("journal_mode", value: _?), .pragma("synchronous", value: _?),
-                .pragma("wal_checkpoint", _):
+            case .pragma("journal_mode", value: _?):
+                findings.add(
+                    .noEffectInTransaction,
+                    at: statement,
+                    "PRAGMA journal_mode has no effect in a transaction, and this migration runs in "
+                        + "one: the database keeps its journal mode",
+                    fix: wayOut
+                )
+            case .pragma("synchronous", value: _?), .pragma("wal_checkpoint", _):
                 fails(statement, &findings)
             case .other("VACUUM"):
                 fails(statement, level: .error, &findings)
@@ -56,9 +63,12 @@ enum Transactions {
             level: level,
             at: statement,
             "SQLite refuses \(statement.name) in a transaction, and this migration runs in one",
-            fix: "Put it into a migration of its own that runs outside of a transaction."
+            fix: wayOut
         )
     }
+
+    private static let wayOut =
+        "Put it into a migration of its own that runs outside of a transaction."
 }
 
 extension StatementRecord {

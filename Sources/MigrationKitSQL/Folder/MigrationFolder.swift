@@ -225,17 +225,29 @@ public struct MigrationNote: Equatable, Sendable {
         usesTransaction: Bool,
         at place: @autoclosure () -> SQLPlace
     ) {
-        guard let pragma = Pragma(words: words), pragma.isChange, pragma.name == "FOREIGN_KEYS"
-        else { return nil }
+        guard let pragma = Pragma(words: words), pragma.isChange else { return nil }
+        switch (pragma.name, usesTransaction) {
+        // https://www.sqlite.org/pragma.html#pragma_foreign_keys
+        case ("FOREIGN_KEYS", true):
+            message =
+                "PRAGMA foreign_keys has no effect in a transaction; foreign keys are off in every "
+                + "migration anyway, and checked before its commit"
+        case ("FOREIGN_KEYS", false):
+            message =
+                "PRAGMA foreign_keys takes effect here, since this migration runs outside of a "
+                + "transaction; foreign keys are not checked afterwards"
+        // SQLite keeps the mode and reports no error once the transaction has written something,
+        // and the runner writes before the step does.
+        // https://www.sqlite.org/pragma.html#pragma_journal_mode
+        case ("JOURNAL_MODE", true):
+            message =
+                "PRAGMA journal_mode has no effect in a transaction: the database keeps its journal "
+                + "mode; put it into a migration of its own that runs outside of one"
+        default:
+            return nil
+        }
         self.identifier = identifier
         self.place = place()
-        // https://www.sqlite.org/pragma.html#pragma_foreign_keys
-        message =
-            usesTransaction
-            ? "PRAGMA foreign_keys has no effect in a transaction; foreign keys are off in every "
-                + "migration anyway, and checked before its commit"
-            : "PRAGMA foreign_keys takes effect here, since this migration runs outside of a "
-                + "transaction; foreign keys are not checked afterwards"
     }
 
     /// A note about a step without a statement, which is applied and recorded like any other.
