@@ -21,8 +21,15 @@ import MigrationKitCommon
 /// let database = try EncryptedDatabase.open(path, key: key, options: .init(cipher: settings))
 /// ```
 ///
-/// Files with an unencrypted header (`cipher_plaintext_header_size`) and ciphers other than AES-256
-/// are not supported.
+/// An app for Apple's systems may leave the first bytes of its file unencrypted, so that the system
+/// knows it for a database. The salt then isn't in the file: the app keeps it beside the key.
+/// <https://www.zetetic.net/sqlcipher/sqlcipher-api/#cipher_plaintext_header_size>
+///
+/// ```swift
+/// let settings = try CipherSettings(plaintextHeaderSize: 32, salt: salt)
+/// ```
+///
+/// Ciphers other than AES-256 are not supported.
 public struct CipherSettings: Hashable, Sendable {
     /// The hash function of PBKDF2, which derives the encryption key from a passphrase, and the
     /// HMAC key from the encryption key.
@@ -52,6 +59,16 @@ public struct CipherSettings: Hashable, Sendable {
     /// The hash function of each page's HMAC.
     public let hmacAlgorithm: HMACAlgorithm
 
+    /// How many bytes at the beginning of the file are neither encrypted nor authenticated; 0 if the
+    /// salt is there.
+    public let plaintextHeaderSize: Int
+
+    /// The 16 bytes of the salt of a file with a plaintext header; `nil` if a raw key contains it.
+    public let salt: [UInt8]?
+
+    /// The size of a plaintext header that Zetetic recommends, and apps use.
+    public static let usualPlaintextHeaderSize = 32
+
     /// Creates settings: the defaults of a version of SQLCipher, except where a parameter is given.
     ///
     /// - Parameters:
@@ -60,21 +77,30 @@ public struct CipherSettings: Hashable, Sendable {
     ///   - kdfIterations: How many iterations PBKDF2 makes, from 1 to 2,147,483,647.
     ///   - kdfAlgorithm: The hash function of PBKDF2.
     ///   - hmacAlgorithm: The hash function of each page's HMAC.
+    ///   - plaintextHeaderSize: How many bytes at the beginning of the file aren't encrypted: a
+    ///     multiple of 16, at most 96; without HMACs, at most 48, since nothing else would prove a
+    ///     key. `nil` for 0 or, with a salt, 32.
+    ///   - salt: The salt of a file with a plaintext header, 16 bytes. It isn't secret.
     /// - Throws: ``CipherSettingsError`` for a value out of range.
     public init(
         compatibility: Int = 4,
         pageSize: Int? = nil,
         kdfIterations: Int? = nil,
         kdfAlgorithm: KDFAlgorithm? = nil,
-        hmacAlgorithm: HMACAlgorithm? = nil
+        hmacAlgorithm: HMACAlgorithm? = nil,
+        plaintextHeaderSize: Int? = nil,
+        salt: [UInt8]? = nil
     ) throws(CipherSettingsError) {
         let defaults = try Self.sqlCipher(compatibility)
         self.init(
-            compatibility: compatibility,
+            unchecked: compatibility,
             pageSize: pageSize ?? defaults.pageSize,
             kdfIterations: kdfIterations ?? defaults.kdfIterations,
             kdfAlgorithm: kdfAlgorithm ?? defaults.kdfAlgorithm,
-            hmacAlgorithm: hmacAlgorithm ?? defaults.hmacAlgorithm
+            hmacAlgorithm: hmacAlgorithm ?? defaults.hmacAlgorithm,
+            plaintextHeaderSize: plaintextHeaderSize
+                ?? (salt == nil ? 0 : Self.usualPlaintextHeaderSize),
+            salt: salt
         )
         // SQLite also allows 512 bytes, but needs 480 of them itself, which leaves too few for
         // SQLCipher. <https://www.sqlite.org/fileformat.html#reserved_bytes_per_page>
@@ -83,6 +109,14 @@ public struct CipherSettings: Hashable, Sendable {
         }
         guard (1...Int(Int32.max)).contains(self.kdfIterations) else {
             throw .kdfIterations(self.kdfIterations)
+        }
+        let sizes = [0] + Self.plaintextHeaderSizes(with: self.hmacAlgorithm)
+        guard sizes.contains(self.plaintextHeaderSize) else {
+            throw .plaintextHeaderSize(self.plaintextHeaderSize)
+        }
+        if let salt {
+            guard salt.count == Self.saltCount else { throw .saltSize(salt.count) }
+            guard self.plaintextHeaderSize > 0 else { throw .saltWithoutPlaintextHeader }
         }
     }
 
@@ -99,7 +133,7 @@ public struct CipherSettings: Hashable, Sendable {
 
     /// The defaults of the current major version, 4.
     public static let current = CipherSettings(
-        compatibility: 4,
+        unchecked: 4,
         pageSize: 4096,
         kdfIterations: 256_000,
         kdfAlgorithm: .sha512,
@@ -123,7 +157,7 @@ public struct CipherSettings: Hashable, Sendable {
         hmacAlgorithm: HMACAlgorithm
     ) -> CipherSettings {
         CipherSettings(
-            compatibility: compatibility,
+            unchecked: compatibility,
             pageSize: 1024,
             kdfIterations: kdfIterations,
             kdfAlgorithm: .sha1,
@@ -131,18 +165,135 @@ public struct CipherSettings: Hashable, Sendable {
         )
     }
 
+    /// Nothing is checked.
     private init(
-        compatibility: Int,
+        unchecked compatibility: Int,
         pageSize: Int,
         kdfIterations: Int,
         kdfAlgorithm: KDFAlgorithm,
-        hmacAlgorithm: HMACAlgorithm
+        hmacAlgorithm: HMACAlgorithm,
+        plaintextHeaderSize: Int = 0,
+        salt: [UInt8]? = nil
     ) {
         self.compatibility = compatibility
         self.pageSize = pageSize
         self.kdfIterations = kdfIterations
         self.kdfAlgorithm = kdfAlgorithm
         self.hmacAlgorithm = hmacAlgorithm
+        self.plaintextHeaderSize = plaintextHeaderSize
+        self.salt = salt
+    }
+}
+
+// MARK: - Plaintext Header
+
+extension CipherSettings {
+    /// Whole blocks of the cipher, the first of them with the database's mark. A larger header would
+    /// show parts of the schema.
+    private static func plaintextHeaderSizes(with algorithm: HMACAlgorithm) -> [Int] {
+        // Without HMACs, a key is proven by what the rest of the header decrypts to.
+        Array(stride(from: 16, through: algorithm == .off ? 48 : 96, by: 16))
+    }
+
+    /// Whether the file begins with a plaintext header instead of the salt.
+    package var hasPlaintextHeader: Bool { plaintextHeaderSize > 0 }
+
+    /// The same settings with other sizes of the plaintext header, the usual one first.
+    package var withOtherHeaderSizes: [CipherSettings] {
+        let usual = Self.usualPlaintextHeaderSize
+        return ([usual] + Self.plaintextHeaderSizes(with: hmacAlgorithm).filter { $0 != usual })
+            .filter { $0 != plaintextHeaderSize }
+            .map { with(plaintextHeaderSize: $0, salt: salt) }
+    }
+
+    /// The same settings with another header.
+    ///
+    /// - Parameters:
+    ///   - size: A possible size.
+    ///   - salt: `nil` if a raw key has it, or if there is no header.
+    package func with(plaintextHeaderSize size: Int, salt: [UInt8]?) -> CipherSettings {
+        CipherSettings(
+            unchecked: compatibility,
+            pageSize: pageSize,
+            kdfIterations: kdfIterations,
+            kdfAlgorithm: kdfAlgorithm,
+            hmacAlgorithm: hmacAlgorithm,
+            plaintextHeaderSize: size,
+            salt: salt
+        )
+    }
+
+    /// The same settings with another page size.
+    ///
+    /// - Throws: ``CipherSettingsError/pageSize(_:)``.
+    package func with(pageSize: Int) throws(CipherSettingsError) -> CipherSettings {
+        try CipherSettings(
+            compatibility: compatibility,
+            pageSize: pageSize,
+            kdfIterations: kdfIterations,
+            kdfAlgorithm: kdfAlgorithm,
+            hmacAlgorithm: hmacAlgorithm,
+            plaintextHeaderSize: plaintextHeaderSize,
+            salt: salt
+        )
+    }
+
+    /// What a passphrase's key depends on, beside the salt.
+    package struct KeyDerivation: Hashable {
+        let algorithm: KDFAlgorithm
+        let iterations: Int
+    }
+
+    package var keyDerivation: KeyDerivation {
+        KeyDerivation(algorithm: kdfAlgorithm, iterations: kdfIterations)
+    }
+
+    /// The defaults of a major version of SQLCipher, with the header and the salt of these settings.
+    ///
+    /// - Parameter version: 1 to 4.
+    /// - Throws: ``CipherSettingsError/compatibility(_:)``.
+    package func ofVersion(_ version: Int) throws(CipherSettingsError) -> CipherSettings {
+        try Self.sqlCipher(version).with(plaintextHeaderSize: plaintextHeaderSize, salt: salt)
+    }
+
+    /// What is tried to open a file: these settings, then those of every version.
+    package var candidates: [CipherSettings] {
+        // Plaintext headers are younger than pages without HMACs, and would be no proof of a key.
+        let versions = Self.versions.filter { !hasPlaintextHeader || $0.hmacAlgorithm != .off }
+            .map { $0.with(plaintextHeaderSize: plaintextHeaderSize, salt: salt) }
+        return [self] + versions.filter { $0 != self }
+    }
+
+    /// Where the encrypted part of the first page begins: after the salt, or the header.
+    package var encryptedStart: Int { max(Self.saltCount, plaintextHeaderSize) }
+
+    /// The salt of a file: its first bytes or, with a plaintext header, the one that is kept elsewhere.
+    ///
+    /// - Parameters:
+    ///   - start: The first bytes of the file.
+    ///   - key: A raw key's own salt comes first, as in SQLCipher.
+    /// - Throws: ``CipherSettingsError/noSalt``.
+    package func salt(
+        ofFile start: some Sequence<UInt8>,
+        key: DatabaseKey
+    ) throws(CipherSettingsError) -> [UInt8] {
+        hasPlaintextHeader
+            ? try keptSalt(with: key) : Array(start.prefix(Self.saltCount))
+    }
+
+    /// The salt of a new file: the key's own, the one that is kept elsewhere, or a random one.
+    ///
+    /// - Throws: ``CipherSettingsError/noSalt``: with a plaintext header, nobody could open the file.
+    package func newSalt(for key: DatabaseKey) throws(CipherSettingsError) -> [UInt8] {
+        if hasPlaintextHeader { return try keptSalt(with: key) }
+        var generator = SystemRandomNumberGenerator()
+        return key.salt
+            ?? (0..<Self.saltCount).map { _ in .random(in: .min ... .max, using: &generator) }
+    }
+
+    private func keptSalt(with key: DatabaseKey) throws(CipherSettingsError) -> [UInt8] {
+        guard let salt = key.salt ?? salt else { throw .noSalt }
+        return salt
     }
 }
 
@@ -153,7 +304,8 @@ extension CipherSettings: CustomStringConvertible {
             hmacAlgorithm == .off ? "no HMAC" : "HMAC-\(hmacAlgorithm.rawValue.uppercased())"
         return """
             \(pageSize)-byte pages, PBKDF2-HMAC-\(kdfAlgorithm.rawValue.uppercased()) \
-            \(kdfIterations) times, \(pages)
+            \(kdfIterations) times, \(pages)\
+            \(hasPlaintextHeader ? ", a plaintext header of \(plaintextHeaderSize) bytes" : "")
             """
     }
 }
@@ -168,6 +320,18 @@ public enum CipherSettingsError: Error, Equatable, Sendable {
 
     /// PBKDF2 can't make this many iterations.
     case kdfIterations(Int)
+
+    /// No plaintext header has this size in bytes, or not without HMACs.
+    case plaintextHeaderSize(Int)
+
+    /// A salt doesn't have this size in bytes.
+    case saltSize(Int)
+
+    /// A salt is given for a file that has its own at its beginning.
+    case saltWithoutPlaintextHeader
+
+    /// A file with a plaintext header has its salt elsewhere, and it isn't given.
+    case noSalt
 }
 
 extension CipherSettingsError: LocalizedError {
@@ -177,6 +341,11 @@ extension CipherSettingsError: LocalizedError {
         case .compatibility(let version): "there is no SQLCipher \(version)"
         case .pageSize(let size): "no encrypted database has pages of \(size) bytes"
         case .kdfIterations(let count): "a key can't be derived with \(count) iterations"
+        case .plaintextHeaderSize(let size):
+            "no encrypted database has a plaintext header of \(size) bytes"
+        case .saltSize(let size): "a salt has 16 bytes, not \(size)"
+        case .saltWithoutPlaintextHeader: "a salt is given, but no plaintext header"
+        case .noSalt: "the salt of a database with a plaintext header isn't given"
         }
     }
 
@@ -186,6 +355,16 @@ extension CipherSettingsError: LocalizedError {
         case .compatibility: "Name a major version from 1 to 4."
         case .pageSize: "Give a power of two from 1024 to 65536."
         case .kdfIterations: "Give a number from 1 to \(Int32.max)."
+        case .plaintextHeaderSize:
+            "Give a multiple of 16 up to 96, or up to 48 if the pages have no HMAC; usually 32."
+        case .saltSize: "Give 32 hexadecimal digits."
+        case .saltWithoutPlaintextHeader:
+            "Without a plaintext header, the file begins with its salt. Leave the salt out."
+        case .noSalt:
+            """
+            The file doesn't contain it: its app keeps it beside the key. Give the salt, or a raw key \
+            that contains it: 96 hexadecimal digits.
+            """
         }
     }
 }
@@ -210,16 +389,21 @@ extension CipherSettings {
         // Set even if it is the default: the default is process-wide, and anybody may have changed
         // it.
         let version = "PRAGMA cipher_compatibility = \(compatibility)"
-        guard !isVersion else { return [version] }
+        guard !isVersion else { return [version, "PRAGMA cipher_plaintext_header_size = 0"] }
         let hmac = (hmacAlgorithm == .off ? .sha512 : hmacAlgorithm).rawValue.uppercased()
-        return [
+        var statements = [
             version,
             "PRAGMA kdf_iter = \(kdfIterations)",
             "PRAGMA cipher_kdf_algorithm = PBKDF2_HMAC_\(kdfAlgorithm.rawValue.uppercased())",
             "PRAGMA cipher_hmac_algorithm = HMAC_\(hmac)",
             "PRAGMA cipher_use_hmac = \(hmacAlgorithm == .off ? "OFF" : "ON")",
             "PRAGMA cipher_page_size = \(pageSize)",
+            // Last, because it must fit into the page.
+            "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize)",
         ]
+        // A raw key's own salt still comes first.
+        if let salt { statements.append("PRAGMA cipher_salt = \"x'\(salt.hexadecimalDigits)'\"") }
+        return statements
     }
 
     /// The bytes at the end of each page that SQLite doesn't use: initialization vector and HMAC, in
@@ -284,6 +468,13 @@ extension CipherSettings.KDFAlgorithm {
             output.baseAddress
         )
         guard code == 1 else { throw CocoaError(.featureUnsupported) }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case hexadecimal digits for each byte.
+    package var hexadecimalDigits: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

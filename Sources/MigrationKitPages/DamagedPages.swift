@@ -23,7 +23,8 @@ package struct DamagedPages: Sendable {
         cipher: CipherSettings
     ) throws {
         (self.bytes, self.cipher) = (bytes, cipher)
-        salt = try bytes.bytes(count: CipherSettings.saltCount)
+        let start = try bytes.bytes(count: CipherSettings.saltCount)
+        salt = try cipher.salt(ofFile: start, key: key)
         self.key = try key.derived(salt: salt, cipher: cipher)
     }
 

@@ -29,7 +29,7 @@ package final class DatabasePages: Sendable {
     }
 
     /// The first bytes of the file, which aren't encrypted.
-    package func salt() throws(CipherCode) -> [UInt8] {
+    package func start() throws(CipherCode) -> [UInt8] {
         try file.bytes(count: CipherSettings.saltCount)
     }
 

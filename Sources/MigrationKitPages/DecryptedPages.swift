@@ -112,7 +112,8 @@ package struct DecryptedPages: Sendable {
     func reader() throws -> PageReader {
         let check = try digests?.check()
         guard let key else { return PageReader(bytes, pageSize, nil, nil, check) }
-        let salt = try bytes.bytes(count: CipherSettings.saltCount)
+        let start = try bytes.bytes(count: CipherSettings.saltCount)
+        let salt = try cipher.salt(ofFile: start, key: key)
         return PageReader(
             bytes,
             pageSize,

@@ -32,8 +32,9 @@ package final class DecryptingFile: FileReader {
         authenticPages: AuthenticPages?,
         isUnchanged: (() -> Bool)? = nil
     ) throws {
-        var salt = [UInt8](repeating: 0, count: CipherSettings.saltCount)
-        try salt.withUnsafeMutableBytes { try MainFile(of: connection).read(into: $0, at: 0) }
+        var start = [UInt8](repeating: 0, count: CipherSettings.saltCount)
+        try start.withUnsafeMutableBytes { try MainFile(of: connection).read(into: $0, at: 0) }
+        let salt = try cipher.salt(ofFile: start, key: key)
         let file = DecryptingFile(
             pageSize: cipher.pageSize,
             cipher: try PageCipher(key: key, cipher: cipher),

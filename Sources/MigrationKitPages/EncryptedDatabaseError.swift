@@ -49,6 +49,14 @@ public enum EncryptedDatabaseError: Error, Equatable, Sendable {
     /// of version 3, and are reported as 3.
     case olderFormat(path: String, cipherCompatibility: Int)
 
+    /// The plaintext header has another size than the settings say: 0 if the file has none, `nil` if
+    /// it has one and the size isn't known. If a size is given, the key is right.
+    case plaintextHeader(path: String, size: Int?)
+
+    /// The key and the salt of a file with a plaintext header open no page of it. Which of the two is
+    /// wrong can't be distinguished.
+    case wrongKeyOrSalt(path: String)
+
     /// The key is right, but content is damaged. `pages` lists the pages that SQLCipher's check
     /// found, counted from 1, at most a hundred. It is empty if the check found none, for example
     /// in a truncated file.
@@ -122,6 +130,14 @@ extension EncryptedDatabaseError: LocalizedError {
             "the key does not open \(path) as a passphrase, but opens it as a raw key"
         case .olderFormat(let path, let version):
             "\(path) is in the format of SQLCipher \(version)"
+        case .plaintextHeader(let path, nil):
+            "\(path) is encrypted after a plaintext header"
+        case .plaintextHeader(let path, 0):
+            "\(path) has no plaintext header"
+        case .plaintextHeader(let path, let size?):
+            "\(path) has a plaintext header of \(size) bytes"
+        case .wrongKeyOrSalt(let path):
+            "the key and the salt do not open \(path)"
         case .damaged(let path, let pages):
             "\(path) is damaged" + Self.describe(pages)
         case .damagedLog(let path, let frame):
@@ -188,6 +204,21 @@ extension EncryptedDatabaseError: LocalizedError {
             version == CipherSettings.current.compatibility
                 ? "The key is right. Open it with these settings."
                 : "The key is right. Open it with these settings, or convert it to those of SQLCipher 4."
+        case .plaintextHeader(_, nil):
+            """
+            Apps for Apple's systems make such files, so it need not be damaged. Open it with the size of \
+            the header, usually 32, and with the salt, which its app keeps beside the key.
+            """
+        case .plaintextHeader(_, 0):
+            "It begins with its salt, or isn't a database. Open it without these settings."
+        case .plaintextHeader:
+            "The key is right. Open it with this size of the header."
+        case .wrongKeyOrSalt:
+            """
+            Either the key or the salt is wrong, or the file is not a SQLCipher database. These look \
+            alike.
+            Tried: the given settings, and those of SQLCipher 4, 3 and 2 with this header.
+            """
         case .damaged:
             "The file is damaged; the key is not the problem. Keep a copy of the file, and restore a backup."
         case .damagedLog:
@@ -246,8 +277,9 @@ extension EncryptedDatabaseError: CodedError {
         case .foreignJournal: ErrorCode("foreignJournal", .inputOutput)
         case .plaintext: ErrorCode("plaintext", .noPermission)
         case .encrypted: ErrorCode("encrypted", .noPermission)
-        case .wrongKey, .rawKeyAsPassphrase: ErrorCode("wrongKey", .noPermission)
+        case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt: ErrorCode("wrongKey", .noPermission)
         case .olderFormat: ErrorCode("olderFormat", .noPermission)
+        case .plaintextHeader: ErrorCode("plaintextHeader", .noPermission)
         case .damaged: ErrorCode("damaged", .inputOutput)
         case .damagedLog: ErrorCode("damagedLog", .inputOutput)
         case .permissionDenied: ErrorCode("permissionDenied", .noPermission)

@@ -25,7 +25,7 @@ package final class EncryptingFile {
     ///   - schema: The name of an attached database without a key. Its file is empty, and gets the
     ///     cipher's page size and reserved bytes.
     ///   - key: A raw key.
-    ///   - salt: The first 16 bytes of the file.
+    ///   - salt: The file's salt.
     /// - Throws: What `body` throws; a ``CipherCode`` if the file can't be written.
     package static func encrypting(
         _ schema: String,
@@ -208,7 +208,8 @@ final class EncryptingThread: @unchecked Sendable {
     private static let waitingCount = 8
 
     private let disk: EncryptedPages
-    private let salt: [UInt8]
+    /// What the file begins with; empty with a plaintext header.
+    private let start: [UInt8]
     private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
@@ -236,7 +237,7 @@ final class EncryptingThread: @unchecked Sendable {
         cipher: CipherSettings
     ) throws {
         self.disk = disk
-        self.salt = salt
+        start = cipher.hasPlaintextHeader ? [] : salt
         pageSize = cipher.pageSize
         self.cipher = try PageCipher(key: key, cipher: cipher, isEncrypting: true)
         authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
@@ -281,7 +282,7 @@ final class EncryptingThread: @unchecked Sendable {
     private func write(_ batch: Batch) -> Int32 {
         for (index, number) in batch.numbers.enumerated() {
             let page = bytes(batch, index)
-            if number == 1 { page.copyBytes(from: salt) }
+            if number == 1 { page.copyBytes(from: start) }
             guard cipher.encrypt(page, number: number),
                 authentication?.authenticate(page, number: number) ?? true
             else { return SQLITE_ERROR }

@@ -329,7 +329,7 @@ package final class PageSubstitutes: FileReader {
     /// - Parameters:
     ///   - numbers: The damaged pages.
     ///   - key: A raw key.
-    ///   - salt: The first 16 bytes of the file.
+    ///   - salt: The file's salt.
     /// - Returns: `nil` if pages have no HMAC, so that none is known to be damaged.
     package init?(
         for numbers: Set<Int>,

@@ -17,7 +17,7 @@ package final class PageAuthentication {
 
     /// - Parameters:
     ///   - key: A raw key. Its own salt takes precedence over the file's, as in SQLCipher.
-    ///   - salt: The file's first 16 bytes.
+    ///   - salt: The file's salt.
     ///   - cipher: How the file is encrypted.
     /// - Returns: `nil` if pages have no HMAC.
     package init?(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings) throws {
@@ -96,7 +96,7 @@ package final class PageAuthentication {
 
     /// - Returns: Empty if it can't be computed.
     private func code(of page: UnsafeRawBufferPointer, number: Int) -> [UInt8] {
-        let start = number == 1 ? CipherSettings.saltCount : 0
+        let start = number == 1 ? cipher.encryptedStart : 0
         let bytes = page.baseAddress?.assumingMemoryBound(to: UInt8.self)
         return [UInt8](unsafeUninitializedCapacity: cipher.hmacAlgorithm.count) { code, count in
             let isComputed =

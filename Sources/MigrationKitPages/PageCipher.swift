@@ -6,7 +6,7 @@ import KeyStore
 ///
 /// Each page is encrypted separately: AES-256 in CBC mode, without padding, with the initialization
 /// vector that follows its content. In the first page, the salt isn't encrypted. It replaces the
-/// string with which every database begins.
+/// string with which every database begins, unless the header is in plaintext.
 /// <https://www.zetetic.net/sqlcipher/design/#database-encryption-and-key-derivation>
 ///
 /// Two threads must not use it at once.
@@ -64,7 +64,7 @@ package final class PageCipher {
     ///   - number: Its number, from 1.
     /// - Returns: Whether this succeeded.
     package func decrypt(_ page: UnsafeMutableRawBufferPointer, number: Int) -> Bool {
-        if number == 1 { page.copyBytes(from: DatabaseHeader.magic) }
+        if number == 1, !cipher.hasPlaintextHeader { page.copyBytes(from: DatabaseHeader.magic) }
         return transform(page, content(ofPage: number))
     }
 
@@ -89,7 +89,7 @@ package final class PageCipher {
     }
 
     private func content(ofPage number: Int) -> Range<Int> {
-        let start = number == 1 ? CipherSettings.saltCount : 0
+        let start = number == 1 ? cipher.encryptedStart : 0
         return start..<(cipher.pageSize - cipher.reservedCount)
     }
 

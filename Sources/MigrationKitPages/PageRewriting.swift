@@ -17,7 +17,7 @@ package final class PageRewriting: Sendable {
 
         /// - Parameters:
         ///   - key: A raw key.
-        ///   - salt: The first 16 bytes of the file.
+        ///   - salt: The file's salt.
         package init(key: DatabaseKey, salt: [UInt8], cipher: CipherSettings) {
             (self.key, self.salt, self.cipher) = (key, salt, cipher)
         }
@@ -119,7 +119,9 @@ package final class PageRewriting: Sendable {
                 continue
             }
             try thread.digests.set(UnsafeRawBufferPointer(page), number: number)
-            if number == 1, let encryption { page.copyBytes(from: encryption.salt) }
+            if number == 1, let encryption, !encryption.cipher.hasPlaintextHeader {
+                page.copyBytes(from: encryption.salt)
+            }
             guard thread.encryption.transform(page, number: number) else {
                 throw CocoaError(.featureUnsupported)
             }

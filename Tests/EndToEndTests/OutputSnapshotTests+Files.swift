@@ -73,6 +73,34 @@ extension OutputSnapshotTests {
             try transcript.run("inspect", hasKey: false)
             try transcript.run("inspect --json", hasKey: false)
         },
+        Scene("plaintext-header") { transcript in
+            let salt = "--cipher-salt 00112233445566778899aabbccddeeff"
+            try transcript.shell(
+                """
+                PRAGMA cipher_plaintext_header_size = 32;
+                PRAGMA cipher_salt = "x'00112233445566778899aabbccddeeff'";
+                CREATE TABLE notes (id INTEGER PRIMARY KEY, title);
+                INSERT INTO notes (title) VALUES ('one');
+                """
+            )
+            try transcript.run("inspect", hasKey: false)
+            try transcript.run("inspect --json", hasKey: false)
+            try transcript.run("inspect")
+            try transcript.run("inspect \(salt)")
+            try transcript.run("inspect \(salt) --json")
+            try transcript.run("tables")
+            try transcript.run("tables --json")
+            try transcript.run("tables \(salt)")
+            try transcript.run("tables \(salt) --cipher-plaintext-header-size 64")
+            try transcript.run("tables --cipher-plaintext-header-size 32")
+            try transcript.run("tables --cipher-salt ffeeddccbbaa99887766554433221100")
+            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.run(
+                "rekey \(salt) --new-password-file other --new-raw-key "
+                    + "--new-cipher-plaintext-header-size 0 --output o.db"
+            )
+            try transcript.run("tables \(salt) --db-path o.db --password-file other")
+        },
         Scene("inspect-damaged") { transcript in
             try transcript.shell(
                 """

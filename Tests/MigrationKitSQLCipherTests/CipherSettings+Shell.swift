@@ -1,3 +1,4 @@
+import Foundation
 import MigrationKitSQLCipher
 
 extension CipherSettings {
@@ -11,6 +12,13 @@ extension CipherSettings {
             PRAGMA cipher_use_hmac = \(hmacAlgorithm == .off ? 0 : 1);
             PRAGMA cipher_page_size = \(pageSize);
 
-            """
+            """ + header
+    }
+
+    private var header: String {
+        guard plaintextHeaderSize > 0 else { return "" }
+        let salt = salt.map { bytes in bytes.map { String(format: "%02x", $0) }.joined() }
+        return "PRAGMA cipher_plaintext_header_size = \(plaintextHeaderSize);\n"
+            + (salt.map { "PRAGMA cipher_salt = \"x'\($0)'\";\n" } ?? "")
     }
 }

@@ -22,12 +22,26 @@ import Testing
                 CipherSettings(compatibility: 3, pageSize: 8192, kdfAlgorithm: .sha512),
                 CipherSettings(compatibility: 2, kdfIterations: 5000, hmacAlgorithm: .sha256),
                 CipherSettings(compatibility: 1, pageSize: 2048, hmacAlgorithm: .sha512),
+                CipherSettings(plaintextHeaderSize: 32, salt: randomSalt()),
+                CipherSettings(
+                    pageSize: 1024,
+                    kdfIterations: 1000,
+                    hmacAlgorithm: .sha1,
+                    plaintextHeaderSize: 16,
+                    salt: randomSalt()
+                ),
+                CipherSettings(compatibility: 3, plaintextHeaderSize: 96, salt: randomSalt()),
+                CipherSettings(hmacAlgorithm: .off, plaintextHeaderSize: 48, salt: randomSalt()),
             ]
         } catch {
             Issue.record(error)
             return []
         }
     }()
+
+    static func randomSalt() -> [UInt8] {
+        (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+    }
 
     @Test(arguments: each, try TestKey.each())
     func weReadAndWriteWhatTheShellMade(cipher: CipherSettings, key: TestKey) throws {
@@ -160,6 +174,24 @@ import Testing
                 try CipherSettings(kdfIterations: count)
             }
         }
+        for size in [-16, 8, 33, 112, 4096] {
+            #expect(throws: CipherSettingsError.plaintextHeaderSize(size)) {
+                try CipherSettings(plaintextHeaderSize: size)
+            }
+        }
+        // Without HMACs, too little of the header would be left to prove a key.
+        #expect(throws: CipherSettingsError.plaintextHeaderSize(64)) {
+            try CipherSettings(hmacAlgorithm: .off, plaintextHeaderSize: 64)
+        }
+        #expect(throws: CipherSettingsError.saltSize(15)) {
+            try CipherSettings(salt: Array(Self.randomSalt().dropLast()))
+        }
+        #expect(throws: CipherSettingsError.saltWithoutPlaintextHeader) {
+            try CipherSettings(plaintextHeaderSize: 0, salt: Self.randomSalt())
+        }
+        #expect(throws: CipherSettingsError.pageSize(512)) {
+            try CipherSettings.current.with(pageSize: 512)
+        }
     }
 
     @Test func settingsAreEqualByTheirValues() throws {
@@ -167,6 +199,11 @@ import Testing
         #expect(try CipherSettings(pageSize: 8192) != .current)
         #expect(try CipherSettings.sqlCipher(4) == .current)
         #expect(try !CipherSettings(pageSize: 8192).isVersion)
+        let salt = Self.randomSalt()
+        #expect(
+            try CipherSettings(salt: salt) == CipherSettings(plaintextHeaderSize: 32, salt: salt)
+        )
+        #expect(try CipherSettings(salt: salt) != CipherSettings(salt: Self.randomSalt()))
         #expect(
             CipherSettings.current.description
                 == "4096-byte pages, PBKDF2-HMAC-SHA512 256000 times, HMAC-SHA512"

@@ -39,7 +39,10 @@ import Testing
         #expect(report.damage == nil)
         #expect(report.pageSize == cipher.pageSize)
         #expect(report.possiblePageSizes == [])
-        #expect(try report.salt == Array(folder.databaseData().prefix(16)))
+        #expect(report.hasPlaintextHeader == (cipher.plaintextHeaderSize > 0))
+        #expect(
+            try report.salt == cipher.salt(ofFile: folder.databaseData().prefix(16), key: key.key)
+        )
         let content = try #require(report.content)
         #expect(content.pageCount == report.size / cipher.pageSize)
         let free = try SQLCipherShell.run(
@@ -125,8 +128,12 @@ import Testing
         }
         try folder.write("notes.db", Self.noise(4096))
         #expect(try inspectUnchanged(key: TestKey.passphrase().key).key == .wrong)
-        try folder.write("notes.db", Data(DatabaseMagic.bytes) + Self.noise(4080))
+        try folder.write("notes.db", Data(DatabaseMagic.bytes) + Data(repeating: 7, count: 4080))
         #expect(try inspectUnchanged(key: nil).damage?.pages == [1])
+        #expect(try !inspectUnchanged(key: nil).hasPlaintextHeader)
+        // A plaintext header of only the mark looks like this.
+        try folder.write("notes.db", Data(DatabaseMagic.bytes) + Self.noise(4080))
+        #expect(try inspectUnchanged(key: nil).hasPlaintextHeader)
         await #expect(throws: EncryptedDatabaseError.isDirectory(path: folder.path)) {
             try await EncryptedDatabase.asyncInspect(folder.path)
         }

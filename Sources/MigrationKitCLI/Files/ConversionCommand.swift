@@ -82,14 +82,7 @@ extension ConversionCommand {
 
     /// The settings of a new encrypted file: these, with the requested page size.
     func newCipher(_ cipher: CipherSettings) throws -> CipherSettings {
-        guard let pageSize = conversion.pageSize else { return cipher }
-        return try CipherSettings(
-            compatibility: cipher.compatibility,
-            pageSize: pageSize,
-            kdfIterations: cipher.kdfIterations,
-            kdfAlgorithm: cipher.kdfAlgorithm,
-            hmacAlgorithm: cipher.hmacAlgorithm
-        )
+        try conversion.pageSize.map { try cipher.with(pageSize: $0) } ?? cipher
     }
 }
 

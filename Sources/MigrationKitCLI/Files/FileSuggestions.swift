@@ -35,6 +35,31 @@ extension EncryptedDatabaseError: ToolSuggesting {
             If the key is right, '\(program) salvage' searches for a flipped bit in the first \
             bytes and recovers what it can read.
             """
+        case .plaintextHeader(let path, nil):
+            """
+            Apps for Apple's systems make such files, so it need not be damaged. Give its salt, which the \
+            app keeps beside the key:
+              \(program) status --db-path \(path.shellWord) --cipher-salt <digits>
+            If the raw key has 96 digits, the salt is in it: add --raw-key and \
+            --cipher-plaintext-header-size 32. A header of another size than 32 bytes is given with \
+            that option, too.
+            """
+        case .plaintextHeader(_, 0):
+            """
+            It begins with its salt, or isn't a database. Leave out --cipher-salt and \
+            --cipher-plaintext-header-size.
+            """
+        case .plaintextHeader(_, let size?):
+            "The key is right. Add --cipher-plaintext-header-size \(size)."
+        case .wrongKeyOrSalt(let path):
+            """
+            \(recoverySuggestion ?? "")
+            To search the secret store for its key:
+              \(program) key find --db-path \(path.shellWord) --cipher-salt <digits>
+            If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
+            them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
+            --hmac-algorithm.
+            """
         case .rawKeyAsPassphrase:
             "The hexadecimal digits are the key itself: add --raw-key."
         case .damaged:

@@ -14,7 +14,8 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             discussion: """
                 Changes nothing and creates no file, so a read-only folder is enough. A key is \
                 tried with the settings given by options and with those of SQLCipher 4, 3, 2 and \
-                1.
+                1, also with the page size that a write-ahead log or a header names, and with \
+                every size of a plaintext header.
 
                 Exit codes: 0 done, 66 no such file, or a key was given and the file can't be a \
                 database, 74 the file is damaged, 77 the key doesn't open it.
@@ -63,10 +64,10 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         } else {
             context.output(InspectionText(report, program: Migrations.programName).text)
         }
-        if report.key == .wrong {
-            throw report.kind == .notADatabase
-                ? EncryptedDatabaseError.notADatabase(path: path)
-                : EncryptedDatabaseError.wrongKey(path: path)
+        switch report.key {
+        case .wrong: throw report.wrongKey
+        case .saltNeeded: throw EncryptedDatabaseError.plaintextHeader(path: path, size: nil)
+        case .notGiven, .unneeded, .opens: break
         }
         if let damage = report.damage {
             throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages)
@@ -83,7 +84,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             return try options.open(isReadOnly: true, timeout: 0) { key in
                 let report = try inspect(path, with: key, options)
                 last = report
-                if report.key == .wrong { throw EncryptedDatabaseError.wrongKey(path: path) }
+                if report.key == .wrong { throw report.wrongKey }
                 return report
             }
         } catch {
@@ -104,5 +105,16 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             countsRows: tables,
             checksPages: !quick
         )
+    }
+}
+
+extension FileReport {
+    /// The error of a key that doesn't open the file.
+    fileprivate var wrongKey: EncryptedDatabaseError {
+        switch kind {
+        case .notADatabase: .notADatabase(path: path)
+        case _ where hasPlaintextHeader: .wrongKeyOrSalt(path: path)
+        default: .wrongKey(path: path)
+        }
     }
 }

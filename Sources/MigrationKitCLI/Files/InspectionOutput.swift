@@ -23,6 +23,8 @@ struct InspectionDocument: Encodable {
         let kdfIterations: Int
         let kdfAlgorithm: String
         let hmacAlgorithm: String
+        /// Omitted if there is none.
+        let plaintextHeaderSize: Int?
     }
 
     struct Table: Encodable {
@@ -54,6 +56,8 @@ struct InspectionDocument: Encodable {
     let pageSize: Int?
     let possiblePageSizes: [Int]?
     let salt: String?
+    /// Omitted if there is none.
+    let plaintextHeader: Bool?
     let journals: [Journal]
     /// Omitted if there is none.
     let unfinishedChange: Bool?
@@ -86,6 +90,7 @@ struct InspectionDocument: Encodable {
         pageSize = report.pageSize
         possiblePageSizes = report.possiblePageSizes.isEmpty ? nil : report.possiblePageSizes
         salt = report.saltText
+        plaintextHeader = report.hasPlaintextHeader ? true : nil
         journals = report.journals.map {
             Journal(
                 suffix: $0.suffix,
@@ -106,6 +111,7 @@ struct InspectionDocument: Encodable {
             case .unneeded: "unneeded"
             case .opens: "opens"
             case .wrong: "wrong"
+            case .saltNeeded: "saltNeeded"
             }
         cipherCompatibility = cipher?.compatibility
         self.cipher = cipher.map {
@@ -113,7 +119,8 @@ struct InspectionDocument: Encodable {
                 pageSize: $0.pageSize,
                 kdfIterations: $0.kdfIterations,
                 kdfAlgorithm: $0.kdfAlgorithm.rawValue,
-                hmacAlgorithm: $0.hmacAlgorithm.rawValue
+                hmacAlgorithm: $0.hmacAlgorithm.rawValue,
+                plaintextHeaderSize: $0.hasPlaintextHeader ? $0.plaintextHeaderSize : nil
             )
         }
         let engine = EncryptedDatabase.engine
@@ -166,7 +173,8 @@ struct InspectionText {
         let owner = report.owner?.printable ?? "user \(report.ownerID)"
         add("Mode", "\(report.modeText), owner \(owner)")
         add("Kind", Self.kind(report))
-        add("Salt", report.saltText)
+        let saltIsElsewhere = report.hasPlaintextHeader && report.salt == nil
+        add("Salt", saltIsElsewhere ? "not in the file: its app keeps it" : report.saltText)
         if !report.possiblePageSizes.isEmpty {
             let sizes = report.possiblePageSizes.map(String.init).joined(separator: ", ")
             add("Page size", "one of \(sizes)")
@@ -180,6 +188,7 @@ struct InspectionText {
         if let cipher = report.cipher {
             add("Settings", Self.describe(cipher))
             add("", cipher.description)
+            if !cipher.isVersion { add("Options", cipher.options.joined(separator: " ")) }
             if cipher.hmacAlgorithm == .off {
                 add("Page check", "not possible: without HMAC, damage looks like content")
             }
@@ -272,6 +281,10 @@ struct InspectionText {
         case (.plaintext, _): "a SQLite database that is not encrypted"
         case (.empty, _): "empty: a new database to SQLite"
         case (.notADatabase, _): "not a database, or a truncated one"
+        case (.encrypted, .opens) where report.hasPlaintextHeader:
+            "an encrypted database with a plaintext header"
+        case (.encrypted, _) where report.hasPlaintextHeader:
+            "encrypted after a plaintext header, as apps for Apple's systems do"
         case (.encrypted, .opens): "an encrypted database"
         case (.encrypted, _): "encrypted, or not a database"
         }
@@ -283,7 +296,10 @@ struct InspectionText {
         case .unneeded: "not needed"
         case .opens: "opens the file"
         case .wrong where report.kind == .notADatabase: "doesn't open the file"
+        case .wrong where report.hasPlaintextHeader:
+            "doesn't open the file: another key, another salt, or other settings"
         case .wrong: "doesn't open the file: another key, other settings, or a damaged salt"
+        case .saltNeeded: "not tried: the salt isn't given (--cipher-salt)"
         }
     }
 

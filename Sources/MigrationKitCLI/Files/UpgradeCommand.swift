@@ -9,8 +9,8 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
             abstract: "Convert a database of SQLCipher 1, 2 or 3 to the format of SQLCipher 4.",
             usage: "\(Migrations.programName) upgrade [<database>] [<options>]",
             discussion: """
-                The key stays the same. The file's settings are detected. Programs built with an \
-                older SQLCipher can no longer open it.
+                The key stays the same, and so does a plaintext header. The file's settings are \
+                detected. Programs built with an older SQLCipher can no longer open it.
                 """
         )
     }
@@ -30,7 +30,7 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
 
     func run(in context: CommandContext) throws {
         let (path, key, cipher) = try namedDatabase(in: context)
-        let new = try newCipher(.current)
+        let new = try newCipher(cipher.ofVersion(CipherSettings.current.compatibility))
         try convert(path, in: context, deed: "Upgraded") {
             .upgrade(path, key: key, cipher: cipher, newCipher: new, options: $0)
         }

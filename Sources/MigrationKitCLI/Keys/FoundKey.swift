@@ -113,14 +113,28 @@ extension KeyItem {
 
 extension CipherSettings {
     /// The options that name these settings; none for the current ones.
-    fileprivate var options: [String] {
-        guard self != .current else { return [] }
-        let version = ["--cipher-compatibility", "\(compatibility)"]
-        guard !isVersion else { return version }
-        return version + [
-            "--cipher-page-size", "\(pageSize)", "--kdf-iterations", "\(kdfIterations)",
-            "--kdf-algorithm", kdfAlgorithm.rawValue, "--hmac-algorithm", hmacAlgorithm.rawValue,
-        ]
+    var options: [String] {
+        var options: [String] = []
+        if with(plaintextHeaderSize: 0, salt: nil) != .current {
+            options += ["--cipher-compatibility", "\(compatibility)"]
+        }
+        guard !isVersion else { return options }
+        let defaults = Self.versions.first { $0.compatibility == compatibility }
+        if pageSize != defaults?.pageSize { options += ["--cipher-page-size", "\(pageSize)"] }
+        if kdfIterations != defaults?.kdfIterations {
+            options += ["--kdf-iterations", "\(kdfIterations)"]
+        }
+        if kdfAlgorithm != defaults?.kdfAlgorithm {
+            options += ["--kdf-algorithm", kdfAlgorithm.rawValue]
+        }
+        if hmacAlgorithm != defaults?.hmacAlgorithm {
+            options += ["--hmac-algorithm", hmacAlgorithm.rawValue]
+        }
+        if hasPlaintextHeader {
+            options += ["--cipher-plaintext-header-size", "\(plaintextHeaderSize)"]
+        }
+        if let salt { options += ["--cipher-salt", salt.hexadecimalDigits] }
+        return options
     }
 }
 

@@ -33,7 +33,9 @@ struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         let options = try database.resolved(in: context)
         context.keySource.note(options.keySource)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        if options.keySource != nil { try EncryptedDatabase.check(path, is: .encrypted) }
+        if options.keySource != nil {
+            try EncryptedDatabase.check(path, is: .encrypted, cipher: options.cipher)
+        }
         let (settings, form) = try options.open(isReadOnly: true) { key in
             guard let key else { throw MigrationCLIError.noKey }
             return (try options.cipher(of: path, key: key), key.form)
@@ -80,7 +82,7 @@ extension MigrationDatabaseOpenOptions {
             try EncryptedDatabase.open(path, key: key, options: options).close()
             return cipher
         } catch EncryptedDatabaseError.olderFormat(_, let version) {
-            return try CipherSettings.sqlCipher(version)
+            return try cipher.ofVersion(version)
         }
     }
 }

@@ -167,7 +167,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         account: String?,
         in context: CommandContext
     ) throws {
-        try EncryptedDatabase.check(path, is: .encrypted)
+        try EncryptedDatabase.check(path, is: .encrypted, cipher: database.cipher(in: context))
         var options = try MigrationDatabaseOpenOptions(
             dbPath: path,
             keychainService: service,
@@ -175,7 +175,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             keychainCollection: keychain.collection(in: context),
             keychainTimeout: keychain.timeout(in: context),
             allowsPrompt: false,
-            cipher: database.cipher()
+            cipher: database.cipher(in: context)
         )
         options.opensForReading = true
         try options.open(isReadOnly: true) { key in

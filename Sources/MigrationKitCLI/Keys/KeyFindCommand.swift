@@ -60,7 +60,7 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         guard let path = try database.path(in: context) else {
             throw MigrationCLIError.noDatabasePath
         }
-        let search = try KeySearch(path, cipher: database.cipher())
+        let search = try KeySearch(path, cipher: database.cipher(in: context))
         let files = try KeyCandidate.files(keyFile)
         for note in files.notes { context.note(note) }
         let display = ProgressDisplay(KeySearchProgress(), in: context)

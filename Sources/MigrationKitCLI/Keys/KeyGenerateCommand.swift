@@ -67,7 +67,7 @@ struct KeyGenerateCommand<Migrations: MigrationsOptions>: DatabaseUsing {
         else { return }
         let search: KeySearch
         do {
-            search = try KeySearch(path, cipher: database.cipher())
+            search = try KeySearch(path, cipher: database.cipher(in: context))
         } catch EncryptedDatabaseError.plaintext {
             return
         }

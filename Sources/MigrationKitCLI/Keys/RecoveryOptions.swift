@@ -48,7 +48,7 @@ extension DatabaseFileOptions {
     func check(opensWith key: DatabaseKey, in context: CommandContext) throws -> String? {
         guard let path = try path(in: context), dbPath != nil || EncryptedDatabase.hasContent(path)
         else { return nil }
-        guard try KeySearch(path, cipher: cipher()).settings(of: key) != nil else {
+        guard try KeySearch(path, cipher: cipher(in: context)).settings(of: key) != nil else {
             throw KeyCommandError.copyOpensNothing(path: path)
         }
         return path

@@ -32,7 +32,7 @@ struct StoredKeyDatabaseOptions: DatabaseNaming {
             keyStore: keychain.keyStore(in: context),
             service: service,
             account: account,
-            cipher: file.namesCipher ? file.cipher() : store?.options.cipher ?? file.cipher(),
+            cipher: file.cipher(in: context),
             timeout: 0,
             read: { try KeyResolver.key(of: $0, named: source, form: form) }
         )

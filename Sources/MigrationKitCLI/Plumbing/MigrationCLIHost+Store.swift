@@ -66,7 +66,8 @@ extension EncryptedStore {
         if !options.isPlaintext {
             try EncryptedDatabase.check(
                 path,
-                is: options.createsFile ? .encryptedOrNew : .encrypted
+                is: options.createsFile ? .encryptedOrNew : .encrypted,
+                cipher: options.cipher
             )
             if options.usesHostsKey { return try at(path, options: opening).open() }
         }
@@ -121,7 +122,7 @@ extension KeyedDatabaseOptions {
             keychainCollection: keychain.keychainCollection,
             keychainTimeout: try keychain.timeout(in: context),
             allowsPrompt: !keychain.noPrompt,
-            cipher: file.namesCipher ? try file.cipher() : store.options.cipher
+            cipher: try file.cipher(in: context)
         )
         resolved.usesHostsKey = usesHostsKey
         if isItem { resolved.ownKeyStore = .init(try keychain.keyStore(in: context)) }

@@ -120,7 +120,8 @@ public struct MigrationCLIHost: Sendable {
         if !options.isPlaintext, options.keySource != nil {
             try EncryptedDatabase.check(
                 path,
-                is: options.createsFile ? .encryptedOrNew : .encrypted
+                is: options.createsFile ? .encryptedOrNew : .encrypted,
+                cipher: options.cipher
             )
         }
         var opening = EncryptedDatabase.Options(
@@ -334,7 +335,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// sources than a question, the run detects the latter after it has removed leftovers.
     func checkBeforeKey(_ path: String, is expectation: EncryptedDatabase.Expectation) throws {
         if case .prompt = keySource {
-            try EncryptedDatabase.check(path, is: expectation)
+            try EncryptedDatabase.check(path, is: expectation, cipher: cipher)
         } else {
             try EncryptedDatabase.check(path, is: .file)
         }

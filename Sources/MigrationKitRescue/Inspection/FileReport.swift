@@ -29,6 +29,8 @@ public struct FileReport: Equatable, Sendable {
         /// The key opens no page with any of the tried settings. The file may not be a database, or
         /// its salt may be damaged.
         case wrong
+        /// The file has a plaintext header, and neither the settings nor the key contain its salt.
+        case saltNeeded
     }
 
     /// The path as it was given.
@@ -59,8 +61,12 @@ public struct FileReport: Equatable, Sendable {
     /// SQLCipher's page sizes that fit the file's size, if the page size isn't known.
     public let possiblePageSizes: [Int]
 
-    /// The first 16 bytes of an encrypted file, which are not encrypted.
+    /// The first 16 bytes of an encrypted file, which are not encrypted. With a plaintext header, the
+    /// salt that was given; `nil` if the key doesn't open the file with it.
     public let salt: [UInt8]?
+
+    /// Whether the file is encrypted after a plaintext header. Its salt is elsewhere then.
+    public let hasPlaintextHeader: Bool
 
     /// The files that SQLite keeps beside it.
     public let journals: [JournalFile]
@@ -86,9 +92,7 @@ public struct FileReport: Equatable, Sendable {
     public let damage: FileDamage?
 
     /// The salt in hexadecimal digits.
-    public var saltText: String? {
-        salt?.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    public var saltText: String? { salt?.hexadecimalDigits }
 }
 
 /// A file that SQLite keeps beside a database.
@@ -198,9 +202,11 @@ public struct LeftoverFile: Equatable, Sendable {
         else { return nil }
         self.path = path
         size = Int(status.st_size)
-        var start = [UInt8](repeating: 0, count: DatabaseHeader.magic.count)
+        var start = [UInt8](repeating: 0, count: FileBeginning.count)
         let count = descriptor < 0 ? 0 : pread(descriptor, &start, start.count, 0)
-        isPlaintext = count == start.count && start == DatabaseHeader.magic
+        isPlaintext =
+            count >= DatabaseHeader.magic.count && start.starts(with: DatabaseHeader.magic)
+            && !FileBeginning.hasPlaintextHeader(start, fileSize: size)
     }
 }
 
@@ -303,8 +309,9 @@ extension EncryptedDatabase {
     ///   - path: The file. Links are followed.
     ///   - key: The key that may be the file's. A plaintext file needs none.
     ///   - cipher: How the file may be encrypted. The settings of SQLCipher 4, 3, 2 and 1 are also
-    ///     tried. With a raw key, files of version 2 look like those of version 3, and are reported
-    ///     as 3.
+    ///     tried, the page size that a write-ahead log, a journal or a plaintext header names, and
+    ///     every size of a plaintext header. With a raw key, files of version 2 look like those of
+    ///     version 3, and are reported as 3.
     ///   - countsRows: Whether the tables are listed with their numbers of rows.
     ///   - checksPages: Whether to check every page, instead of the first and some others.
     /// - Throws: `EncryptedDatabaseError` if there is no file or it can't be read. A wrong key and
@@ -316,14 +323,13 @@ extension EncryptedDatabase {
         countsRows: Bool = false,
         checksPages: Bool = true
     ) throws -> FileReport {
-        let candidates = [cipher] + CipherSettings.versions.filter { $0 != cipher }
         let file = DatabaseFile(path)
         var stamp = try file.stamp
         for attempt in 1... {
             let report = try ReportWriter(
                 file: file,
                 key: key,
-                candidates: candidates,
+                cipher: cipher,
                 countsRows: countsRows,
                 checksPages: checksPages
             ).report()

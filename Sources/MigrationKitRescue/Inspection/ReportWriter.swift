@@ -8,7 +8,7 @@ import MigrationKitSQLCipher
 struct ReportWriter {
     let file: DatabaseFile
     let key: DatabaseKey?
-    let candidates: [CipherSettings]
+    let cipher: CipherSettings
     let countsRows: Bool
     let checksPages: Bool
 
@@ -28,6 +28,7 @@ struct ReportWriter {
         let wasHot = try file.hasHotJournal
         let log = journals.lazy.compactMap(\.log).first
         var kind = FileReport.Kind.empty
+        var hasPlaintextHeader = false
         var finding = Finding(check: key == nil ? .notGiven : .unneeded)
         var start: [UInt8] = []
         if size > 0 {
@@ -37,12 +38,26 @@ struct ReportWriter {
             } catch {
                 throw FileInspection.cannotRead(file, error)
             }
-            if start.starts(with: DatabaseHeader.magic) {
+            // If the settings have one, a damaged first page may look like anything.
+            hasPlaintextHeader =
+                FileBeginning.hasPlaintextHeader(start, fileSize: size)
+                || cipher.hasPlaintextHeader && start.starts(with: DatabaseHeader.magic)
+                    && !FileBeginning.isPlaintext(start)
+            if start.starts(with: DatabaseHeader.magic), !hasPlaintextHeader {
                 kind = .plaintext
                 try readPlaintext(start, size: size, log: log, into: &finding)
             } else {
-                if let key { try check(key, start, size: size, log: log, into: &finding) }
-                let isOpen = finding.check != .notGiven && finding.check != .wrong
+                if let key {
+                    try check(
+                        key,
+                        start,
+                        hasPlaintextHeader: hasPlaintextHeader,
+                        size: size,
+                        log: log,
+                        into: &finding
+                    )
+                }
+                let isOpen = if case .opens = finding.check { true } else { false }
                 kind = isOpen || size % 512 == 0 ? .encrypted : .notADatabase
             }
         }
@@ -53,7 +68,8 @@ struct ReportWriter {
             finding.damage.detail = nil
         }
         finding.damage.logFrame = journals.lazy.compactMap(\.lostFrame).first
-        let pageSize = finding.content?.pageSize ?? log?.pageSize
+        let named = hasPlaintextHeader ? FileBeginning.pageSize(inPlaintextHeader: start) : nil
+        let pageSize = finding.content?.pageSize ?? log?.pageSize ?? named
         let status = try file.status
         return FileReport(
             path: file.path,
@@ -66,7 +82,8 @@ struct ReportWriter {
             pageSize: pageSize,
             possiblePageSizes: pageSize == nil && kind == .encrypted
                 ? (10...16).map { 1 << $0 }.filter { size % $0 == 0 } : [],
-            salt: kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil,
+            salt: salt(kind, finding.check, start),
+            hasPlaintextHeader: hasPlaintextHeader,
             journals: journals,
             hasUnfinishedChange: hasUnfinishedChange,
             leftovers: try LeftoverFile.all(beside: file),
@@ -74,6 +91,36 @@ struct ReportWriter {
             content: finding.content,
             damage: finding.damage == FileDamage() ? nil : finding.damage
         )
+    }
+
+    private func salt(
+        _ kind: FileReport.Kind,
+        _ check: FileReport.KeyCheck,
+        _ start: [UInt8]
+    ) -> [UInt8]? {
+        guard start.starts(with: DatabaseHeader.magic) else {
+            return kind == .encrypted ? Array(start.prefix(CipherSettings.saltCount)) : nil
+        }
+        guard let key, case .opens(let cipher) = check else { return nil }
+        return try? cipher.salt(ofFile: start, key: key)
+    }
+
+    /// The settings to try: the given ones, those of every version, and what the file shows of its
+    /// own.
+    ///
+    /// - Parameter pageSizes: What the file and those beside it name as its page size.
+    private func candidates(hasPlaintextHeader: Bool, pageSizes: [Int]) -> [CipherSettings] {
+        let sized =
+            !hasPlaintextHeader
+            ? [cipher.with(plaintextHeaderSize: 0, salt: nil)]
+            : (cipher.hasPlaintextHeader ? [cipher] : []) + cipher.withOtherHeaderSizes
+        let candidates = sized.flatMap(\.candidates)
+        var seen = Set<CipherSettings>()
+        return
+            (candidates
+            + pageSizes.flatMap { size in
+                candidates.compactMap { try? $0.with(pageSize: size) }
+            }).filter { seen.insert($0).inserted }
     }
 
     // MARK: - Plaintext
@@ -96,16 +143,81 @@ struct ReportWriter {
     private func check(
         _ key: DatabaseKey,
         _ start: [UInt8],
+        hasPlaintextHeader: Bool,
         size: Int,
         log: WriteAheadLog?,
         into finding: inout Finding
     ) throws {
-        finding.check = .wrong
         var recovered: [UInt8]?
         if case .firstPage(let page) = try Recovery(of: file) { recovered = page }
-        let salt = Array(start.prefix(CipherSettings.saltCount))
+        let named = hasPlaintextHeader ? FileBeginning.pageSize(inPlaintextHeader: start) : nil
+        let candidates = candidates(
+            hasPlaintextHeader: hasPlaintextHeader,
+            pageSizes: [named, log?.pageSize, recovered?.count].compactMap { $0 }
+        )
+        guard !hasPlaintextHeader || cipher.salt != nil || key.salt != nil else {
+            finding.check = .saltNeeded
+            return
+        }
+        let attempt = try opening(key, candidates, start, hasPlaintextHeader, size, recovered)
+        guard let attempt else {
+            finding.check = .wrong
+            return
+        }
+        let cipher = attempt.cipher
+        finding.check = .opens(cipher)
+        if attempt.pages == .none, key.form == .rawKey {
+            // The header shows that the key is right. Only the HMAC depends on the salt.
+            finding.content = attempt.header?.content(pageCount: size / cipher.pageSize)
+            finding.damage.isSaltDamaged = true
+            return
+        }
+        if checksPages || attempt.pages == .others || attempt.pages == .none,
+            cipher.hmacAlgorithm != .off
+        {
+            // SQLite reads those that are in the log from there.
+            finding.damage.pages = try damagedPages(key: attempt.key, cipher: cipher)
+                .filter { log?.committedPages[$0] == nil }
+        }
+        guard let header = attempt.header else {
+            if finding.damage == FileDamage() { finding.damage.pages = [1] }
+            return
+        }
+        try describe(
+            header,
+            key: attempt.key,
+            cipher: cipher,
+            size: size,
+            log: log,
+            into: &finding
+        )
+    }
+
+    /// The key with settings that open the file.
+    private struct Attempt {
+        let cipher: CipherSettings
+        /// Derived.
+        let key: DatabaseKey
+        let header: DatabaseHeader?
+        let pages: Authenticity
+    }
+
+    /// - Returns: `nil` if no settings open the file.
+    private func opening(
+        _ key: DatabaseKey,
+        _ candidates: [CipherSettings],
+        _ start: [UInt8],
+        _ hasPlaintextHeader: Bool,
+        _ size: Int,
+        _ recovered: [UInt8]?
+    ) throws -> Attempt? {
+        var derivedKeys: [CipherSettings.KeyDerivation: DatabaseKey] = [:]
+        var withoutFirstPage: Attempt?
         for cipher in candidates {
-            let derived = try key.derived(salt: salt, cipher: cipher)
+            let salt = try cipher.salt(ofFile: start, key: key)
+            let derived =
+                try derivedKeys[cipher.keyDerivation] ?? key.derived(salt: salt, cipher: cipher)
+            derivedKeys[cipher.keyDerivation] = derived
             let header =
                 DatabaseHeader(
                     decrypting: Array(start.prefix(cipher.pageSize)),
@@ -122,38 +234,21 @@ struct ReportWriter {
                 cipher: cipher,
                 recovered
             )
+            let attempt = Attempt(cipher: cipher, key: derived, header: header, pages: pages)
             switch (pages, header) {
             case (.unknown, nil), (.none, nil):
                 continue
-            case (.none, _?) where key.form == .rawKey:
-                // The header shows that the key is right. Only the HMAC depends on the salt.
-                finding.check = .opens(cipher)
-                finding.content = header?.content(pageCount: size / cipher.pageSize)
-                finding.damage.isSaltDamaged = true
-            case (_, let header):
-                finding.check = .opens(cipher)
-                if checksPages || pages == .others || pages == .none,
-                    cipher.hmacAlgorithm != .off
-                {
-                    // SQLite reads those that are in the log from there.
-                    finding.damage.pages = try damagedPages(key: derived, cipher: cipher)
-                        .filter { log?.committedPages[$0] == nil }
-                }
-                guard let header else {
-                    if finding.damage == FileDamage() { finding.damage.pages = [1] }
-                    break
-                }
-                try describe(
-                    header,
-                    key: derived,
-                    cipher: cipher,
-                    size: size,
-                    log: log,
-                    into: &finding
-                )
+            case (.none, _?) where hasPlaintextHeader:
+                // A raw key with the salt of another file.
+                continue
+            case (.others, nil) where hasPlaintextHeader:
+                // Perhaps the header has another size.
+                withoutFirstPage = withoutFirstPage ?? attempt
+            default:
+                return attempt
             }
-            return
         }
+        return withoutFirstPage
     }
 
     private enum Authenticity {

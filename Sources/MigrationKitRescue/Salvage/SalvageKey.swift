@@ -52,8 +52,9 @@ struct SalvageKey {
         cipher given: CipherSettings,
         monitor: ConversionMonitor
     ) throws {
-        guard let salt = try file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
-        for cipher in [given] + CipherSettings.versions.filter({ $0 != given }) {
+        guard let start = try file.read(at: 0, count: CipherSettings.saltCount) else { return nil }
+        let salt = try given.salt(ofFile: start, key: key)
+        for cipher in given.candidates {
             try monitor.checkCancellation()
             let sample = Sample(of: file, cipher: cipher)
             let derived = try key.derived(salt: salt, cipher: cipher)
@@ -63,6 +64,8 @@ struct SalvageKey {
                 return
             }
         }
+        // A salt that is kept elsewhere isn't damaged.
+        guard !given.hasPlaintextHeader else { return nil }
         // A raw key that contains its salt doesn't need the file's.
         guard given.hmacAlgorithm != .off, key.secret.count < 48 || key.form == .passphrase else {
             return nil

@@ -117,17 +117,27 @@ struct SalvageRun {
     }
 
     private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {
-        let start = try bytes.read(at: 0, count: DatabaseHeader.magic.count)
+        var start = [UInt8](repeating: 0, count: FileBeginning.count)
+        let found = try bytes.read(at: 0, count: min(start.count, bytes.size)) ?? []
+        start.replaceSubrange(..<found.count, with: found)
+        let hasHeader = FileBeginning.hasPlaintextHeader(start, fileSize: bytes.size)
         switch salvage.form.content {
         case .plaintext:
+            guard !hasHeader else {
+                throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
+            }
             guard let key = try SalvageKey(plaintext: bytes) else {
                 throw DatabaseSalvageError.noDatabase(path: file.path)
             }
             return key
         case .encrypted(let key, let cipher):
-            guard start != DatabaseHeader.magic else {
-                throw EncryptedDatabaseError.plaintext(path: file.path)
+            guard !hasHeader || cipher.hasPlaintextHeader else {
+                throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
             }
+            let isPlaintext =
+                cipher.hasPlaintextHeader
+                ? FileBeginning.isPlaintext(start) : start.starts(with: DatabaseHeader.magic)
+            guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
             let found = try SalvageKey(
                 encrypted: bytes,
                 key: key,

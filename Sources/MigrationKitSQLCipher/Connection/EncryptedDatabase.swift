@@ -253,8 +253,13 @@ extension EncryptedDatabase {
     /// Throws for any problem with a path that shows without a key, so that nobody is asked in
     /// vain.
     ///
+    /// - Parameter cipher: How the file is expected to be encrypted.
     /// - Throws: ``EncryptedDatabaseError``.
-    package static func check(_ path: String, is expectation: Expectation) throws {
+    package static func check(
+        _ path: String,
+        is expectation: Expectation,
+        cipher: CipherSettings = .current
+    ) throws {
         let file = DatabaseFile(path)
         let size = try file.size()
         if expectation == .encryptedOrNew, size ?? 0 == 0 {
@@ -268,7 +273,7 @@ extension EncryptedDatabase {
         default: break
         }
         try file.checkAccess(forWriting: false)
-        let inspection = try FileInspection(file)
+        let inspection = try FileInspection(file, cipher: cipher)
         try expectation == .plaintext ? inspection.checkPlaintext() : inspection.checkEncrypted()
     }
 }

@@ -6,7 +6,8 @@ import KeyStore
 package struct FileInspection {
     private let file: DatabaseFile
     private let cipher: CipherSettings
-    private let header: [UInt8]
+    /// The first bytes of the file. Bytes past its end are zero.
+    private let start: [UInt8]
     private let size: Int
 
     /// - Parameter cipher: How the file is expected to be encrypted.
@@ -16,7 +17,7 @@ package struct FileInspection {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
             size = try connection.fileSize()
-            header = try connection.bytes(at: 0, count: 100)
+            start = try connection.bytes(at: 0, count: FileBeginning.count)
         } catch {
             throw Self.cannotRead(file, error)
         }
@@ -25,6 +26,9 @@ package struct FileInspection {
     /// Throws unless the file begins like a plaintext database, or will after recovery.
     func checkPlaintext() throws {
         guard !isPlaintext else { return }
+        if hasPlaintextHeader {
+            throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
+        }
         if case .firstPage(let page) = try Recovery(of: file),
             page.starts(with: DatabaseHeader.magic)
         {
@@ -35,17 +39,37 @@ package struct FileInspection {
             : EncryptedDatabaseError.notADatabase(path: file.path)
     }
 
-    /// Throws if the file begins like a plaintext database.
+    /// Throws if the file begins like a plaintext database, or its header isn't as the settings say.
     func checkEncrypted() throws {
-        guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
+        guard cipher.hasPlaintextHeader else {
+            if hasPlaintextHeader {
+                throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
+            }
+            guard !isPlaintext else { throw EncryptedDatabaseError.plaintext(path: file.path) }
+            return
+        }
+        guard try start.starts(with: DatabaseHeader.magic) || isRecovered() else {
+            throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: 0)
+        }
+        // A damaged first page may look like anything.
+        guard !FileBeginning.isPlaintext(start) else {
+            throw EncryptedDatabaseError.plaintext(path: file.path)
+        }
+    }
+
+    /// Whether a journal beside the file brings back its plaintext header, or the empty file that it
+    /// was.
+    private func isRecovered() throws -> Bool {
+        switch try Recovery(of: file) {
+        case .firstPage(let page): page.starts(with: DatabaseHeader.magic)
+        default: try file.recoveredSize() == 0
+        }
     }
 
     /// The key for the connections, derived with the file's salt.
-    ///
-    /// - Parameter made: A key that was already derived, with its salt.
     func derive(_ key: DatabaseKey) throws -> DatabaseKey {
         try checkEncrypted()
-        return try key.derived(salt: salt, cipher: cipher)
+        return try key.derived(salt: try salt(with: key), cipher: cipher)
     }
 
     /// Whether the key decrypts the first page, as SQLite will read it.
@@ -64,12 +88,16 @@ package struct FileInspection {
     /// - Parameter key: A raw key.
     /// - Returns: `nil` if there is none that was encrypted with this key.
     private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool? {
-        // The salt is at the beginning of every version of that page.
-        guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt),
+        // The salt, or the mark of a plaintext header, is at the beginning of every version of that
+        // page.
+        let mark =
+            cipher.hasPlaintextHeader
+            ? DatabaseHeader.magic : Array(start.prefix(CipherSettings.saltCount))
+        guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: mark),
             page.count == cipher.pageSize
         else { return nil }
         if DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil { return true }
-        let form = try PageForm(key: key, salt: salt, cipher: cipher)
+        let form = try PageForm(key: key, salt: salt(with: key), cipher: cipher)
         return form.provesPages && form.isIntact(page, number: 1) ? false : nil
     }
 
@@ -98,7 +126,7 @@ package struct FileInspection {
     func explain(_ error: DatabaseError) -> any Error {
         // > The "file format read version" at byte 19: a value greater than 2 can't be read.
         // <https://www.sqlite.org/fileformat.html#file_format_version_numbers>
-        if error.resultCode == .SQLITE_NOTADB, header[19] > 2 {
+        if error.resultCode == .SQLITE_NOTADB, start[19] > 2 {
             return EncryptedDatabaseError.newerFormat(path: file.path)
         }
         return explainSchema(error, damagedPages: []) ?? error
@@ -115,12 +143,21 @@ package struct FileInspection {
         key: DatabaseKey,
         derivedKey: DatabaseKey
     ) throws -> any Error {
-        if let error, error.resultCode != .SQLITE_NOTADB {
-            let isDamaged = error.resultCode == .SQLITE_CORRUPT
+        let isDamaged = error?.resultCode == .SQLITE_CORRUPT
+        // With the salt of another file, a raw key decrypts pages, but authenticates none.
+        let hasOtherSalt =
+            try cipher.hasPlaintextHeader && cipher.hmacAlgorithm != .off
+            && (isDamaged || error?.resultCode == .SQLITE_ERROR)
+            && authenticPages(key: derivedKey) == .none
+        if let error, error.resultCode != .SQLITE_NOTADB, !hasOtherSalt {
             let pages = try isDamaged ? damagedPages(key: derivedKey) : []
             return explainSchema(error, damagedPages: pages) ?? error
         }
-        switch try authenticPages(key: derivedKey) {
+        let pages = try authenticPages(key: derivedKey)
+        if pages != .first, let size = try headerSize(with: derivedKey) {
+            return EncryptedDatabaseError.plaintextHeader(path: file.path, size: size)
+        }
+        switch pages {
         case .first:
             // The key is right, but SQLite can't read the decrypted header.
             return try hasHeader(with: derivedKey)
@@ -156,8 +193,8 @@ package struct FileInspection {
     }
 
     private func explainForeignFile(key: DatabaseKey) throws -> EncryptedDatabaseError {
-        for other in CipherSettings.versions where other != cipher {
-            let derived = try key.derived(salt: salt, cipher: other)
+        for other in cipher.candidates.dropFirst() {
+            let derived = try key.derived(salt: salt(with: key), cipher: other)
             guard
                 try !decrypts(derived, other),
                 try opensRecovered(with: derived, cipher: other) != true
@@ -166,8 +203,9 @@ package struct FileInspection {
             }
         }
         guard fitsPageSize else { return .notADatabase(path: file.path) }
-        return try isRawKey(key)
-            ? .rawKeyAsPassphrase(path: file.path) : .wrongKey(path: file.path)
+        guard try !isRawKey(key) else { return .rawKeyAsPassphrase(path: file.path) }
+        return cipher.hasPlaintextHeader
+            ? .wrongKeyOrSalt(path: file.path) : .wrongKey(path: file.path)
     }
 
     /// Whether a passphrase consists of the digits of a raw key that opens the file.
@@ -175,7 +213,7 @@ package struct FileInspection {
         guard key.form == .passphrase,
             let raw = try? DatabaseKey.rawKey(hexadecimal: key.secret)
         else { return false }
-        return try ([cipher] + CipherSettings.versions).contains { try decrypts(raw, $0) }
+        return try cipher.candidates.contains { try decrypts(raw, $0) }
     }
 
     /// Whether the key decrypts the first page with these settings, even if the rest of the file
@@ -197,7 +235,11 @@ package struct FileInspection {
 
     private func authenticPages(key: DatabaseKey) throws -> AuthenticPages {
         guard
-            let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)
+            let authentication = try PageAuthentication(
+                key: key,
+                salt: salt(with: key),
+                cipher: cipher
+            )
         else { return .none }
         let pageSize = cipher.pageSize
         let count = size / pageSize
@@ -216,6 +258,29 @@ package struct FileInspection {
         }
     }
 
+    /// The size of the plaintext header with which the first page is authentic, if it isn't the one that
+    /// the settings say.
+    ///
+    /// - Parameter key: A raw key.
+    private func headerSize(with key: DatabaseKey) throws -> Int? {
+        guard cipher.hasPlaintextHeader, size >= cipher.pageSize else { return nil }
+        let page: [UInt8]
+        do {
+            let connection = try CipherConnection(immutable: file.absolutePath)
+            page = try connection.bytes(at: 0, count: cipher.pageSize)
+        } catch {
+            throw Self.cannotRead(file, error)
+        }
+        return try cipher.withOtherHeaderSizes.first { other in
+            try PageAuthentication(
+                key: key,
+                salt: other.salt(ofFile: start, key: key),
+                cipher: other
+            )?
+            .isAuthentic(page, number: 1) == true
+        }?.plaintextHeaderSize
+    }
+
     /// The damaged pages; none for a plaintext file.
     package func damagedPages(_ form: DatabaseForm, limit: Int = 100) throws -> [Int] {
         try form.key.map { try damagedPages(key: derive($0), limit: limit) } ?? []
@@ -232,11 +297,23 @@ package struct FileInspection {
 
     // MARK: - Reading
 
-    package var salt: [UInt8] { Array(header.prefix(CipherSettings.saltCount)) }
+    /// The file's salt.
+    ///
+    /// - Throws: `CipherSettingsError.noSalt`.
+    package func salt(with key: DatabaseKey) throws -> [UInt8] {
+        try cipher.salt(ofFile: start, key: key)
+    }
 
-    /// Whether the file begins like a plaintext database.
+    /// Whether the file begins like a plaintext database, and goes on like one.
     /// <https://www.sqlite.org/fileformat.html#magic_header_string>
-    package var isPlaintext: Bool { header.starts(with: "SQLite format 3\0".utf8) }
+    package var isPlaintext: Bool {
+        start.starts(with: DatabaseHeader.magic) && !hasPlaintextHeader
+    }
+
+    /// Whether only the file's header is in plaintext.
+    private var hasPlaintextHeader: Bool {
+        FileBeginning.hasPlaintextHeader(start, fileSize: size)
+    }
 
     /// The result code of reading the first page.
     ///

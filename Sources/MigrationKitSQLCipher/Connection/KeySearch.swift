@@ -31,7 +31,6 @@ package struct KeySearch: Sendable {
         package let cipher: CipherSettings
     }
 
-    private let salt: [UInt8]
     /// The beginning of the file: three pages of the largest size.
     private let beginning: [UInt8]
     /// The first page that SQLite takes from a journal when it next opens the file.
@@ -44,9 +43,9 @@ package struct KeySearch: Sendable {
     /// - Throws: ``EncryptedDatabaseError`` if the file isn't there, isn't encrypted, or can't be
     ///   read.
     package init(_ path: String, cipher: CipherSettings = .current) throws {
-        try EncryptedDatabase.check(path, is: .encrypted)
+        try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         let file = DatabaseFile(path)
-        settings = [cipher] + CipherSettings.versions.filter { $0 != cipher }
+        settings = cipher.candidates
         let count = 3 * (settings.map(\.pageSize).max() ?? 0)
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
@@ -54,8 +53,9 @@ package struct KeySearch: Sendable {
         } catch {
             throw FileInspection.cannotRead(file, error)
         }
-        salt = Array(beginning.prefix(CipherSettings.saltCount))
-        if case .firstPage(let page) = try Recovery(of: file), page.starts(with: salt) {
+        if case .firstPage(let page) = try Recovery(of: file),
+            page.starts(with: beginning.prefix(CipherSettings.saltCount))
+        {
             recovered = page
         } else {
             recovered = nil
@@ -110,6 +110,8 @@ package struct KeySearch: Sendable {
 
     /// Whether the key is that of one of the first pages: the first itself may be damaged.
     private func opens(_ key: DatabaseKey, _ cipher: CipherSettings) throws -> Bool {
+        // With a plaintext header, only a key that contains the salt can be tried without it.
+        guard let salt = try? cipher.salt(ofFile: beginning, key: key) else { return false }
         let key = try key.derived(salt: salt, cipher: cipher)
         let size = cipher.pageSize
         guard let authentication = try PageAuthentication(key: key, salt: salt, cipher: cipher)

@@ -88,10 +88,7 @@ package struct Opening {
     private func connectToEmptyFile<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<CipherSettings.saltCount).map { _ in
-            UInt8.random(in: .min ... .max, using: &generator)
-        }
+        let salt = try key.map { try options.cipher.newSalt(for: $0) } ?? []
         let setup = ConnectionSetup(
             key: try key?.derived(salt: salt, cipher: options.cipher),
             options: options,

@@ -55,7 +55,8 @@ public struct KeyRotation: Sendable {
     ///     it.
     ///   - keyForm: The form of a key whose item doesn't record one, because another program stored
     ///     it.
-    ///   - cipher: How the file is encrypted, beside the key.
+    ///   - cipher: How the file is encrypted, beside the key. With a plaintext header, it names the
+    ///     salt, which stays.
     ///   - options: What happens to the old file, and how long to wait. An output path is ignored:
     ///     the database is replaced.
     public init(
@@ -119,6 +120,10 @@ public struct KeyRotation: Sendable {
             throw KeyRotationError.noAccount(service: stored.service)
         }
         let old = try stored.read(entry)
+        // The new key doesn't contain one.
+        if stored.cipher.hasPlaintextHeader, stored.cipher.salt == nil {
+            throw CipherSettingsError.noSalt
+        }
         if keepsOldKey {
             try stored.checkKeepable(old, account: account)
         } else if let provider = try stored.keyStore.unwrittenProvider() {

@@ -249,7 +249,7 @@ package struct StoredKey: Sendable {
         } catch let error as EncryptedDatabaseError {
             switch error {
             case .olderFormat, .damaged, .newerFormat: return true
-            case .wrongKey, .rawKeyAsPassphrase, .notADatabase: return false
+            case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt, .notADatabase: return false
             default: throw error
             }
         }
@@ -260,7 +260,7 @@ extension EncryptedDatabaseError {
     /// Whether the key doesn't open the file.
     package var isWrongKey: Bool {
         switch self {
-        case .wrongKey, .rawKeyAsPassphrase: true
+        case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt: true
         default: false
         }
     }

@@ -57,7 +57,9 @@ struct StoreLaunch {
             }
         } catch KeyStoreError.itemNotFound {
             // The app has only now begun to encrypt, so no key is lost.
-            if let inspection = try? FileInspection(file), inspection.isPlaintext {
+            if let inspection = try? FileInspection(file, cipher: store.options.cipher),
+                inspection.isPlaintext
+            {
                 throw EncryptedDatabaseError.plaintext(path: store.path)
             }
             throw keyMissing

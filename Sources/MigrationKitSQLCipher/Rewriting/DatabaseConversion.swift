@@ -360,7 +360,10 @@ extension DatabaseConversion {
             guard isUpgrade, let key = source.key else {
                 throw EncryptedDatabaseError.olderFormat(path: path, cipherCompatibility: version)
             }
-            return try openSource(.encrypted(key, cipher: .sqlCipher(version)), by: rewrite)
+            return try openSource(
+                .encrypted(key, cipher: source.cipher.ofVersion(version)),
+                by: rewrite
+            )
         }
     }
 

@@ -60,7 +60,7 @@ extension DatabaseCopy {
             let encryption = try key.map {
                 PageRewriting.Encryption(
                     key: $0,
-                    salt: try pages.salt(),
+                    salt: try source.form.cipher.salt(ofFile: pages.start(), key: $0),
                     cipher: source.form.cipher
                 )
             }
@@ -73,9 +73,10 @@ extension DatabaseCopy {
     /// How the file is encrypted.
     private func encryption() throws -> PageRewriting.Encryption? {
         try form.key.map { key in
-            // The copy has its own salt, even with the source's key. The key that authenticates pages
-            // is derived with it, so a page of one file isn't valid in the other.
-            let salt = key.salt ?? randomSalt()
+            // The copy has its own salt, even with the source's key, unless it is kept elsewhere. The
+            // key that authenticates pages is derived with it, so a page of one file isn't valid in
+            // the other.
+            let salt = try form.cipher.newSalt(for: key)
             return PageRewriting.Encryption(
                 key: try key.derived(salt: salt, cipher: form.cipher),
                 salt: salt,

@@ -72,17 +72,10 @@ struct DatabaseCopy {
         throw DatabaseConversionError.notEnoughRoom(folder: folder, needed: estimate, free: free)
     }
 
-    func randomSalt() -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<CipherSettings.saltCount).map { _ in
-            UInt8.random(in: .min ... .max, using: &generator)
-        }
-    }
-
     /// Runs `body`, and encrypts what it writes to the file if the file should be encrypted.
     private func encrypting(_ db: Database, _ body: () throws -> Void) throws {
         guard case .encrypted(let key, let cipher) = form.content else { return try body() }
-        let salt = key.salt ?? randomSalt()
+        let salt = try cipher.newSalt(for: key)
         do {
             try EncryptingFile.encrypting(
                 Self.schema,

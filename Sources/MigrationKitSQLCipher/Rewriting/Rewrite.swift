@@ -188,7 +188,9 @@ package struct Rewrite {
                     error,
                     path: (error.resultCode == .SQLITE_FULL ? place : file).path
                 ) ?? error.contradiction(in: file.path) ?? error
-        case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path:
+        case EncryptedDatabaseError.wrongKey(let path) where isReplaced && path == file.path,
+            EncryptedDatabaseError.wrongKeyOrSalt(let path)
+        where isReplaced && path == file.path:
             // The key was read before the lock was free, and the process that held the lock has
             // rewritten the database.
             DatabaseConversionError.replacedMeanwhile(path: path)
@@ -279,6 +281,7 @@ private func mayBeReadFailure(_ error: any Error) -> Bool {
     case PageRewritingError.unreadable, PageRewritingError.file(EIO): true
     case EncryptedDatabaseError.damaged, EncryptedDatabaseError.newerFormat,
         EncryptedDatabaseError.wrongKey, EncryptedDatabaseError.rawKeyAsPassphrase,
+        EncryptedDatabaseError.wrongKeyOrSalt, EncryptedDatabaseError.plaintextHeader,
         EncryptedDatabaseError.olderFormat, EncryptedDatabaseError.notADatabase,
         EncryptedDatabaseError.encrypted, EncryptedDatabaseError.inputOutput:
         true

@@ -23,7 +23,7 @@ final class UnusedPages {
             let substitutes = try PageSubstitutes(
                 for: numbers,
                 key: inspection.derive(key),
-                salt: inspection.salt,
+                salt: inspection.salt(with: key),
                 cipher: settings
             )
         else { return nil }

@@ -50,7 +50,7 @@ import Testing
                 sql: "ATTACH DATABASE ? AS copy KEY ''",
                 arguments: [folder.database]
             )
-            let salt = key.key.salt ?? (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+            let salt = try cipher.newSalt(for: key.key)
             defer { if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") } }
             try EncryptingFile.encrypting(
                 "copy",
@@ -96,9 +96,11 @@ import Testing
                 )
             }
             let data = try folder.data(TemporaryFolder.databaseName)
-            for text in ["SQLite format", "CREATE TABLE", "Zettel", "ZZZZZZZZ"] {
+            for text in ["CREATE TABLE", "Zettel", "ZZZZZZZZ"] {
                 #expect(data.range(of: Data(text.utf8)) == nil)
             }
+            let mark = data.range(of: Data("SQLite format".utf8))
+            #expect((mark != nil) == (cipher.plaintextHeaderSize > 0))
             try FileManager.default.removeItem(atPath: folder.database)
         }
     }

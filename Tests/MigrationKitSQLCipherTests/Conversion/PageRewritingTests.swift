@@ -61,7 +61,8 @@ import Testing
             return stride(from: 0, to: data.count, by: size).map { Array(data[$0..<($0 + size)]) }
         }
         let settings = form.cipher
-        let derived = try key.derived(salt: Array(data.prefix(16)), cipher: settings)
+        let salt = try settings.salt(ofFile: data, key: key)
+        let derived = try key.derived(salt: salt, cipher: settings)
         let cipher = try PageCipher(key: derived, cipher: settings)
         let size = settings.pageSize
         return try (0..<data.count / size).map { index in
@@ -193,7 +194,7 @@ import Testing
             let pages = try DatabasePages(of: handle, pageSize: settings.pageSize, count: count)
             let form = PageRewriting.Encryption(
                 key: key.key,
-                salt: try pages.salt(),
+                salt: try settings.salt(ofFile: pages.start(), key: key.key),
                 cipher: settings
             )
             try rewriting.copy(pages, form) { _ in }

@@ -53,6 +53,22 @@ struct DatabaseFileOptions: ParsableArguments {
     var hmacAlgorithm: CipherSettings.HMACAlgorithm?
 
     @Option(
+        help: ArgumentHelp(
+            "How many of the file's first bytes are plaintext; default: 0, with --cipher-salt 32.",
+            valueName: "bytes"
+        )
+    )
+    var cipherPlaintextHeaderSize: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The salt of a file with a plaintext header: 32 hexadecimal digits.",
+            valueName: "digits"
+        )
+    )
+    var cipherSalt: CipherSalt?
+
+    @Option(
         name: .customLong("extension"),
         help: ArgumentHelp(
             "Load an extension of SQLite, which has functions or tokenizers of the schema.",
@@ -69,21 +85,30 @@ struct DatabaseFileOptions: ParsableArguments {
     }
 
     /// Whether an option says how the file is encrypted.
-    var namesCipher: Bool {
+    private var namesCipher: Bool {
         cipherCompatibility != nil || cipherPageSize != nil || kdfIterations != nil
-            || kdfAlgorithm != nil || hmacAlgorithm != nil
+            || kdfAlgorithm != nil || hmacAlgorithm != nil || cipherPlaintextHeaderSize != nil
+            || cipherSalt != nil
     }
 
-    /// How the file is encrypted.
+    /// How the file is encrypted: by the options, the environment and the settings file or, without
+    /// an option, as the host's own store.
     ///
-    /// - Throws: `CipherSettingsError` for a value out of range.
-    func cipher() throws -> CipherSettings {
-        try CipherSettings(
-            compatibility: cipherCompatibility ?? CipherSettings.current.compatibility,
-            pageSize: cipherPageSize,
-            kdfIterations: kdfIterations,
-            kdfAlgorithm: kdfAlgorithm,
-            hmacAlgorithm: hmacAlgorithm
+    /// - Throws: `CipherSettingsError` for a value out of range; ``SettingsFileError``.
+    func cipher(in context: CommandContext) throws -> CipherSettings {
+        if !namesCipher, let store = context.host.store { return store.options.cipher }
+        let headerSize = try context.value(\.cipherPlaintextHeaderSize, of: self)
+        return try CipherSettings(
+            compatibility: context.value(\.cipherCompatibility, of: self)
+                ?? CipherSettings.current.compatibility,
+            pageSize: context.value(\.cipherPageSize, of: self),
+            kdfIterations: context.value(\.kdfIterations, of: self),
+            kdfAlgorithm: context.value(\.kdfAlgorithm, of: self),
+            hmacAlgorithm: context.value(\.hmacAlgorithm, of: self),
+            plaintextHeaderSize: headerSize,
+            // An option that says that there is no header overrides the salt of the settings.
+            salt: cipherPlaintextHeaderSize == 0
+                ? cipherSalt?.bytes : context.value(\.cipherSalt, of: self)?.bytes
         )
     }
 }
@@ -184,7 +209,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 ? keychain.keychainCollection : keychain.collection(in: context),
             keychainTimeout: try keychain.timeout(in: context),
             allowsPrompt: !keychain.noPrompt,
-            cipher: try file.cipher()
+            cipher: try file.cipher(in: context)
         )
         if !(isHosts && isForOpenWriter) { try resolved.checkKeySource() }
         return resolved
@@ -195,6 +220,22 @@ struct KeyedDatabaseOptions: ParsableArguments {
 struct EncryptionOptions: ParsableArguments {
     @Flag(help: "The database is not encrypted.")
     var noEncryption = false
+}
+
+/// A salt as hexadecimal digits.
+struct CipherSalt: RawRepresentable, ExpressibleByArgument {
+    let rawValue: String
+
+    init?(rawValue: String) {
+        guard rawValue.utf8.count == 32, rawValue.allSatisfy({ $0.isASCII && $0.isHexDigit })
+        else { return nil }
+        self.rawValue = rawValue
+    }
+
+    var bytes: [UInt8] {
+        let digits = rawValue.compactMap(\.hexDigitValue).map { UInt8($0) }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
 }
 
 // ArgumentParser would take the names from a key path, which costs every command some time.
