@@ -277,22 +277,29 @@ import Testing
         #expect(shown.stderr.isEmpty)
         #expect(
             shown.stdout == """
-                SETTING              VALUE              FROM
-                config               migrationkit.toml  the working folder
-                db-path              notes.db           migrationkit.toml:1
-                migrations           sql                --migrations
-                keychain-service     com.example.Notes  migrationkit.toml:3, not used
-                keychain-account     -                  not set
-                keychain-collection  -                  not set
-                keychain-timeout     30 s               default
-                password-file        -                  not set
-                lock-timeout         30 s               default
-                require-index        item.a, item.b     migrationkit.toml:2
-                ignore-table         -                  not set
-                allow-out-of-order   false              default
-                name-from            -                  not set
-                lint                 -                  not set
-                password             set                MIGRATIONKIT_PASSWORD
+                SETTING               VALUE              FROM
+                config                migrationkit.toml  the working folder
+                db-path               notes.db           migrationkit.toml:1
+                migrations            sql                --migrations
+                keychain-service      com.example.Notes  migrationkit.toml:3, not used
+                keychain-account      -                  not set
+                keychain-collection   -                  not set
+                keychain-timeout      30 s               default
+                password-file         -                  not set
+                cipher-compatibility  4                  default
+                cipher-page-size      -                  not set
+                kdf-iterations        -                  not set
+                kdf-algorithm         -                  not set
+                hmac-algorithm        -                  not set
+                cipher-plaintext-header-size  -                  not set
+                cipher-salt           -                  not set
+                lock-timeout          30 s               default
+                require-index         item.a, item.b     migrationkit.toml:2
+                ignore-table          -                  not set
+                allow-out-of-order    false              default
+                name-from             -                  not set
+                lint                  -                  not set
+                password              set                MIGRATIONKIT_PASSWORD
 
                 The key comes from: the environment variable MIGRATIONKIT_PASSWORD.
 

@@ -10,6 +10,7 @@ struct SettingsFile: Equatable, Sendable {
     enum Value: Equatable, Sendable {
         case text(String)
         case seconds(Double)
+        case number(Int)
         case flag(Bool)
         case indexes([RequiredIndexSpec])
         case names([String])
@@ -21,6 +22,8 @@ struct SettingsFile: Equatable, Sendable {
             case let text as String: self = .text(text)
             case let seconds as Double: self = .seconds(seconds)
             case let flag as Bool: self = .flag(flag)
+            case let number as Int: self = .number(number)
+            case let name as any RawRepresentable<String>: self = .text(name.rawValue)
             default: return nil
             }
         }
@@ -30,6 +33,7 @@ struct SettingsFile: Equatable, Sendable {
             switch self {
             case .text(let text): text
             case .seconds(let seconds): seconds
+            case .number(let number): number
             case .flag(let flag): flag
             case .indexes(let indexes): indexes
             case .names(let names): names
@@ -195,8 +199,10 @@ extension SettingsFile {
             // Standard input belongs to the person who types the command.
             guard let text = text(value), text != "-" else { return nil }
             return .text(resolved(text, seenFrom: path, home: home))
-        case .text:
-            return text(value).map(Value.text)
+        case .text, .choice, .salt:
+            return text(value).flatMap { kind.value($0) }
+        case .number:
+            return value.type == .int ? value.int.flatMap { kind.value($0) } : nil
         case .seconds(let allowsZero):
             guard let seconds = number(value), seconds <= 86400,
                 allowsZero ? seconds >= 0 : seconds > 0

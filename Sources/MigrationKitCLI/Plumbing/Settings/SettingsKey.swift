@@ -1,5 +1,6 @@
 import ArgumentParser
 import MigrationKitCommon
+import MigrationKitSQLCipher
 
 /// The settings that a settings file can have.
 enum SettingsKey: String, CaseIterable, Sendable {
@@ -10,6 +11,13 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case keychainCollection = "keychain-collection"
     case keychainTimeout = "keychain-timeout"
     case passwordFile = "password-file"
+    case cipherCompatibility = "cipher-compatibility"
+    case cipherPageSize = "cipher-page-size"
+    case kdfIterations = "kdf-iterations"
+    case kdfAlgorithm = "kdf-algorithm"
+    case hmacAlgorithm = "hmac-algorithm"
+    case cipherPlaintextHeaderSize = "cipher-plaintext-header-size"
+    case cipherSalt = "cipher-salt"
     case lockTimeout = "lock-timeout"
     case requireIndex = "require-index"
     case ignoreTable = "ignore-table"
@@ -29,15 +37,19 @@ enum SettingsKey: String, CaseIterable, Sendable {
         return switch standard {
         case .text(let text): "\(setting.meaning); default: '\(text)'"
         case .seconds(let seconds): "\(setting.meaning); default: \(seconds.formatted())"
+        case .number(let number): "\(setting.meaning); default: \(number)"
         case .flag(let flag): "\(setting.meaning); default: \(flag)"
         case .indexes, .names, .levels: setting.meaning
         }
     }
 
-    /// Whether it names the database, or its key.
+    /// Whether it names the database or its key, or describes its encryption.
     var isOfDatabase: Bool {
         switch self {
-        case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile: true
+        case .dbPath, .keychainService, .keychainAccount, .keychainCollection, .passwordFile,
+            .cipherCompatibility, .cipherPageSize, .kdfIterations, .kdfAlgorithm, .hmacAlgorithm,
+            .cipherPlaintextHeaderSize, .cipherSalt:
+            true
         default: false
         }
     }
@@ -52,7 +64,9 @@ enum SettingsKey: String, CaseIterable, Sendable {
 /// `--show-settings` and the manual page go by this.
 struct Setting {
     enum Kind {
-        case path, text, indexes, names, flag, levels
+        case path, text, indexes, names, flag, levels, salt
+        case number(ClosedRange<Int>)
+        case choice([String])
         /// Capped at 24 h to avoid overflow.
         case seconds(allowsZero: Bool)
     }
@@ -137,6 +151,77 @@ extension SettingsKey {
                 option: \KeyOptions<DatabasesKey>.passwordFile,
                 isUsed: { $1.keySource == ($0 == "-" ? .standardInput : .file(path: $0)) }
             )
+        case .cipherCompatibility:
+            Setting(
+                kind: .number(1...4),
+                meaning: "The file's SQLCipher version",
+                variable: (
+                    "MIGRATIONKIT_CIPHER_COMPATIBILITY",
+                    "The file's SQLCipher version, if --cipher-compatibility is not given."
+                ),
+                standard: .number(CipherSettings.current.compatibility),
+                option: \DatabaseFileOptions.cipherCompatibility
+            )
+        case .cipherPageSize:
+            Setting(
+                kind: .number(1024...65536),
+                meaning: "The encrypted file's page size; default: that version's",
+                variable: (
+                    "MIGRATIONKIT_CIPHER_PAGE_SIZE",
+                    "The file's page size, if --cipher-page-size is not given."
+                ),
+                option: \DatabaseFileOptions.cipherPageSize
+            )
+        case .kdfIterations:
+            Setting(
+                kind: .number(1...Int(Int32.max)),
+                meaning: "The key derivation's iterations; default: that version's",
+                variable: (
+                    "MIGRATIONKIT_KDF_ITERATIONS",
+                    "The key derivation's iterations, if --kdf-iterations is not given."
+                ),
+                option: \DatabaseFileOptions.kdfIterations
+            )
+        case .kdfAlgorithm:
+            Setting(
+                kind: .choice(CipherSettings.KDFAlgorithm.allValueStrings),
+                meaning: "The key derivation's hash function; default: that version's",
+                variable: (
+                    "MIGRATIONKIT_KDF_ALGORITHM",
+                    "The key derivation's hash function, if --kdf-algorithm is not given."
+                ),
+                option: \DatabaseFileOptions.kdfAlgorithm
+            )
+        case .hmacAlgorithm:
+            Setting(
+                kind: .choice(CipherSettings.HMACAlgorithm.allValueStrings),
+                meaning: "The hash function of the pages' HMAC; default: that version's",
+                variable: (
+                    "MIGRATIONKIT_HMAC_ALGORITHM",
+                    "The hash function of the pages' HMAC, if --hmac-algorithm is not given."
+                ),
+                option: \DatabaseFileOptions.hmacAlgorithm
+            )
+        case .cipherPlaintextHeaderSize:
+            Setting(
+                kind: .number(0...96),
+                meaning: "The plaintext header's size; default: 0, with 'cipher-salt' 32",
+                variable: (
+                    "MIGRATIONKIT_CIPHER_PLAINTEXT_HEADER_SIZE",
+                    "The size of the file's plaintext header, if no option gives it."
+                ),
+                option: \DatabaseFileOptions.cipherPlaintextHeaderSize
+            )
+        case .cipherSalt:
+            Setting(
+                kind: .salt,
+                meaning: "The salt of a file with a plaintext header",
+                variable: (
+                    "MIGRATIONKIT_CIPHER_SALT",
+                    "The salt of a file with a plaintext header, if --cipher-salt is not given."
+                ),
+                option: \DatabaseFileOptions.cipherSalt
+            )
         case .lockTimeout:
             Setting(
                 kind: .seconds(allowsZero: true),
@@ -182,6 +267,32 @@ extension Setting.Kind {
         case .names: "an array of non-empty strings"
         case .flag: "true or false"
         case .levels: "a table of the levels \"off\", \"note\", \"warning\" and \"error\""
+        case .number(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .choice(let choices):
+            choices.dropLast().map { "\"\($0)\"" }.joined(separator: ", ")
+                + " or \"\(choices.last ?? "")\""
+        case .salt: "a string of 32 hexadecimal digits"
+        }
+    }
+
+    /// The value of an environment variable; `nil` if its text doesn't fit the setting.
+    func value(ofVariable text: String) -> SettingsFile.Value? {
+        if case .number = self { return Int(text).flatMap { value($0) } }
+        return value(text)
+    }
+
+    /// - Returns: `nil` if the number doesn't fit the setting.
+    func value(_ number: Int) -> SettingsFile.Value? {
+        guard case .number(let range) = self, range.contains(number) else { return nil }
+        return .number(number)
+    }
+
+    /// - Returns: `nil` if the text doesn't fit the setting.
+    func value(_ text: String) -> SettingsFile.Value? {
+        switch self {
+        case .choice(let choices) where !choices.contains(text): nil
+        case .salt where CipherSalt(rawValue: text) == nil: nil
+        default: .text(text)
         }
     }
 }
@@ -256,10 +367,23 @@ extension CommandContext {
         of options: Options
     ) throws -> Value? {
         if let given = options[keyPath: option] { return given }
+        return try content(ofSettingWith: option) as? Value
+    }
+
+    /// The same for an option whose values have names.
+    func value<Options, Value: RawRepresentable<String>>(
+        _ option: KeyPath<Options, Value?>,
+        of options: Options
+    ) throws -> Value? {
+        if let given = options[keyPath: option] { return given }
+        return (try content(ofSettingWith: option) as? String).flatMap(Value.init(rawValue:))
+    }
+
+    private func content(ofSettingWith option: AnyKeyPath) throws -> Any? {
         guard let key = settingsKeys.first(where: { $0.setting.option == option }) else {
             return nil
         }
-        return try setting(key)?.value.content as? Value
+        return try setting(key)?.value.content
     }
 
     /// What the environment or the settings file says of a setting, and where.
@@ -269,7 +393,15 @@ extension CommandContext {
         _ key: SettingsKey
     ) throws -> (value: SettingsFile.Value, origin: SettingsOrigin)? {
         if let variable = key.variable, let text = environment.nonEmpty(variable) {
-            return (.text(text), .environment(variable))
+            let kind = key.setting.kind
+            guard let value = kind.value(ofVariable: text) else {
+                throw SettingsFileError.wrongValue(
+                    key: key.rawValue,
+                    place: variable,
+                    expected: kind.expected
+                )
+            }
+            return (value, .environment(variable))
         }
         guard let settings = try settings(), let entry = settings.entries[key] else { return nil }
         return (entry.value, .file(settings.path, line: entry.line))

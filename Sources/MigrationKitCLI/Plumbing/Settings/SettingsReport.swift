@@ -118,8 +118,8 @@ extension SettingsReport {
             let origin = row.origin.description + (row.isUsed ? "" : ", not used")
             return (row.name, row.value?.description ?? "-", origin)
         }
-        let names = lines.map(\.0.count).max() ?? 0
-        // A long path may push only its own line out of the columns.
+        // A long name or path may push only its own line out of the columns.
+        let names = lines.map(\.0.count).filter { $0 <= 20 }.max() ?? 0
         let values = lines.map(\.1.count).filter { $0 <= 36 }.max() ?? 0
         return ([("SETTING", "VALUE", "FROM")] + lines)
             .map {
@@ -135,6 +135,7 @@ extension SettingsFile.Value: CustomStringConvertible {
         switch self {
         case .text(let text): text.printable
         case .seconds(let seconds): "\(seconds.formatted()) s"
+        case .number(let number): "\(number)"
         case .flag(let flag): "\(flag)"
         case .indexes(let indexes):
             indexes.map { "\($0.table).\($0.index)".printable }.joined(separator: ", ")
@@ -191,6 +192,7 @@ extension SettingsReport.Row: Encodable {
         // JSON has no infinity.
         case .seconds(let seconds) where seconds.isFinite:
             try container.encode(seconds, forKey: .value)
+        case .number(let number): try container.encode(number, forKey: .value)
         case .seconds, nil: try container.encodeNil(forKey: .value)
         case .flag(let flag): try container.encode(flag, forKey: .value)
         case .indexes(let indexes):
