@@ -61,7 +61,9 @@ let package = Package(
                 "MigrationKitSQL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ]
+            ],
+            // The rules' pages, a link to those of the documentation.
+            resources: [.embedInCode("Pages")]
         ),
         // For the tests of those who embed the runner; works with Swift Testing and XCTest alike.
         .target(

@@ -366,6 +366,21 @@ import Testing
         #expect(result.status == 1, "\(result)")
         #expect(result.stderr.contains("error: the migration 0004_fails failed: "))
         #expect(result.stderr.contains(subject), "\(result)")
-        #expect(result.stderr.contains("\n  See Documentation/lint/\(rule).md\n"), "\(result)")
+        let command = "migrationkit-cli lint --explain \(rule)"
+        #expect(result.stderr.contains("\n  See '\(command)'\n"), "\(result)")
+    }
+
+    @Test func unknownRuleNamesTheNearest() throws {
+        let explained = try tool.run("lint", "--explain", "table-not-strict")
+        #expect(explained.status == 0)
+        #expect(
+            explained.stdout.contains("fail ('migrationkit-cli lint --explain may-violate-strict')")
+        )
+        let unknown = try tool.run("lint", "--explain", "drop-tabel")
+        #expect(unknown.status == 64)
+        #expect(
+            unknown.stderr.contains("There is no rule 'drop-tabel'. Did you mean 'drop-table'?")
+        )
+        #expect(try tool.run("lint", "--explain", "drop-table", "--json").status == 64)
     }
 }

@@ -39,7 +39,7 @@ import Testing
                 error: the migration 0002 failed: SQLite: UNIQUE constraint failed: item.id
                   Statement: INSERT INTO item
                   Merge or delete the duplicates in the same migration, before the index.
-                  See Documentation/lint/may-violate-unique.md
+                  See '\(HostMigrations.programName) lint --explain may-violate-unique'
                   Its transaction was rolled back: nothing has changed.
                 """
         )

@@ -27,6 +27,17 @@ import Testing
         LintFinding(rule: .tableNotStrict, migration: "0004_odd", message: "a table isn't STRICT"),
     ]
 
+    /// The command that a finding names works wherever the tool is: without a folder of migrations,
+    /// a database, or this project's sources.
+    @Test(arguments: LintRule.allCases)
+    func everyRuleIsExplained(rule: LintRule) throws {
+        let result = ToolInProcess().run("lint", "--explain", rule.rawValue)
+        #expect(result.status == 0, "\(result)")
+        #expect(result.stdout.hasPrefix("# \(rule.rawValue)\n"))
+        #expect(result.stdout.contains("## Example"))
+        #expect(!result.stdout.contains(".md"))
+    }
+
     private func output(
         _ findings: [LintFinding] = Self.findings,
         folder: MigrationFolder? = nil,
@@ -47,14 +58,14 @@ import Testing
                 0002_drop.sql:3:5: warning: dropping 'notes' deletes its rows [drop-table]
                   Copy the rows first:
                     INSERT INTO archive SELECT * FROM notes;
-                  See Documentation/lint/drop-table.md
+                  See 'tool lint --explain drop-table'
 
                 Sources/App/My Migrations.swift: error: 0003_swift: 100% of 'tags', and more: \
                 all\u{FFFD}of them [cascade-deletes]
-                  See Documentation/lint/cascade-deletes.md
+                  See 'tool lint --explain cascade-deletes'
 
                 0004_odd: note: a table isn't STRICT [table-not-strict]
-                  See Documentation/lint/table-not-strict.md
+                  See 'tool lint --explain table-not-strict'
 
                 Checked 4 migrations: 1 error, 1 warning and 1 note.
                 """
@@ -86,14 +97,14 @@ import Testing
             lines[0] == """
                 ::warning file=0002_drop.sql,line=3,col=5,title=drop-table (0002_drop)::\
                 dropping 'notes' deletes its rows%0ACopy the rows first:%0A  \
-                INSERT INTO archive SELECT * FROM notes;%0ASee Documentation/lint/drop-table.md
+                INSERT INTO archive SELECT * FROM notes;%0ASee 'tool lint --explain drop-table'
                 """
         )
         #expect(
             lines[1] == """
                 ::error file=Sources/App/My Migrations.swift,title=cascade-deletes (0003_swift)::\
                 100%25 of 'tags', and more: all%0Aof them%0ASee \
-                Documentation/lint/cascade-deletes.md
+                'tool lint --explain cascade-deletes'
                 """
         )
         #expect(lines[2].hasPrefix("::notice title=table-not-strict (0004_odd)::"))
@@ -146,7 +157,7 @@ import Testing
         #expect(rules.compactMap { $0["id"] as? String } == LintRule.allCases.map(\.rawValue))
         for (rule, listed) in zip(LintRule.allCases, rules) {
             let help = try #require((listed["help"] as? [String: String])?["text"])
-            #expect(help == "\(rule.summary) See \(rule.page).")
+            #expect(help == "\(rule.summary) See 'tool lint --explain \(rule.rawValue)'.")
         }
     }
 

@@ -72,7 +72,9 @@ import Testing
     }
 
     @Test(arguments: LintRule.allCases) func everyRuleHasAPage(rule: LintRule) throws {
-        let page = try String(contentsOfFile: PackageFolder.path(rule.page), encoding: .utf8)
+        let path = PackageFolder.path("Documentation/lint/\(rule.rawValue).md")
+        let page = rule.page
+        #expect(try page == String(contentsOfFile: path, encoding: .utf8))
         #expect(page.hasPrefix("# \(rule.rawValue)\n"))
         #expect(page.contains("Level: \(rule.level.rawValue)"))
         #expect(page.contains("```sql") || page.contains("```sh"))

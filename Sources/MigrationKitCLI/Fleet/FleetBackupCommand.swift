@@ -13,7 +13,7 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
             _superCommandName: Migrations.programName,
             abstract: "Copy many databases into a folder while other programs use them.",
             usage: """
-                \(Migrations.programName) fleet backup --stores <pattern>
+                \(Migrations.programName) fleet backup --stores <pattern> --name-from <folder>
                   --master-key-file <path> --output-dir <folder> [<options>]
                 """,
             discussion: """

@@ -38,15 +38,15 @@ extension FleetJob {
             in: context
         )
         let (list, shard) = (task.stores, task.shard)
-        try confirm(list.count)
-        let file = try fleet.report.map(FleetReportFile.init)
-        let records = FleetRecords<Self>(deed: deed, shard: shard)
-
         let options = FleetRun.Options(
             jobs: try fleet.jobCount(raises: context.ownsDescriptors),
             canary: limits?.first,
             failureLimit: limits.map { $0.maxFailures ?? .standard }
         )
+        try confirm(list.count)
+        let file = try fleet.report.map(FleetReportFile.init)
+        let records = FleetRecords<Self>(deed: deed, shard: shard)
+
         let display = ProgressDisplay(FleetProgress(deed: deed, count: list.count), in: context)
         let summary = Locked(FleetSummary())
         let start = ContinuousClock.now

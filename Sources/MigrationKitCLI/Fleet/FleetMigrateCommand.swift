@@ -13,7 +13,7 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
             _superCommandName: Migrations.programName,
             abstract: "Apply the pending migrations of many databases.",
             usage: """
-                \(Migrations.programName) fleet migrate --stores <pattern>
+                \(Migrations.programName) fleet migrate --stores <pattern> --name-from <folder>
                   --master-key-file <path> [--canary <number>] [<options>]
                 """,
             discussion: """

@@ -30,8 +30,8 @@ struct FleetOptions: ParsableArguments {
         try checkNotEmpty(report, "--report")
     }
 
-    /// How many stores to work on at the same time, as far as the limit of open files allows. SQLite
-    /// and Foundation don't survive everywhere that there is none left.
+    /// How many stores to work on at the same time, as far as the limit of open files allows. A
+    /// process that has no descriptor left crashes in places.
     ///
     /// - Parameter raises: Whether the process's limit may be raised to the one that is allowed.
     /// - Throws: ``FleetCommandError/tooManyJobs(_:most:limit:)`` if it allows fewer than --jobs.

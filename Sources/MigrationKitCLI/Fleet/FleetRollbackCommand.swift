@@ -13,7 +13,7 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
             abstract: "Undo the latest migrations of many databases.",
             usage: """
                 \(Migrations.programName) fleet rollback --to <identifier> --stores <pattern>
-                  --master-key-file <path> [--canary <number>] [<options>]
+                  --name-from <folder> --master-key-file <path> [<options>]
                 """,
             discussion: """
                 Each database is rolled back as by 'rollback', under its lock, then verified. \

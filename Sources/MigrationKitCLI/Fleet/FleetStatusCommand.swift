@@ -12,7 +12,7 @@ struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
             _superCommandName: Migrations.programName,
             abstract: "Show how many databases are at which version.",
             usage: """
-                \(Migrations.programName) fleet status --stores <pattern>
+                \(Migrations.programName) fleet status --stores <pattern> --name-from <folder>
                   --master-key-file <path> [<options>]
                 """,
             discussion: """

@@ -13,7 +13,7 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
             _superCommandName: Migrations.programName,
             abstract: "Check that many databases are sound.",
             usage: """
-                \(Migrations.programName) fleet verify --stores <pattern>
+                \(Migrations.programName) fleet verify --stores <pattern> --name-from <folder>
                   --master-key-file <path> [<options>]
                 """,
             discussion: """

@@ -16,6 +16,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
                 \(Migrations.programName) lint \(Migrations.areFiles ? "[<folder>] " : "")[--level <level>]
                   [--format <format>] [<options>]
                 \(Migrations.programName) lint --since <identifier> | --pending | --base <ref>
+                \(Migrations.programName) lint --explain <rule>
                 """,
             discussion: """
                 Needs no database and no key: the migrations run on an empty one in memory. If the \
@@ -58,6 +59,21 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
     )
     var base: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Print the page of a rule: what it finds, why, and what to do instead.",
+            valueName: "rule"
+        ),
+        completion: .list(LintRule.allCases.map(\.rawValue)),
+        transform: { name in
+            if let rule = LintRule(rawValue: name) { return rule }
+            let names = LintRule.allCases.map(\.rawValue)
+            let meant = nearest(to: name, among: names).map { " Did you mean '\($0)'?" }
+            throw ValidationError("There is no rule '\(name)'.\(meant ?? "")")
+        }
+    )
+    var explain: LintRule?
+
     @Option(help: "Exit with 3 from this level on: error, warning or note; default: error.")
     var level: LintLevel?
 
@@ -85,12 +101,16 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
                 "\(selections.joined(separator: " and ")) select different migrations. Use only one."
             )
         }
+        guard explain == nil || !json && format ?? .human == .human else {
+            throw ValidationError("--explain prints text. Leave out --json and --format.")
+        }
         guard !json || format ?? .json == .json else {
             throw ValidationError("--json is the same as --format json. Use only one.")
         }
     }
 
     func run(in context: CommandContext) throws {
+        if let explain { return context.output(explain.text(program: Migrations.programName)) }
         let threshold = level ?? .error
         let result = try check(in: context)
         let output = LintOutput(
@@ -170,6 +190,28 @@ extension OpenStore {
 }
 
 extension LintLevel: ExpressibleByArgument {}
+
+// MARK: - Pages
+
+extension LintRule {
+    /// The command that prints its page.
+    func explainCommand(program: String) -> String { "\(program) lint --explain \(rawValue)" }
+
+    /// Where to read more, for people.
+    func seePage(program: String) -> String { "See '\(explainCommand(program: program))'" }
+
+    /// Its page for a terminal. Links to other pages lead nowhere there: those to rules become the
+    /// rules' names.
+    func text(program: String) -> String {
+        var text = page
+        while text.hasSuffix("\n") { text.removeLast() }
+        return text.replacing(/\[([^\]]+)\]\((?!https:)([^)]+)\)/) { link in
+            let name = link.2.hasSuffix(".md") ? String(link.2.dropLast(3)) : ""
+            guard let rule = LintRule(rawValue: name) else { return String(link.1) }
+            return "\(link.1) ('\(rule.explainCommand(program: program))')"
+        }
+    }
+}
 
 // MARK: - Base
 

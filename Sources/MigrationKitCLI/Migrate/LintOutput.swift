@@ -137,7 +137,7 @@ struct LintOutput {
         let lines =
             (result.excerpt(of: finding)?.split(separator: "\n").map(String.init) ?? [])
             + (finding.fix ?? "").split(separator: "\n").flatMap { $0.wrapped(to: 78) }
-            + ["See \(finding.rule.page)"]
+            + [finding.rule.seePage(program: tool.name)]
         return ([heading] + lines.map { "  \($0.printableLines)" }).joined(separator: "\n")
     }
 
@@ -167,7 +167,7 @@ struct LintOutput {
                     column: finding.column,
                     message: finding.message,
                     fix: finding.fix,
-                    help: finding.rule.page
+                    help: finding.rule.explainCommand(program: tool.name)
                 )
             },
             checked: result.report.checked
@@ -212,7 +212,8 @@ struct LintOutput {
         let list = properties.compactMap { name, value in
             value.map { "\(name)=\(Self.escaped($0.printable, also: [":", ","]))" }
         }.joined(separator: ",")
-        let text = [finding.message, finding.fix, "See \(finding.rule.page)"].compactMap { $0 }
+        let text = [finding.message, finding.fix, finding.rule.seePage(program: tool.name)]
+            .compactMap { $0 }
             .joined(separator: "\n")
         // Line by line: the fix may have several. Names may have characters that control a
         // terminal.
@@ -249,7 +250,7 @@ private enum SARIF {
         }
 
         init(_ result: LintResult, tool: (name: String, version: String)) {
-            let rules = LintRule.allCases.map(Rule.init)
+            let rules = LintRule.allCases.map { Rule($0, program: tool.name) }
             let positions = Dictionary(
                 uniqueKeysWithValues: LintRule.allCases.enumerated().map { ($1, $0) }
             )
@@ -295,10 +296,10 @@ private enum SARIF {
         let help: Message
         let defaultConfiguration: Configuration
 
-        init(_ rule: LintRule) {
+        init(_ rule: LintRule, program: String) {
             id = rule.rawValue
             shortDescription = Message(text: rule.summary)
-            help = Message(text: "\(rule.summary) See \(rule.page).")
+            help = Message(text: "\(rule.summary) \(rule.seePage(program: program)).")
             defaultConfiguration = Configuration(level: rule.level.rawValue)
         }
     }

@@ -150,9 +150,6 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
             .note
         }
     }
-
-    /// Where its page is, from the root of the repository.
-    public var page: String { "Documentation/lint/\(rawValue).md" }
 }
 
 /// How serious a finding is.

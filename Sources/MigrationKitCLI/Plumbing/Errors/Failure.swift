@@ -150,6 +150,7 @@ struct Failure {
             migrations already exists, 'baseline' records them as applied. If another tool applied \
             them, use 'baseline --adopt TOOL', which reads that tool's table.
             """
+        let program = parser.configuration.commandName ?? ""
         let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
         self.init(
             isOwnFault ? "stepFailed" : cause.code,
@@ -157,7 +158,7 @@ struct Failure {
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
             hint: [
                 cause.hint, failure.violationsBefore.map(Self.advice(onViolations:)),
-                isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,
+                isOwnFault ? Self.advice(for: failure.underlying, program: program) : nil, kept,
                 failure.wasUnmanaged ? baseline : nil,
             ]
             .compactMap { $0 }.joined(separator: "\n")
@@ -174,7 +175,7 @@ struct Failure {
     }
 
     /// What failed, the safe pattern and the page of the rule, if the linter has one for it.
-    private static func advice(for error: any Error) -> String? {
+    private static func advice(for error: any Error, program: String) -> String? {
         let (message, statement): (String?, String?) =
             switch error {
             case let error as SQLStatementError: (error.sqliteMessage, error.statement)
@@ -185,7 +186,7 @@ struct Failure {
         guard let advice = message.flatMap(LintAdvice.init) else { return nil }
         return [
             statement.map { "Statement: \($0)".printable }, advice.text,
-            "See \(advice.rule.page)",
+            advice.rule.seePage(program: program),
         ].compactMap { $0 }.joined(separator: "\n")
     }
 
