@@ -154,7 +154,7 @@ public struct SchemaMigrationProof: Sendable {
             for statement in down { try db.run(statement: statement) }
         }
         return MigrationStep(
-            identifier: "migration",
+            identifier: Self.identifier,
             sourceFile: "proof",
             apply: { db in
                 for statement in up { try db.run(statement: statement) }
@@ -169,6 +169,9 @@ public struct SchemaMigrationProof: Sendable {
             || migration.hazards.contains { $0.kind.mayRefuseRows || $0.kind.losesValues }
     }
 
+    /// Of the only step.
+    private static let identifier = "migration"
+
     private func stage(_ stage: SchemaMigrationProofError.Stage, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -177,7 +180,7 @@ public struct SchemaMigrationProof: Sendable {
             let isConstraint = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
             throw failure(
                 stage,
-                "it fails: \(error.messageWithoutRow)",
+                "it fails: \(error.withoutNaming(Self.identifier).messageWithoutRow)",
                 isRefusal: isConstraint || isOfValues,
                 isOfValues: isOfValues
             )
