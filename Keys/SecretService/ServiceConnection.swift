@@ -44,17 +44,20 @@ struct ServiceConnection {
     /// libsecret's own way loads every item with them, and fails if GNOME Keyring lists one that isn't on
     /// the bus, such as the secret of its portal.
     func collections() throws -> [ServiceCollection] {
-        try paths("Collections", of: service).compactMap { path in
-            try unlessGone {
-                secret_collection_new_for_dbus_path_sync(
-                    service.pointer,
-                    path,
-                    UInt32(SECRET_COLLECTION_NONE),
-                    cancellation.pointer,
-                    $0
-                )
-            }.map(ServiceCollection.init)
-        }
+        try paths("Collections", of: service).compactMap(collection(at:))
+    }
+
+    /// The collection with a path on the bus; `nil` if it has gone.
+    private func collection(at path: String) throws -> ServiceCollection? {
+        try unlessGone {
+            secret_collection_new_for_dbus_path_sync(
+                service.pointer,
+                path,
+                UInt32(SECRET_COLLECTION_NONE),
+                cancellation.pointer,
+                $0
+            )
+        }.map(ServiceCollection.init)
     }
 
     private func paths(_ property: String, of object: GObjectReference) -> [String] {
@@ -116,15 +119,7 @@ struct ServiceConnection {
         // The path is "/" if the user must be asked first.
         let path = made[0] == "/" ? try answer(to: made[1], of: program, completions) : made[0]
         guard let path, path != "/" else { return nil }
-        return try unlessGone {
-            secret_collection_new_for_dbus_path_sync(
-                service.pointer,
-                path,
-                UInt32(SECRET_COLLECTION_NONE),
-                cancellation.pointer,
-                $0
-            )
-        }.map(ServiceCollection.init)
+        return try collection(at: path)
     }
 
     /// Shows a question, and waits for its answer.

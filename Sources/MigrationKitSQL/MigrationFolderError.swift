@@ -120,3 +120,18 @@ extension MigrationFolderError: CodedError {
         }
     }
 }
+
+extension MigrationFolderError {
+    /// The file that it is about; `nil` if it is about the folder.
+    package var file: String? {
+        switch self {
+        case .noSuchFolder, .notAFolder, .empty: nil
+        case .mixedFormats(_, _, _, let file), .unexpectedName(let file),
+            .unsupportedFile(_, let file), .downWithoutUp(let file), .missing(let file),
+            .unreadable(let file, _), .leavesRepository(let file):
+            file
+        case .duplicateVersion(_, let files): files.last
+        default: place?.file
+        }
+    }
+}

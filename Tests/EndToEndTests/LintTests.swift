@@ -370,6 +370,18 @@ import Testing
         #expect(result.stderr.contains("\n  See '\(command)'\n"), "\(result)")
     }
 
+    /// What reads a report must not find it empty: a number that is there twice is the commonest mistake of
+    /// a merge.
+    @Test(arguments: ["json", "sarif", "github"])
+    func anUnusableFolderIsInTheReport(_ format: String) throws {
+        try tool.write("0001_again", up: "CREATE TABLE again (id INTEGER);")
+        let result = try tool.run("lint", "--migrations", tool.migrations, "--format", format)
+        #expect(result.status == 65, "\(result)")
+        #expect(result.stdout.contains("several migrations have the version 1"), "\(result)")
+        #expect(result.stdout.contains("migration-fails"), "\(result)")
+        #expect(!result.stderr.isEmpty)
+    }
+
     @Test func unknownRuleNamesTheNearest() throws {
         let explained = try tool.run("lint", "--explain", "table-not-strict")
         #expect(explained.status == 0)

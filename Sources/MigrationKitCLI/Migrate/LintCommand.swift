@@ -112,14 +112,27 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
     func run(in context: CommandContext) throws {
         if let explain { return context.output(explain.text(program: Migrations.programName)) }
         let threshold = level ?? .error
-        let result = try check(in: context)
-        let output = LintOutput(
-            result,
-            lowest: min(threshold, .warning),
-            tool: (Migrations.programName, context.version),
-            style: context.style
-        )
-        context.output(try output.text(as: json ? .json : format ?? .human))
+        let format = json ? .json : format ?? .human
+        func print(_ result: LintResult) throws -> LintOutput {
+            let output = LintOutput(
+                result,
+                lowest: min(threshold, .warning),
+                tool: (Migrations.programName, context.version),
+                style: context.style
+            )
+            context.output(try output.text(as: format))
+            return output
+        }
+        let result: LintResult
+        do {
+            result = try check(in: context)
+        } catch let error as MigrationFolderError where format != .human {
+            // What reads the report must not find it empty.
+            let folder = try (migrations as? FolderMigrations)?.path(in: context) ?? ""
+            _ = try print(LintResult(error, in: folder))
+            throw error
+        }
+        let output = try print(result)
         let levels = output.findings.map(\.level).filter { $0 >= threshold }
         guard levels.isEmpty else {
             throw LintError.findings(levels, areRefusals: result.isRefused)

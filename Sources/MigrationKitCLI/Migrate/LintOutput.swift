@@ -49,6 +49,14 @@ struct LintResult {
         }
     }
 
+    /// An error for which a folder can't be used at all.
+    init(_ error: MigrationFolderError, in path: String) {
+        report = LintReport(findings: [LintFinding(error)], checked: 0)
+        isRefused = true
+        folderPath = path
+        excerpt = { _ in error.place?.excerpt }
+    }
+
     /// The path of a finding's file, from the working folder if it is in there.
     func file(of finding: LintFinding) -> String? {
         guard let file = finding.file, !file.isEmpty else { return nil }

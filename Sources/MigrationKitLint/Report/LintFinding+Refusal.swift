@@ -28,3 +28,21 @@ extension LintFinding {
         )
     }
 }
+
+extension LintFinding {
+    /// An error for which a folder of migrations can't be used at all.
+    package init(_ error: MigrationFolderError) {
+        let message = error.localizedDescription
+        let prefix = error.place.map { "\($0): " } ?? error.file.map { "\($0): " } ?? ""
+        self.init(
+            rule: .migrationFails,
+            level: .error,
+            migration: error.file.map { String($0.prefix { $0 != "." }) } ?? "",
+            file: error.file,
+            line: error.place?.line,
+            column: error.place?.column,
+            message: message.hasPrefix(prefix) ? String(message.dropFirst(prefix.count)) : message,
+            fix: error.advice
+        )
+    }
+}

@@ -90,7 +90,7 @@ extension MigrationFolderError: LocalizedError {
         }
     }
 
-    private var advice: String {
+    package var advice: String {
         switch self {
         case .noSuchFolder, .notAFolder:
             "Give the path of the folder that holds the SQL files."
