@@ -81,7 +81,7 @@ import Tracing
         try await stores.withStore("acme") { _ in }
         await stores.shutDown()
         func seconds(_ label: String) throws -> Double {
-            Double(try metrics.expectTimer(label).values.reduce(0, +)) / 1e9
+            Double(try metrics.expectTimer(label, [("store", "acme")]).values.reduce(0, +)) / 1e9
         }
         #expect(try seconds("migrationkit_verification_duration_seconds") >= 0.3)
         #expect(try seconds("migrationkit_step_duration_seconds") < 0.3)
@@ -99,7 +99,7 @@ import Tracing
         await #expect(throws: (any Error).self) { try await again.withStore("acme") { _ in } }
         await again.shutDown()
         let failures = metrics.counters(label: "migrationkit_failures_total")
-        #expect(failures.map { $0.dimensions.map(\.1) } == [["damaged"]])
+        #expect(failures.map { $0.dimensions.map(\.1) } == [["damaged", "acme"]])
     }
 
     @Test func failuresAreCountedByCodeAndShowNoValues() async throws {

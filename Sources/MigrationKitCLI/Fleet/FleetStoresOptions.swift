@@ -20,14 +20,7 @@ struct FleetStoresOptions: ParsableArguments {
     )
     var storesFile: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The folder from which each database's path is its name, whatever the pattern is.",
-            valueName: "folder"
-        ),
-        completion: .directory
-    )
-    var nameFrom: String?
+    @OptionGroup var naming: StoreNamingOptions
 
     @Option(
         help: ArgumentHelp(
@@ -71,7 +64,6 @@ struct FleetStoresOptions: ParsableArguments {
         guard shards.map({ $0 > 0 }) ?? true else {
             throw ValidationError("The value for '--shards' must be at least 1.")
         }
-        try checkNotEmpty(nameFrom, "--name-from")
         for pattern in exclude { try checkNotEmpty(pattern, "--exclude") }
     }
 
@@ -99,7 +91,7 @@ struct FleetStoresOptions: ParsableArguments {
         in context: CommandContext
     ) throws -> Task {
         let shard = try shard ?? shardOfTask(context.environment)
-        let names = try context.value(\.nameFrom, of: self).map(StoreNames.init(below:))
+        let names = try context.value(\.nameFrom, of: naming).map(StoreNames.init(below:))
         var (all, skipped): ([FleetStore], [StorePattern.Skipped]) = ([], [])
         if let stores {
             let pattern = StorePattern(stores)

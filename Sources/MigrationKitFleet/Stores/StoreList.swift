@@ -70,7 +70,7 @@ public struct StoreList {
                 stores.append(FleetStore(name: try name(ofPath: path), path: path))
                 continue
             }
-            if let record = try? decoder.decode(FleetRecord.self, from: Data(line)) {
+            if let record = try? decoder.decode(ReportLine.self, from: Data(line)) {
                 let store = FleetStore(name: record.store, path: record.path, group: record.group)
                 if reported.insert(store).inserted { stores.append(store) }
                 continue
@@ -99,4 +99,13 @@ public struct StoreList {
     }
 
     private static let fields = ["path", "account", "group"]
+
+    /// What counts here of a line of a report.
+    private struct ReportLine: Decodable {
+        let schemaVersion: Int
+        let store: String
+        let path: String
+        let group: String?
+        let outcome: String
+    }
 }

@@ -261,6 +261,24 @@ func checkNotEmpty(_ path: String?, _ option: String) throws {
     if path?.isEmpty == true { throw ValidationError("The path of \(option) is empty.") }
 }
 
+// MARK: - Store Naming Options
+
+/// What the stores of a fleet are called.
+struct StoreNamingOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The folder from which each database's path is its name, whatever the pattern is.",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var nameFrom: String?
+
+    func validate() throws {
+        try checkNotEmpty(nameFrom, "--name-from")
+    }
+}
+
 // MARK: - Lock Timeout Options
 
 /// How long a command waits for others who use the database.

@@ -247,7 +247,7 @@ extension SettingsKey {
             Setting(
                 kind: .path,
                 meaning: "The folder from which a database's path is its name, for 'fleet'",
-                option: \FleetStoresOptions.nameFrom
+                option: \StoreNamingOptions.nameFrom
             )
         case .lint:
             Setting(kind: .levels, meaning: "The levels of lint's rules, by the rules' names")
