@@ -35,14 +35,15 @@ import Testing
         #expect(result.stderr.contains("no space left on device"))
     }
 
-    /// The second write is that of the file. It is said to have taken 5 bytes, and takes none, so
-    /// that the text without these is what a writer leaves that goes on where it was.
+    /// The first write of the command's own process is that of the file. It is said to have taken 5
+    /// bytes, and takes none, so that the text without these is what a writer leaves that goes on where
+    /// it was.
     @Test func aShortWriteIsGoneOnWith() throws {
         let result = try TestSupport.run(
             "strace",
             [
                 "-f", "-qq", "-o", tool.folder.path("trace"), "-e", "trace=write",
-                "-e", "inject=write:retval=5:when=2", builtExecutable("migrationkit-cli"),
+                "-e", "inject=write:retval=5:when=1", builtExecutable("migrationkit-cli"),
                 "create", "more", "--migrations", tool.migrations,
             ],
             environment: tool.environment,
