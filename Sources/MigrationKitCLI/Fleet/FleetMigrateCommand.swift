@@ -68,61 +68,48 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                 changesIt: !isDry,
                 checksLog: true,
                 lockTimeout: options.lockTimeout
-            ) {
-                let applied = try runner.appliedMigrationIdentifiers(in: $0.writer)
+            ) { store in
+                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.from = runner.version(of: applied)
                 record.to = record.from
-                try $0.checkIsAdopted()
-                try $0.checkForDrafts(upTo: target, steps: limit)
-                let progress = Locked(RunProgress())
-                var options = options
-                options.cancellation = visit.cancellation
-                options.observer = { event in progress.withLock { $0.note(event) } }
+                try store.checkIsAdopted()
+                try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
-                    let pending = try runner.overview(of: $0.writer).pending.count
+                    let pending = try runner.overview(of: store.writer).pending.count
                     record.pending = pending
-                    guard pending == 0 || !$0.writer.configuration.readonly else {
+                    guard pending == 0 || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
-                    do {
-                        _ = try runner.dryRun(
-                            in: $0.writer,
+                    _ = try visit.watch(store, options) { options in
+                        try runner.dryRun(
+                            in: store.writer,
                             upTo: target,
                             steps: limit,
                             options: options
-                        )
-                    } catch {
-                        throw $0.explaining(
-                            error,
-                            after: progress.withLock { $0 },
-                            allowedViolations: options.allowsViolations
                         )
                     }
                     return
                 }
                 do {
-                    let report =
+                    let report = try visit.watch(store, options) { options in
                         if let target {
-                            try runner.migrate(in: $0.writer, upTo: target, options: options)
+                            try runner.migrate(in: store.writer, upTo: target, options: options)
                         } else if let limit {
-                            try runner.migrate(in: $0.writer, steps: limit, options: options)
+                            try runner.migrate(in: store.writer, steps: limit, options: options)
                         } else {
-                            try runner.migrate(in: $0.writer, options: options)
+                            try runner.migrate(in: store.writer, options: options)
                         }
+                    }
                     record.applied = report.steps.count
                     record.pending = report.pending.count
                     let now = applied.union(report.steps.map(\.identifier))
                     record.to = runner.version(of: now)
                 } catch {
                     // Steps before the one that failed stay.
-                    let now = try? runner.appliedMigrationIdentifiers(in: $0.writer)
+                    let now = try? runner.appliedMigrationIdentifiers(in: store.writer)
                     record.to = now.map(runner.version) ?? nil
                     record.applied = now?.subtracting(applied).count
-                    throw $0.explaining(
-                        error,
-                        after: progress.withLock { $0 },
-                        allowedViolations: options.allowsViolations
-                    )
+                    throw error
                 }
             }
         }

@@ -78,29 +78,28 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
             var options = options
             options.lockTimeout = visit.timeout(options.lockTimeout)
             try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
-                let applied = try runner.appliedMigrationIdentifiers(in: $0.writer)
+                store in
+                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
                 record.from = runner.version(of: applied)
                 record.to = record.from
-                try $0.checkIsAdopted()
-                let progress = Locked(RunProgress())
-                options.cancellation = visit.cancellation
-                options.observer = { event in progress.withLock { $0.note(event) } }
+                try store.checkIsAdopted()
                 do {
-                    let report: MigrationReport =
+                    let report = try visit.watch(store, options) { options in
                         if let target, !undoable.isDisjoint(with: applied) {
                             try runner.rollbackMigrations(
-                                in: $0.writer,
+                                in: store.writer,
                                 downTo: target,
                                 options: options
                             )
                         } else {
                             // What 'rollback' would refuse is refused here, too.
                             try runner.rollbackMigrations(
-                                in: $0.writer,
+                                in: store.writer,
                                 steps: target == nil ? .max : 0,
                                 options: options
                             )
                         }
+                    }
                     record.undone = report.steps.count
                     record.pending = report.pending.count
                     record.to = runner.version(
@@ -108,14 +107,10 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
                     )
                 } catch {
                     // What was undone before the one that failed stays undone.
-                    let now = try? runner.appliedMigrationIdentifiers(in: $0.writer)
+                    let now = try? runner.appliedMigrationIdentifiers(in: store.writer)
                     record.to = now.map(runner.version) ?? nil
                     record.undone = now.map { applied.subtracting($0).count }
-                    throw $0.explaining(
-                        error,
-                        after: progress.withLock { $0 },
-                        allowedViolations: options.allowsViolations
-                    )
+                    throw error
                 }
             }
         }

@@ -39,6 +39,30 @@ struct FleetVisit: Sendable {
         return try host.verification(of: store.path, options, runner: runner)
     }
 
+    /// Runs migrations, a rollback or a dry run on the store, which the run's cancellation ends.
+    ///
+    /// - Throws: ``MigrationStepFailure`` for an error of a step, or of the verification in its
+    ///   transaction; any other error unchanged.
+    func watch<Result>(
+        _ store: OpenStore,
+        _ options: MigrationOptions,
+        _ run: (MigrationOptions) throws -> Result
+    ) throws -> Result {
+        let progress = Locked(RunProgress())
+        var options = options
+        options.cancellation = cancellation
+        options.observer = { event in progress.withLock { $0.note(event) } }
+        do {
+            return try run(options)
+        } catch {
+            throw store.explaining(
+                error,
+                after: progress.withLock { $0 },
+                allowedViolations: options.allowsViolations
+            )
+        }
+    }
+
     /// Opens the store as a command for one store does, and closes it after the work.
     ///
     /// - Parameters:

@@ -119,7 +119,9 @@ public struct FleetRun: Sendable {
                         guard !isOver else { return rest.withLock { $0.left.append(part) } }
                         let attempt = attempts[part]
                         guard try visit(attempt) else { return }
-                        rest.withLock { $0.busy.append(Attempt(store: attempt.store, .now)) }
+                        rest.withLock {
+                            $0.busy.append(Attempt(store: attempt.store, busySince: .now))
+                        }
                     }
                 }
                 let (unvisited, busy) = rest.withLock { $0 }
@@ -145,11 +147,6 @@ public struct FleetRun: Sendable {
         let store: FleetStore
         /// When the first attempt found it busy; `nil` at the first attempt.
         var busySince: ContinuousClock.Instant?
-
-        init(store: FleetStore, _ busySince: ContinuousClock.Instant? = nil) {
-            self.store = store
-            self.busySince = busySince
-        }
     }
 
     /// - Returns: `nil` if the store is busy, and there is another attempt.

@@ -68,7 +68,7 @@ struct ForwardRun {
             try monitor.verifying {
                 try writer.readingWithConstraints { db in
                     try monitor.watching(db) {
-                        monitor.unchecked = try runner.verify(
+                        try runner.verify(
                             db,
                             isComplete: pending.isEmpty,
                             checksForeignKeys: !options.allowsViolations
@@ -355,8 +355,9 @@ struct ForwardRun {
     /// Verifies what the steps of a plan have done.
     ///
     /// - Parameter plan: `nil` if more of its steps follow.
-    private func verify(_ db: Database, _ plan: MigrationPlan?) throws {
-        monitor.unchecked = try runner.verify(
+    /// - Returns: The tables that can't be checked here, each with what only the app has.
+    private func verify(_ db: Database, _ plan: MigrationPlan?) throws -> [String] {
+        try runner.verify(
             db,
             isComplete: plan?.completes ?? false,
             checksForeignKeys: false,
@@ -367,15 +368,12 @@ struct ForwardRun {
     private func verifyAll(_ plan: MigrationPlan, in db: Database) throws {
         try monitor.verifying {
             try monitor.watching(db) {
-                if plan.pending.isEmpty {
-                    monitor.unchecked = try runner.verify(
-                        db,
-                        isComplete: plan.completes,
-                        checksForeignKeys: !options.allowsViolations
-                    )
-                } else {
-                    try verify(db, plan)
-                }
+                guard plan.pending.isEmpty else { return try verify(db, plan) }
+                return try runner.verify(
+                    db,
+                    isComplete: plan.completes,
+                    checksForeignKeys: !options.allowsViolations
+                )
             }
         }
         try monitor.operation.checkCancellation()

@@ -44,10 +44,7 @@ final class RunMonitor: Sendable {
     }
 
     /// The tables that the run's verification can't check, each with what only the app has.
-    var unchecked: [String] {
-        get { state.withLock { $0.unchecked } }
-        set { state.withLock { $0.unchecked = newValue } }
-    }
+    var unchecked: [String] { state.withLock { $0.unchecked } }
 
     /// The violations of foreign keys from before the run, which may remain; `nil` if none may.
     var violations: ForeignKeyViolations? { state.withLock { $0.violations } }
@@ -123,14 +120,17 @@ final class RunMonitor: Sendable {
     }
 
     /// Verifies what the steps have done. A step's own time is without this.
-    func verifying(_ body: () throws -> Void) throws {
+    ///
+    /// - Parameter body: Returns the tables that can't be checked.
+    func verifying(_ body: () throws -> [String]) throws {
         operation.report(.verifying)
         let start = ContinuousClock.now
         defer {
             let seconds = (.now - start) / .seconds(1)
             state.withLock { $0.verification += seconds }
         }
-        try body()
+        let unchecked = try body()
+        state.withLock { $0.unchecked = unchecked }
     }
 
     /// How long the verification has taken up to now, in seconds.

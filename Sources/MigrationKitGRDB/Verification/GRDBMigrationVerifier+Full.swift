@@ -155,7 +155,7 @@ struct IntegrityFindings {
     /// Adds an error that kept SQLite from checking a table.
     mutating func add(_ error: DatabaseError, of table: String) {
         if let need = error.need {
-            unchecked.append("\(table) needs \(need.phrase)")
+            unchecked.append(need.text(about: table))
             return
         }
         found.add(

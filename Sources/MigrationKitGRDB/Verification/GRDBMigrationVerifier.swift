@@ -94,7 +94,7 @@ public enum GRDBMigrationVerifier {
     /// - Returns: The tables that can't be checked here, each with what only the app has.
     @discardableResult
     static func verifyStructure(in db: Database) throws -> [String] {
-        let (found, unchecked) = try db.findings(of: "quick_check", limit: 1)
+        let (found, unchecked) = try db.quickCheck()
         guard let result = found.first else { return unchecked }
         if let error = obstacle(in: result) { throw error }
         // For findings in a page, the first line only names the database.

@@ -21,6 +21,9 @@ package enum SchemaNeed: Hashable {
         return nil
     }
 
+    /// Why a table can't be checked, such as `message needs the tokenizer 'words'`.
+    func text(about table: String) -> String { "\(table) needs \(phrase)" }
+
     /// Such as `the function 'shout'`.
     package var phrase: String {
         switch self {
@@ -66,25 +69,21 @@ extension String {
 }
 
 extension Database {
-    /// Runs a check of SQLite's on the whole database or, if the schema needs what this connection
-    /// doesn't have, on one table after the other.
+    /// Runs `quick_check` on the whole database or, if the schema needs what this connection doesn't
+    /// have, on one table after the other.
     ///
-    /// - Parameters:
-    ///   - check: `quick_check` or `integrity_check`.
-    ///   - limit: How many findings SQLite lists at most.
     /// - Returns: What it finds, and the tables that it can't check, each with the reason.
-    package func findings(
-        of check: String,
-        limit: Int
-    ) throws -> (found: [String], unchecked: [String]) {
+    func quickCheck() throws -> (found: [String], unchecked: [String]) {
+        // More than one finding is never asked for.
+        let whole = "1"
         func run(_ argument: String) throws -> [String] {
             let rows = try namingUnusableTables {
-                try String.fetchAll(self, sql: "PRAGMA \(check)(\(argument))")
+                try String.fetchAll(self, sql: "PRAGMA quick_check(\(argument))")
             }
             return rows.isEmpty ? ["no answer"] : rows.filter { $0 != "ok" }
         }
         do {
-            return (try run("\(limit)"), [])
+            return (try run(whole), [])
         } catch let error as DatabaseError where error.need != nil {
             var (found, unchecked): ([String], [String]) = ([], [])
             let tables = try String.fetchAll(
@@ -93,10 +92,10 @@ extension Database {
             )
             for table in tables {
                 do {
-                    found += try run(table.pragmaArgument ?? "\(limit)")
+                    found += try run(table.pragmaArgument ?? whole)
                 } catch let error as DatabaseError {
                     guard let need = error.need else { throw error }
-                    unchecked.append("\(table) needs \(need.phrase)")
+                    unchecked.append(need.text(about: table))
                 }
             }
             return (found, unchecked)

@@ -65,16 +65,14 @@ enum VirtualTables {
         )
         for table in tables {
             guard modules.contains(table.module) else {
-                outcome.unchecked.append(
-                    "\(table.name) needs \(SchemaNeed.module(table.module).phrase)"
-                )
+                outcome.unchecked.append(SchemaNeed.module(table.module).text(about: table.name))
                 continue
             }
             do {
                 try check(table, db)
             } catch let error as DatabaseError where error.isFinding {
                 if let need = error.need {
-                    outcome.unchecked.append("\(table.name) needs \(need.phrase)")
+                    outcome.unchecked.append(need.text(about: table.name))
                 } else {
                     outcome.add(finding(error, table))
                 }

@@ -69,8 +69,7 @@ package struct PendingKey: Equatable {
             let isPlain =
                 character.isASCII && (character.isLetter || character.isNumber)
                 || "/._-~+@".contains(character)
-            let digits = String(byte, radix: 16)
-            return isPlain ? "\(character)" : "%" + (digits.count == 1 ? "0" : "") + digits
+            return isPlain ? "\(character)" : "%" + CollectionOfOne(byte).hexadecimalDigits
         }.joined()
     }
 
