@@ -133,18 +133,14 @@ public enum MigrationCLI {
             // Exit as if the signal had ended the process, now that there is nothing left to do.
             exit(128 + SIGPIPE)
         } catch {
-            exit(report(error, of: words, in: context))
+            exit(report(error, in: context))
         }
     }
 
-    /// Prints an error, as JSON if the arguments ask for that.
+    /// Prints an error, as JSON if that is asked for.
     ///
     /// - Returns: Its exit code.
-    static func report(
-        _ error: any Error,
-        of arguments: [String],
-        in context: CommandContext
-    ) -> Int32 {
+    static func report(_ error: any Error, in context: CommandContext) -> Int32 {
         let failure = HostMigrations.$commandName.withValue(context.host.commandName) {
             Failure(
                 error,
@@ -154,7 +150,7 @@ public enum MigrationCLI {
         }
         let keySource = context.keySource.noted
         let document = failure.document(keySource: keySource)
-        if asksForJSON(arguments), let text = try? JSON.text(of: document) {
+        if !context.writesNotes, let text = try? JSON.text(of: document) {
             context.errorOutput(text)
         } else {
             context.errorOutput(failure.text(keySource: keySource))
@@ -164,7 +160,7 @@ public enum MigrationCLI {
 
     /// Whether the arguments, which may be wrong, ask for JSON. The output of `schema-dump` is a
     /// file's content, whatever its format.
-    private static func asksForJSON(_ arguments: [String]) -> Bool {
+    static func asksForJSON(_ arguments: [String]) -> Bool {
         arguments.contains("--json")
             || ["lint", "query", "schema-diff"].contains(arguments.first)
                 && arguments.joined(separator: "=").contains("--format=json")

@@ -27,13 +27,13 @@ struct ToolInProcess {
             reveal: { _ in },
             showsProgress: false,
             endsOnSignals: false,
-            writesNotes: !arguments.contains("--json")
+            writesNotes: !MigrationCLI.asksForJSON(arguments)
         )
         var status: Int32 = 0
         do {
             try MigrationCLI.run(arguments: arguments, context: context)
         } catch {
-            status = MigrationCLI.report(error, of: arguments, in: context)
+            status = MigrationCLI.report(error, in: context)
         }
         func bytes(_ lines: Lines) -> [UInt8] {
             lines.text.isEmpty ? [] : Array("\(lines.text)\n".utf8)

@@ -33,9 +33,6 @@ struct LimitedProcess {
     /// The signals that the parent waits for.
     private var signals = sigset_t()
 
-    /// How long the child may go on after a signal.
-    private static let patience = 2
-
     /// Continues in a child if the process's first argument is a command that needs one.
     ///
     /// To be called before the process has another thread: the child has only the one that calls.
@@ -110,7 +107,7 @@ struct LimitedProcess {
         var status: Int32 = 0
         while waitpid(child, &status, WNOHANG) != child {
             var information = siginfo_t()
-            var pause = timespec(tv_sec: Self.patience, tv_nsec: 0)
+            var pause = timespec(tv_sec: EndingSignals.patience, tv_nsec: 0)
             var signals = signals
             let number =
                 received == nil

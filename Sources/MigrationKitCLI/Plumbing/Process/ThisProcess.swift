@@ -162,8 +162,8 @@ final class EndingSignals: @unchecked Sendable {
         state.withLock { $0.first }
     }
 
-    /// How long a run may continue after a signal before a note is printed.
-    private static let patience = DispatchTimeInterval.seconds(1)
+    /// How long a run may continue after a signal, in seconds, before more is done about it.
+    static let patience = 2
 
     /// Handles signals until ``stop()``. A second signal ends the process at once, as it would
     /// without this: neither a step that isn't SQL nor a single long SQLite function can be
@@ -173,7 +173,7 @@ final class EndingSignals: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - cancel: Called at the first signal, to cancel the run.
-    ///   - stillRunning: Called with the signal if the run continues for a second after that.
+    ///   - stillRunning: Called with the signal if the run continues for ``patience`` after that.
     init(
         _ cancel: @escaping @Sendable () -> Void,
         stillRunning: @escaping @Sendable (_ signal: Int32) -> Void
@@ -198,7 +198,7 @@ final class EndingSignals: @unchecked Sendable {
             guard read(output, &number, 1) == 1 else { return }
             state.withLock { $0.first = $0.first ?? Int32(number) }
             cancel()
-            DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.patience)) {
                 [self, number] in
                 state.withLock {
                     if !$0.isOver { stillRunning(Int32(number)) }

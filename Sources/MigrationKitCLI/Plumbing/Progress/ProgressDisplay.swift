@@ -14,8 +14,11 @@ protocol OperationProgress: Sendable {
     /// What is so after a signal has ended the operation, for people.
     static var endedState: String { get }
 
-    /// What is so if a second signal ends the process at once, for people.
+    /// What is so if the process ends at once, in the middle of something, for people.
     static var endedAtOnceState: String { get }
+
+    /// Whether SQLite undoes everything that an end at once leaves. Then the first signal is enough.
+    static var isUndoneBySQLite: Bool { get }
 
     mutating func note(_ event: Event)
 
@@ -25,6 +28,7 @@ protocol OperationProgress: Sendable {
 
 extension OperationProgress {
     static var writesLines: Bool { false }
+    static var isUndoneBySQLite: Bool { false }
 }
 
 /// Shows on a terminal how far a long operation is, and ends it by Ctrl-C and the other signals that
@@ -60,7 +64,7 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         }
         defer { context.showProgress(nil) }
         let signals =
-            context.endsOnSignals ? EndingSignals(cancellation.cancel, stillRunning: warn) : nil
+            context.endsOnSignals ? EndingSignals(cancellation.cancel, stillRunning: insist) : nil
         defer { signals?.stop() }
         do {
             return try refreshing { try run(options) }
@@ -97,9 +101,17 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         return try body()
     }
 
-    /// Says what a second signal does, if the first one has not ended the operation yet. With JSON,
-    /// nothing is said: standard error holds the document of a failure alone.
-    private func warn(_ signal: Int32) {
+    /// Ends the process if the signal has not ended the operation yet, or says that a second one
+    /// does. With JSON, that isn't said: standard error holds the document of a failure alone.
+    private func insist(_ signal: Int32) {
+        if Progress.isUndoneBySQLite {
+            // SQLite is in the middle of an instruction, such as the one that empties a table.
+            state.withLock { _ in
+                context.showProgress(nil)
+                let interruption = Interruption(signal: signal, state: Progress.endedAtOnceState)
+                _exit(MigrationCLI.report(interruption, in: context))
+            }
+        }
         guard context.writesNotes else { return }
         let again = signal == SIGINT ? "Ctrl-C again" : "A second signal"
         state.withLock { _ in

@@ -5,6 +5,7 @@ struct RunProgress: OperationProgress {
     static let endedState = "Uncommitted changes are undone. The next run continues from there."
     static let endedAtOnceState =
         "Uncommitted changes are undone when the database is opened next."
+    static let isUndoneBySQLite = true
 
     private(set) var committed = 0
     private(set) var failed:
