@@ -51,8 +51,7 @@ public enum MigrationCLI {
                 reveal: { secret in
                     output(secret.unwipableText)
                 },
-                showsProgress: false,
-                endsOnSignals: false
+                showsProgress: false
             )
         )
     }
@@ -95,7 +94,7 @@ public enum MigrationCLI {
             arguments.map { withoutProgramName($0, host: host) }
             ?? Array(CommandLine.arguments.dropFirst())
         let output = StandardOutput()
-        let context = CommandContext(
+        var context = CommandContext(
             host: host,
             environment: environment,
             // A caller's own arguments may differ from those of the process.
@@ -111,9 +110,9 @@ public enum MigrationCLI {
             style: Style(on: STDOUT_FILENO),
             reveal: { output.reveal($0) },
             showsProgress: StandardError.isTerminal,
-            endsOnSignals: true,
             writesNotes: !asksForJSON(words)
         )
+        context.reportEnd = { [context] in report($0, in: context) }
         do {
             if let status = try process.get()?.wait() { exit(status) }
             do {

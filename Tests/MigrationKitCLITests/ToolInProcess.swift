@@ -26,7 +26,6 @@ struct ToolInProcess {
             columns: columns,
             reveal: { _ in },
             showsProgress: false,
-            endsOnSignals: false,
             writesNotes: !MigrationCLI.asksForJSON(arguments)
         )
         var status: Int32 = 0

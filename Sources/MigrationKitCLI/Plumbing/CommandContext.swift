@@ -48,8 +48,12 @@ struct CommandContext: Sendable {
     /// Whether standard error is a terminal that shows progress.
     var showsProgress: Bool
 
-    /// Whether Ctrl-C ends a run cleanly. The owner of the process decides this.
-    let endsOnSignals: Bool
+    /// Prints the error with which a signal ends the process in the middle of something, and returns
+    /// its exit code; `nil` if signals aren't handled. The owner of the process decides this.
+    var reportEnd: (@Sendable (Interruption) -> Int32)?
+
+    /// Whether Ctrl-C ends a run cleanly.
+    var endsOnSignals: Bool { reportEnd != nil }
 
     /// Whether notes may be written to standard error together with an error, which JSON doesn't
     /// allow.
@@ -108,15 +112,16 @@ struct CommandContext: Sendable {
         defer { release(resolved.keySource) }
         let path = resolved.dbPath
         database.note(path)
-        if changesIt, !acceptsLostCommits, let path { try EncryptedDatabase.checkLog(path) }
+        // A host may open another file, or none.
+        let look = path.flatMap { try? DatabaseFile($0).look() }
+        if changesIt, !acceptsLostCommits, look?.hasContent == true { try look?.checkLog() }
         if let draft { resolved.dbPath = draft }
-        let wasNew = resolved.isNew
+        let wasNew = draft == nil ? createsFile && look?.hasContent == false : resolved.isNew
         let writer = try host.openWriter(resolved)
         // What is written is closed by the command, so that it is whole when the command says so.
         if forReading { opened.withLock { $0.append(writer) } }
         // Only after the key is proven.
         if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
-        // A host may have opened another file, or none.
         return (writer, path, wasNew && !resolved.isNew)
     }
 

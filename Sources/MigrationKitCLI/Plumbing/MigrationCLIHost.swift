@@ -117,7 +117,8 @@ public struct MigrationCLIHost: Sendable {
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         try options.checkKeySource()
-        if !options.isPlaintext, options.keySource != nil {
+        // With a key that is at hand, the opening says the same.
+        if !options.isPlaintext, options.keySource?.isAtHand == false {
             try EncryptedDatabase.check(
                 path,
                 is: options.createsFile ? .encryptedOrNew : .encrypted,
@@ -353,9 +354,11 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         try checkKeySource()
         guard !isPlaintext else { return nil }
         guard let keySource else { throw MigrationCLIError.noKey }
-        return isNew
-            ? try resolver.newKey(from: keySource, form: form)
-            : try resolver.key(from: keySource, form: form)
+        // Nobody is asked twice by another source.
+        guard case .prompt = keySource, isNew else {
+            return try resolver.key(from: keySource, form: form)
+        }
+        return try resolver.newKey(from: keySource, form: form)
     }
 
     /// The database's new key: like ``key()``, but on a terminal it is asked for twice.
@@ -390,6 +393,16 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         }
         guard keychainService != nil || keychainCollection == nil else {
             throw MigrationCLIError.collectionWithoutService
+        }
+    }
+}
+
+extension KeySource {
+    /// Whether nobody is asked for the key, and no stream ends with it.
+    fileprivate var isAtHand: Bool {
+        switch self {
+        case .password, .file, .environment, .credentialsFile: true
+        case .standardInput, .fileDescriptor, .command, .keyStore, .prompt: false
         }
     }
 }

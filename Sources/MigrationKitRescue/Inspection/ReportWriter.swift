@@ -20,10 +20,11 @@ struct ReportWriter {
     }
 
     func report() throws -> FileReport {
-        guard let size = try file.size() else {
+        let look = try file.look()
+        guard let size = look.size else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
-        try file.checkAccess(forWriting: false)
+        try look.checkAccess(forWriting: false)
         let journals = try file.journals
         let wasHot = try file.hasHotJournal
         let log = journals.lazy.compactMap(\.log).first
@@ -149,7 +150,7 @@ struct ReportWriter {
         into finding: inout Finding
     ) throws {
         var recovered: [UInt8]?
-        if case .firstPage(let page) = try Recovery(of: file) { recovered = page }
+        if case .firstPage(let page) = try Recovery(by: file.look()) { recovered = page }
         let named = hasPlaintextHeader ? FileBeginning.pageSize(inPlaintextHeader: start) : nil
         let candidates = candidates(
             hasPlaintextHeader: hasPlaintextHeader,
@@ -314,7 +315,9 @@ struct ReportWriter {
             // If only a part of the last page is there, it counts as missing.
             finding.damage.missingPageCount = content.pageCount - size / header.pageSize
         }
-        if let key, let cipher, try !FileInspection(file, cipher: cipher).hasHeader(with: key) {
+        if let key, let cipher,
+            try !FileInspection(file.look(), cipher: cipher).hasHeader(with: key)
+        {
             if finding.damage == FileDamage() { finding.damage.pages = [1] }
             return
         }

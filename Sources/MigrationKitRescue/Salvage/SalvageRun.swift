@@ -15,8 +15,9 @@ struct SalvageRun {
     init(_ salvage: DatabaseSalvage) throws {
         self.salvage = salvage
         file = try DatabaseFile(salvage.path).resolved()
-        guard try file.size() != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
-        try file.checkAccess(forWriting: false)
+        let look = try file.look()
+        guard look.size != 0 else { throw EncryptedDatabaseError.empty(path: salvage.path) }
+        try look.checkAccess(forWriting: false)
         output = try DatabaseFile.freePlace(salvage.outputPath)
         // SQLite reads nothing but the new file.
         rewrite = try Rewrite(of: output, to: output, options: salvage.options)
@@ -25,7 +26,7 @@ struct SalvageRun {
 
     func run() throws -> SalvageReport {
         // Where nothing can be written beside the file, nobody migrates it either.
-        guard try file.isFolderWritable else { return try rewrite.underLocks(bringBack) }
+        guard try file.look().isFolderWritable else { return try rewrite.underLocks(bringBack) }
         return try monitor.underMigrationLock(of: file) { try rewrite.underLocks(bringBack) }
     }
 

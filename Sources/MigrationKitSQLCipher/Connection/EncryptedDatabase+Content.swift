@@ -49,16 +49,17 @@ extension EncryptedDatabase {
         to db: Database
     ) throws {
         let file = DatabaseFile(path)
-        switch try file.size() {
+        let look = try file.look()
+        switch look.size {
         // SQLite would create it, with the mode that the umask leaves.
         case nil: throw EncryptedDatabaseError.noSuchFile(path: path)
         case 0: throw EncryptedDatabaseError.empty(path: path)
         case 1: throw EncryptedDatabaseError.notADatabase(path: path)
         default: break
         }
-        try file.checkAccess(forWriting: !db.configuration.readonly)
-        try file.checkJournal()
-        let inspection = try FileInspection(file)
+        try look.checkAccess(forWriting: !db.configuration.readonly)
+        try look.checkJournal()
+        let inspection = try FileInspection(look)
         guard let key else {
             try inspection.checkPlaintext()
             return try db.attach(file.absolutePath, as: schema, key: nil)

@@ -226,11 +226,7 @@ extension EncryptedDatabase {
     /// Whether a path leads to a file with content. A file that can't be read counts, so that it is
     /// never taken for a new one.
     package static func hasContent(_ path: String) -> Bool {
-        do {
-            return try DatabaseFile(path).recoveredSize() ?? 0 > 0
-        } catch {
-            return true
-        }
+        (try? DatabaseFile(path).look())?.hasContent ?? true
     }
 
     /// The absolute form of a path that may be relative to the current folder.
@@ -261,19 +257,19 @@ extension EncryptedDatabase {
         cipher: CipherSettings = .current
     ) throws {
         let file = DatabaseFile(path)
-        let size = try file.size()
-        if expectation == .encryptedOrNew, size ?? 0 == 0 {
-            return try size == nil ? file.checkCreation() : ()
+        let look = try file.look()
+        if expectation == .encryptedOrNew, look.size ?? 0 == 0 {
+            return try look.size == nil ? file.checkCreation() : ()
         }
-        guard let size else { throw EncryptedDatabaseError.noSuchFile(path: path) }
+        guard let size = look.size else { throw EncryptedDatabaseError.noSuchFile(path: path) }
         if expectation == .file { return }
         switch size {
         case 0: throw EncryptedDatabaseError.empty(path: path)
         case 1: throw EncryptedDatabaseError.notADatabase(path: path)
         default: break
         }
-        try file.checkAccess(forWriting: false)
-        let inspection = try FileInspection(file, cipher: cipher)
+        try look.checkAccess(forWriting: false)
+        let inspection = try FileInspection(look, cipher: cipher)
         try expectation == .plaintext ? inspection.checkPlaintext() : inspection.checkEncrypted()
     }
 }

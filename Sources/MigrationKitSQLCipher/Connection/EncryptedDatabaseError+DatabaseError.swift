@@ -30,9 +30,8 @@ extension EncryptedDatabaseError {
         case .SQLITE_CANTOPEN:
             // SQLite also returns this code for the journal, which is what fails once the file is
             // open.
-            let file = DatabaseFile(path)
             self =
-                (try? file.isFolderWritable) ?? true
+                (try? DatabaseFile(path).look().isFolderWritable) ?? true
                 ? .inputOutput(path: path, detail: Self.describe(error))
                 : .readOnlyFolder(path: path)
         default:

@@ -4,22 +4,24 @@ import KeyStore
 
 /// Inspects a file with content, without changing it or anything beside it.
 package struct FileInspection {
-    private let file: DatabaseFile
+    private let look: FileLook
     private let cipher: CipherSettings
-    /// The first bytes of the file. Bytes past its end are zero.
+    /// The first page, and more if the file's kind depends on it. Bytes past its end are zero.
     private let start: [UInt8]
     private let size: Int
 
+    private var file: DatabaseFile { look.file }
+
     /// - Parameter cipher: How the file is expected to be encrypted.
-    package init(_ file: DatabaseFile, cipher: CipherSettings = .current) throws {
-        self.file = file
+    package init(_ look: FileLook, cipher: CipherSettings = .current) throws {
+        self.look = look
         self.cipher = cipher
         do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
+            let connection = try CipherConnection(immutable: look.file.absolutePath)
             size = try connection.fileSize()
-            start = try connection.bytes(at: 0, count: FileBeginning.count)
+            start = try connection.bytes(at: 0, count: max(FileBeginning.count, cipher.pageSize))
         } catch {
-            throw Self.cannotRead(file, error)
+            throw Self.cannotRead(look.file, error)
         }
     }
 
@@ -29,7 +31,7 @@ package struct FileInspection {
         if hasPlaintextHeader {
             throw EncryptedDatabaseError.plaintextHeader(path: file.path, size: nil)
         }
-        if case .firstPage(let page) = try Recovery(of: file),
+        if case .firstPage(let page) = try Recovery(by: file.look()),
             page.starts(with: DatabaseHeader.magic)
         {
             return
@@ -60,9 +62,10 @@ package struct FileInspection {
     /// Whether a journal beside the file brings back its plaintext header, or the empty file that it
     /// was.
     private func isRecovered() throws -> Bool {
-        switch try Recovery(of: file) {
+        let look = try file.look()
+        return switch try Recovery(by: look) {
         case .firstPage(let page): page.starts(with: DatabaseHeader.magic)
-        default: try file.recoveredSize() == 0
+        default: try look.recoveredSize == 0
         }
     }
 
@@ -76,24 +79,34 @@ package struct FileInspection {
     ///
     /// - Parameter key: A raw key.
     package func opens(with key: DatabaseKey) throws -> Bool {
-        if let opens = try opensRecovered(with: key, cipher: cipher) { return opens }
-        // A page that another process is just writing looks damaged.
-        return try (0..<3).contains { _ in
-            try read(with: key, cipher: cipher) != .notADatabase
-        }
+        try proves(key) { _ in try read(with: key, cipher: cipher) != .notADatabase }
+    }
+
+    /// Whether the first page as SQLite will read it shows that the key is right.
+    ///
+    /// - Parameter attempt: Reads the page in the file. It gets how often it was called before.
+    private func proves(_ key: DatabaseKey, _ attempt: (Int) throws -> Bool) throws -> Bool {
+        if let opens = try opensRecovered(with: key, cipher: cipher, look) { return opens }
+        // A page that another process is just writing looks damaged, until it is undone or whole.
+        return try (0..<3).contains(where: attempt)
+            || opensRecovered(with: key, cipher: cipher, file.look()) == true
     }
 
     /// Whether the key decrypts the version of the first page that a journal beside the file holds.
     ///
     /// - Parameter key: A raw key.
     /// - Returns: `nil` if there is none that was encrypted with this key.
-    private func opensRecovered(with key: DatabaseKey, cipher: CipherSettings) throws -> Bool? {
+    private func opensRecovered(
+        with key: DatabaseKey,
+        cipher: CipherSettings,
+        _ look: FileLook
+    ) throws -> Bool? {
         // The salt, or the mark of a plaintext header, is at the beginning of every version of that
         // page.
         let mark =
             cipher.hasPlaintextHeader
             ? DatabaseHeader.magic : Array(start.prefix(CipherSettings.saltCount))
-        guard case .firstPage(let page) = try Recovery(of: file), page.starts(with: mark),
+        guard case .firstPage(let page) = try Recovery(by: look), page.starts(with: mark),
             page.count == cipher.pageSize
         else { return nil }
         if DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil { return true }
@@ -111,12 +124,16 @@ package struct FileInspection {
     ///
     /// - Parameter key: A raw key.
     package func hasHeader(with key: DatabaseKey) throws -> Bool {
-        if let opens = try opensRecovered(with: key, cipher: cipher) { return opens }
+        try proves(key) { count in
+            let page = count == 0 ? Array(start.prefix(cipher.pageSize)) : try firstPage()
+            return DatabaseHeader(decrypting: page, key: key, cipher: cipher) != nil
+        }
+    }
+
+    private func firstPage() throws -> [UInt8] {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            // A page that another process is just writing looks like nonsense, too.
-            for _ in 0..<3 where try connection.hasHeader(with: key, cipher: cipher) { return true }
-            return false
+            return try connection.bytes(at: 0, count: cipher.pageSize)
         } catch {
             throw Self.cannotRead(file, error)
         }
@@ -197,7 +214,7 @@ package struct FileInspection {
             let derived = try key.derived(salt: salt(with: key), cipher: other)
             guard
                 try !decrypts(derived, other),
-                try opensRecovered(with: derived, cipher: other) != true
+                try opensRecovered(with: derived, cipher: other, file.look()) != true
             else {
                 return .olderFormat(path: file.path, cipherCompatibility: other.compatibility)
             }
@@ -264,13 +281,7 @@ package struct FileInspection {
     /// - Parameter key: A raw key.
     private func headerSize(with key: DatabaseKey) throws -> Int? {
         guard cipher.hasPlaintextHeader, size >= cipher.pageSize else { return nil }
-        let page: [UInt8]
-        do {
-            let connection = try CipherConnection(immutable: file.absolutePath)
-            page = try connection.bytes(at: 0, count: cipher.pageSize)
-        } catch {
-            throw Self.cannotRead(file, error)
-        }
+        let page = try firstPage()
         return try cipher.withOtherHeaderSizes.first { other in
             try PageAuthentication(
                 key: key,

@@ -53,7 +53,7 @@ package struct KeySearch: Sendable {
         } catch {
             throw FileInspection.cannotRead(file, error)
         }
-        if case .firstPage(let page) = try Recovery(of: file),
+        if case .firstPage(let page) = try Recovery(by: file.look()),
             page.starts(with: beginning.prefix(CipherSettings.saltCount))
         {
             recovered = page

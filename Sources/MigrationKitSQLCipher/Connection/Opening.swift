@@ -29,15 +29,19 @@ package struct Opening {
     package func run<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        if options.isForReading, try (file.size() ?? 0) > 1, try file.isUnwritable {
-            return try read(connect)
+        var look = try file.look()
+        if options.isForReading, look.size ?? 0 > 1, try look.isUnwritable {
+            return try read(look, connect)
         }
-        let isNew = try createIfMissing()
+        let isNew = try createIfMissing(look)
         do {
-            try file.checkAccess(forWriting: !options.isReadOnly)
-            guard try file.size() != 0 else { return try connectToEmptyFile(connect) }
-            let writer = try connectToContent(connect)
-            guard !options.isReadOnly, try file.size() == 0 else { return writer }
+            if look.size == nil { look = try file.look() }
+            try look.checkAccess(forWriting: !options.isReadOnly)
+            guard look.size != 0 else { return try connectToEmptyFile(connect) }
+            let writer = try connectToContent(look, connect)
+            guard !options.isReadOnly, try look.hasRollbackJournal, try file.size() == 0 else {
+                return writer
+            }
             // Recovery has undone what a killed process began, and the file is empty: it has no
             // salt.
             try writer.close()
@@ -52,11 +56,12 @@ package struct Opening {
 
     /// Opens a file for reading that can't be written, and leaves nothing beside it.
     private func read<Writer: DatabaseWriter>(
+        _ look: FileLook,
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
         var options = options
         (options.isReadOnly, options.isForReading) = (true, false)
-        if file.isReadableBesideOthers {
+        if look.isReadableBesideOthers {
             do {
                 return try Opening(path: file.path, key: key, options: options).run(connect)
             } catch EncryptedDatabaseError.readOnlyFolder {
@@ -68,9 +73,9 @@ package struct Opening {
             .run(connect)
     }
 
-    private func createIfMissing() throws -> Bool {
+    private func createIfMissing(_ look: FileLook) throws -> Bool {
         let creates = options.createsFile && !options.isReadOnly
-        switch try file.size() {
+        switch look.size {
         case nil where creates: return try file.create()
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0 where !creates: throw EncryptedDatabaseError.empty(path: file.path)
@@ -97,8 +102,9 @@ package struct Opening {
         do {
             return try connect(file.absolutePath, setup.configuration)
         } catch let error as DatabaseError {
-            if error.resultCode == .SQLITE_NOTADB, try (file.size() ?? 0) > 0 {
-                return try connectToContent(connect)
+            if error.resultCode == .SQLITE_NOTADB {
+                let look = try file.look()
+                if look.size ?? 0 > 0 { return try connectToContent(look, connect) }
             }
             if setup.didHostThrow { throw error }
             throw EncryptedDatabaseError(error, path: file.path) ?? error
@@ -106,28 +112,29 @@ package struct Opening {
     }
 
     private func connectToContent<Writer: DatabaseWriter>(
+        _ look: FileLook,
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer {
-        let inspection = try FileInspection(file, cipher: options.cipher)
+        let inspection = try FileInspection(look, cipher: options.cipher)
         guard let key else {
             do {
                 try inspection.checkPlaintext()
             } catch {
                 return try connectToNewFile(connect) ?? { throw error }()
             }
-            return try connectOnce(connect, key: nil) { inspection.explain($0) }
+            return try connectOnce(look, connect, key: nil) { inspection.explain($0) }
         }
         let derivedKey = try inspection.derive(key)
         // With a journal, opening for writing changes the file before the key is proven. If the
         // file is read in place, a wrong key would look like damage.
         let isProven =
-            try file.hasJournal || unwritable != nil
+            try look.hasJournal || unwritable != nil
             ? inspection.opens(with: derivedKey) : inspection.hasHeader(with: derivedKey)
         guard isProven else {
             return try connectToNewFile(connect)
                 ?? { throw try inspection.explain(nil, key: key, derivedKey: derivedKey) }()
         }
-        return try connectOnce(connect, key: derivedKey) {
+        return try connectOnce(look, connect, key: derivedKey) {
             try inspection.explain($0, key: key, derivedKey: derivedKey)
         }
     }
@@ -138,13 +145,14 @@ package struct Opening {
     private func connectToNewFile<Writer: DatabaseWriter>(
         _ connect: (String, Configuration) throws -> Writer
     ) throws -> Writer? {
-        guard try file.recoveredSize() == 0 else { return nil }
+        guard try file.look().recoveredSize == 0 else { return nil }
         guard options.createsFile, !options.isReadOnly else {
             throw EncryptedDatabaseError.empty(path: file.path)
         }
         // Perhaps the program wasn't stopped and is still writing.
         let writer = try Polling.value(within: options.busyTimeout) { () throws -> Writer? in
-            guard try file.recoveredSize() == 0 else { return try connectToContent(connect) }
+            let look = try file.look()
+            guard try look.recoveredSize == 0 else { return try connectToContent(look, connect) }
             try file.settleJournals()
             guard try file.size() == 0 else { return nil }
             return try connectToEmptyFile(connect)
@@ -154,16 +162,17 @@ package struct Opening {
     }
 
     private func connectOnce<Writer: DatabaseWriter>(
+        _ look: FileLook,
         _ connect: (String, Configuration) throws -> Writer,
         key: DatabaseKey?,
         explain: (DatabaseError) throws -> any Error
     ) throws -> Writer {
-        try file.checkJournal()
+        try look.checkJournal()
         // Commits that a damaged log hides are lost when SQLite moves the log into the file. A
         // connection that only reads must not do that.
-        var keepsLog = try options.isForReading && file.hasLog
+        var keepsLog = try options.isForReading && look.hasLog
         do {
-            try file.checkLog()
+            try look.checkLog()
         } catch EncryptedDatabaseError.damagedLog {
             keepsLog = true
         }
@@ -206,14 +215,19 @@ package enum Recovery {
     /// Examines the files beside a database, and changes nothing.
     ///
     /// - Throws: ``EncryptedDatabaseError`` if one of them can't be read.
-    package init(of file: DatabaseFile) throws {
-        let journal = try UntouchedFile.find(file.resolvedPath + "-journal").get()
-        if let journal, let found = try Self.undoing(journal) {
+    package init(by look: FileLook) throws {
+        func journal(_ suffix: String) throws -> UntouchedFile? {
+            try UntouchedFile.find(look.file.resolvedPath + suffix).get()
+        }
+        if try look.hasRollbackJournal, let journal = try journal("-journal"),
+            let found = try Self.undoing(journal)
+        {
             self = found
             return
         }
-        let log = try UntouchedFile.find(file.resolvedPath + "-wal").get()
-        if let log, let page = try WriteAheadLog(log)?.firstPage(in: log) {
+        if try look.hasLog, let log = try journal("-wal"),
+            let page = try WriteAheadLog(log)?.firstPage(in: log)
+        {
             self = .firstPage(page)
             return
         }
@@ -276,18 +290,6 @@ extension DatabaseFile {
             sqlite3_exec(file.connection, sql, nil, nil, nil)
         }
     }
-
-    /// The size of the file after SQLite has undone an unfinished change to an empty file; `nil` if
-    /// there is no file.
-    ///
-    /// - Throws: An ``EncryptedDatabaseError`` if what is there can't be a database, or a journal
-    ///   can't be read.
-    func recoveredSize() throws -> Int? {
-        guard let size = try size(), size > 0, try hasHotJournal,
-            case .emptyFile = try Recovery(of: self)
-        else { return try self.size() }
-        return 0
-    }
 }
 
 // MARK: - Unwritable File
@@ -332,33 +334,5 @@ package final class UnwritableFile: @unchecked Sendable {
     /// applies until the connection is closed.
     package func prepare(_ connection: OpaquePointer?) throws {
         try UnchangedFile(hidesLog: !usesLog) { self.isUnchanged }.attach(to: connection)
-    }
-}
-
-extension DatabaseFile {
-    /// Whether the file can be read but not written, or its folder can't be written: because of the
-    /// modes or the medium.
-    ///
-    /// - Throws: ``EncryptedDatabaseError/inputOutput(path:detail:)`` if this can't be checked.
-    var isUnwritable: Bool {
-        get throws {
-            do {
-                try checkAccess(forWriting: true)
-                return false
-            } catch EncryptedDatabaseError.permissionDenied {
-                return false
-            } catch EncryptedDatabaseError.readOnly, EncryptedDatabaseError.readOnlyFolder {
-                return true
-            }
-        }
-    }
-
-    /// Whether SQLite can read the file without creating anything beside it. With a rollback
-    /// journal there is no log, and with the log's shared memory SQLite joins the processes that
-    /// use it.
-    var isReadableBesideOthers: Bool {
-        let path = resolvedPath
-        return access(path + "-journal", F_OK) == 0
-            || access(path + "-wal", F_OK) == 0 && access(path + "-shm", F_OK) == 0
     }
 }

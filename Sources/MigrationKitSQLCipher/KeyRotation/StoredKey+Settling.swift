@@ -29,7 +29,7 @@ extension StoredKey {
         guard timeout > 0, lock.isHeld, let new = try key(of: pending),
             let old = try FileIdentity.of(file.absolutePath)
         else { return }
-        let inspection = try FileInspection(file, cipher: cipher)
+        let inspection = try FileInspection(file.look(), cipher: cipher)
         guard try !inspection.opens(with: inspection.derive(new)) else { return }
         _ = try Polling.value(within: timeout) {
             let isGoingOn =

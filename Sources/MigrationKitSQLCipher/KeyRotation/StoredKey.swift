@@ -234,7 +234,7 @@ package struct StoredKey: Sendable {
 
     /// Throws unless the key opens the file. Takes no lock, and changes nothing.
     func prove(_ key: DatabaseKey) throws {
-        let inspection = try FileInspection(file, cipher: cipher)
+        let inspection = try FileInspection(file.look(), cipher: cipher)
         let derivedKey = try inspection.derive(key)
         guard try inspection.opens(with: derivedKey) else {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)

@@ -177,7 +177,7 @@ public struct EncryptedStore: Sendable {
     ///
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be a database or can't be checked.
     public func exists() throws -> Bool {
-        try (DatabaseFile(path).recoveredSize() ?? 0) > 0
+        try (DatabaseFile(path).look().recoveredSize ?? 0) > 0
     }
 
     // MARK: - One connection

@@ -30,7 +30,7 @@ struct StoreLaunch {
             throw EncryptedDatabaseError.noSuchFile(path: store.path)
         }
         while true {
-            if let size = try file.recoveredSize(), size > 0 {
+            if let size = try file.look().recoveredSize, size > 0 {
                 if !store.options.isReadOnly { lock.removeIfAbandoned() }
                 return try openExisting(open)
             }
@@ -57,7 +57,7 @@ struct StoreLaunch {
             }
         } catch KeyStoreError.itemNotFound {
             // The app has only now begun to encrypt, so no key is lost.
-            if let inspection = try? FileInspection(file, cipher: store.options.cipher),
+            if let inspection = try? FileInspection(file.look(), cipher: store.options.cipher),
                 inspection.isPlaintext
             {
                 throw EncryptedDatabaseError.plaintext(path: store.path)
@@ -82,7 +82,7 @@ struct StoreLaunch {
                 whileWaiting: { _ in try cancellation?.check() }
             ) {
                 try file.checkLink()
-                guard try (file.recoveredSize() ?? 0) == 0 else { return nil }
+                guard try (file.look().recoveredSize ?? 0) == 0 else { return nil }
                 return try open(store.path, keyOfNewFile(), options(createsFile: true))
             }
         } catch FileLock.Failure.held(let processIdentifier) {
@@ -107,7 +107,7 @@ struct StoreLaunch {
             // Storing the key makes one, if the user wants it.
         }
         // A journal with content belongs to a database, even if that database's file is lost.
-        guard try !file.hasJournalContent else { throw keyMissing }
+        guard try !file.look().hasJournalContent else { throw keyMissing }
 
         // From here on the launch isn't cancelled: a key that is stored must also be read back.
         try cancellation?.check()

@@ -319,7 +319,7 @@ extension DatabaseConversion {
             keepingAs: original,
             options: options.shared
         )
-        try output == nil ? file.checkIsReplaceable() : file.checkAccess(forWriting: true)
+        try output == nil ? file.checkIsReplaceable() : file.look().checkAccess(forWriting: true)
         return rewrite
     }
 

@@ -59,7 +59,7 @@ extension DatabaseFile {
 
     /// Throws if the file can't be replaced by another.
     func checkIsReplaceable() throws {
-        try checkAccess(forWriting: true)
+        try look().checkAccess(forWriting: true)
         guard let owner = try FileIdentity.of(absolutePath)?.owner else { return }
         guard geteuid() == 0 || owner == geteuid() else {
             throw DatabaseConversionError.otherOwner(path: path, owner: owner)

@@ -280,7 +280,7 @@ final class LockedPlace: LockedFile {
     private static func lock(_ file: DatabaseFile, settlesJournals: Bool) throws -> UnreadFile? {
         // Otherwise, for an instant, the old file would be there without its journals, or the new
         // one with the old one's.
-        if settlesJournals, try file.hasJournalContent { try file.settleJournals() }
+        if settlesJournals, try file.look().hasJournalContent { try file.settleJournals() }
         let stamp = try file.stamp
         let held = try UnreadFile(file.absolutePath, isReadOnly: false)
         guard try held.lockForWriting(), try file.stamp == stamp else { return nil }

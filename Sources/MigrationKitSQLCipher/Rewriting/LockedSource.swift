@@ -143,7 +143,7 @@ final class LockedSource: LockedFile, RewriteSource, PageSource {
         if error is PageRewritingError { return explainedPages(error) }
         guard let code = (error as? DatabaseError)?.resultCode,
             [.SQLITE_ERROR, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_NOMEM].contains(code),
-            let inspection = try? FileInspection(file, cipher: form.cipher),
+            let inspection = try? FileInspection(file.look(), cipher: form.cipher),
             let pages = try? inspection.damagedPages(form), !pages.isEmpty
         else { return error }
         return EncryptedDatabaseError.damaged(path: file.path, pages: pages)

@@ -26,13 +26,14 @@ final class RestingSource: RewriteSource, PageSource {
     init(_ file: DatabaseFile, form: DatabaseForm, monitor: ConversionMonitor) throws {
         self.file = file
         self.form = form
-        switch try file.size() {
+        let look = try file.look()
+        switch look.size {
         case nil: throw EncryptedDatabaseError.noSuchFile(path: file.path)
         case 0: throw EncryptedDatabaseError.empty(path: file.path)
         case 1: throw EncryptedDatabaseError.notADatabase(path: file.path)
         default: break
         }
-        try file.checkAccess(forWriting: false)
+        try look.checkAccess(forWriting: false)
         guardian = try UnreadFile.guarding(file) {
             try monitor.waiting(
                 for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
@@ -90,7 +91,7 @@ final class RestingSource: RewriteSource, PageSource {
         _ file: DatabaseFile,
         usesLog: Bool
     ) throws -> DatabaseKey? {
-        let inspection = try FileInspection(file, cipher: form.cipher)
+        let inspection = try FileInspection(file.look(), cipher: form.cipher)
         let derivedKey = try form.key.map { try inspection.derive($0) }
         if let key = form.key, let derivedKey {
             guard try inspection.opens(with: derivedKey) else {

@@ -155,7 +155,7 @@ package struct Rewrite {
         switch destination {
         case .locked(let file):
             try file.replace(by: new, keepingAs: original)
-        case .abandoned where try place.hasJournal:
+        case .abandoned where try place.look().hasJournal:
             // Under SQLite's lock on the name: another program may be making its database there.
             let reserved = try LockedPlace(reserving: place, monitor: monitor)
             defer { reserved.free() }

@@ -60,7 +60,7 @@ struct SnapshotSource: RewriteSource, PageSource {
         var opening = options.opening(form)
         // Otherwise it is opened for writing, although nothing is written: a read-only connection
         // leaves an empty log behind and can't undo what a killed program began.
-        if try file.isUnwritable { opening.isReadOnly = true }
+        if try file.look().isUnwritable { opening.isReadOnly = true }
         let identity = try FileIdentity.of(file.absolutePath)
         let opened = try monitor.waiting(for: { try identity?.otherProcesses() ?? [] }) {
             try beginReading(opening)

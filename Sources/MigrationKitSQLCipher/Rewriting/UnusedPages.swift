@@ -17,7 +17,7 @@ final class UnusedPages {
     /// - Throws: ``EncryptedDatabaseError`` if the file can't be read.
     init?(of file: DatabaseFile, _ form: DatabaseForm) throws {
         guard case .encrypted(let key, let settings) = form.content else { return nil }
-        let inspection = try FileInspection(file, cipher: settings)
+        let inspection = try FileInspection(file.look(), cipher: settings)
         let numbers = try Set(inspection.damagedPages(form, limit: .max))
         guard !numbers.isEmpty,
             let substitutes = try PageSubstitutes(

@@ -104,12 +104,12 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
     /// Ends the process if the signal has not ended the operation yet, or says that a second one
     /// does. With JSON, that isn't said: standard error holds the document of a failure alone.
     private func insist(_ signal: Int32) {
-        if Progress.isUndoneBySQLite {
+        if Progress.isUndoneBySQLite, let reportEnd = context.reportEnd {
             // SQLite is in the middle of an instruction, such as the one that empties a table.
             state.withLock { _ in
                 context.showProgress(nil)
                 let interruption = Interruption(signal: signal, state: Progress.endedAtOnceState)
-                _exit(MigrationCLI.report(interruption, in: context))
+                _exit(reportEnd(interruption))
             }
         }
         guard context.writesNotes else { return }
