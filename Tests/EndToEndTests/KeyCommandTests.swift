@@ -227,10 +227,26 @@ import Testing
         #expect(try lookup() == "second")
     }
 
+    @Test func aReplacedKeyIsKept() throws {
+        try store(tool.password)
+        let opening = ["--db-path", tool.database, "--migrations", tool.migrations] + item
+        let migrated = try tool.run(["migrate"] + opening)
+        #expect(migrated.status == 0, "\(migrated)")
+
+        let replaced = try key("set", "--password-file", "-", "--replace", "--yes", input: "second")
+        #expect(replaced.status == 0, "\(replaced)")
+        #expect(replaced.stdout.contains("The other key is kept as a previous one."))
+        let found = try tool.run(["key", "find", "--db-path", tool.database, "--json"])
+        #expect(found.status == 0, "\(found)")
+        // The same key once more is no other key.
+        let again = try key("set", "--password-file", "-", "--replace", "--yes", input: "second")
+        #expect(!again.stdout.contains("previous"), "\(again)")
+    }
+
     @Test func terminalIsAskedWhetherToReplaceAndThenTwice() throws {
         try store("first")
         let no = try terminal("set", "--replace")
-        #expect(no.wait(for: "What only the old one opens is lost. [y/N] "))
+        #expect(no.wait(for: "is kept as a previous key. [y/N] "))
         no.type("\n".utf8)
         #expect(no.finish().status == 77)
         #expect(try lookup() == "first")
@@ -317,7 +333,10 @@ import Testing
 
         try tool.folder.write("bytes", [0xff, 0xfe, 0x41])
         let file = tool.folder.path("bytes")
-        let set = try key("set", "--password-file", file, "--replace", "--yes")
+        // A previous key with a control character can't be kept, so it isn't replaced.
+        #expect(try key("set", "--password-file", file, "--replace", "--yes").status == 77)
+        #expect(try key("delete", "--yes").status == 0)
+        let set = try key("set", "--password-file", file)
         #expect(set.status == 0, "\(set)")
         let bytes = try key("show", "--reveal", "--force", "--json").json()
         #expect(bytes["secret"] as? String == "fffe41")

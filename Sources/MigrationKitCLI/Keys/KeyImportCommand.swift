@@ -123,7 +123,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
                 """
             )
         }
-        if replaced { context.output("The other key is kept as a previous one.") }
+        if replaced { context.output(KeyEntry.keptText) }
         if let checked { context.output("The key opens \(checked.printable).") }
     }
 
@@ -185,40 +185,12 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
             return (item, false)
         }
         let present = try store.entry(service: service, account: account)
-        let form = present.item.form ?? key.form
-        if let former = try? present.key(assuming: form), former == key {
-            return (present.item, false)
-        }
+        guard !present.has(key) else { return (present.item, false) }
         guard replace else {
             throw KeyCommandError.otherKeyStored(service: service, account: account)
         }
-        try context.confirm(
-            """
-            Replace the key of service "\(service)", username "\(account)"? The old one is kept as \
-            a previous key.
-            """,
-            action: "replaced",
-            isAnswered: yes,
-            noPrompt: keychain.noPrompt
-        )
-        let stored = StoredKey(
-            path: "",
-            keyStore: store,
-            service: service,
-            account: account,
-            cipher: .current,
-            timeout: 0,
-            read: { try $0.key() }
-        )
-        try stored.keep(present.key(), account: account, label: present.item.label)
-        let item = try store.storeChecked(
-            key,
-            service: service,
-            account: account,
-            label: label ?? present.item.label,
-            replacing: true
-        )
-        return (item, true)
+        try context.confirmReplacing(service, account, isAnswered: yes, noPrompt: keychain.noPrompt)
+        return (try store.storeChecked(key, replacing: present, label: label), true)
     }
 
     private struct Document: Encodable {

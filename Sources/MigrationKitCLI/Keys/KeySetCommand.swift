@@ -14,7 +14,8 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
             discussion: """
                 The key comes from an option of 'Source'. Without one, it comes from a systemd \
                 credential, the environment or the terminal, where it is asked for twice. \
-                Replacing a key asks first: databases that only the old key opens are lost.
+                Replacing a key asks first. The old one stays as a previous key: 'key list --all' \
+                shows it.
                 """
         )
     }
@@ -50,40 +51,44 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
 
         // Checked before the key is asked for, so that nobody types one in vain.
         let store = try keychain.keyStore(in: context)
-        let isThere = try store.hasItem(service: service, account: account)
-        if isThere {
+        let present =
+            try store.hasItem(service: service, account: account)
+            ? store.entry(service: service, account: account) : nil
+        if present != nil {
             guard replace else {
                 throw KeyStoreError.itemExists(service: service, account: account)
             }
-            try context.confirm(
-                """
-                Replace the key of service "\(service)", username "\(account)"? \
-                What only the old one opens is lost.
-                """,
-                action: "replaced",
+            try context.confirmReplacing(
+                service,
+                account,
                 isAnswered: yes,
                 noPrompt: keychain.noPrompt
             )
         }
 
-        let item = try store.storeChecked(
-            KeyResolver { store }.newKey(from: source, form: secret.form),
-            service: service,
-            account: account,
-            label: label,
-            replacing: replace
-        )
+        let key = try KeyResolver { store }.newKey(from: source, form: secret.form)
+        let item =
+            try present.map { try store.storeChecked(key, replacing: $0, label: label) }
+            ?? store.storeChecked(
+                key,
+                service: service,
+                account: account,
+                label: label,
+                replacing: false
+            )
+        let isKept = present.map { !$0.has(key) } ?? false
         if json {
             let document = StoredKeyDocument(
                 item: item,
-                replaced: isThere,
+                replaced: present != nil,
                 source: source.description
             )
             return try context.printJSON(document)
         }
         context.output(
-            "\(isThere ? "Replaced" : "Stored") the key: \(item.summaryLine)"
+            "\(present == nil ? "Stored" : "Replaced") the key: \(item.summaryLine)"
         )
+        if isKept { context.output(KeyEntry.keptText) }
     }
 
     private func source(for name: String, in context: CommandContext) throws -> KeySource {

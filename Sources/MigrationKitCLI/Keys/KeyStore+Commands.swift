@@ -1,4 +1,5 @@
 import KeyStore
+import MigrationKitSQLCipher
 
 extension KeyStore {
     /// Stores a key, and reads it back before anyone relies on it.
@@ -19,6 +20,41 @@ extension KeyStore {
         return entry.item
     }
 
+    /// Replaces the key of an item, as ``storeChecked(_:service:account:label:replacing:)``. The former
+    /// one, which a database may still need, stays as a previous key.
+    func storeChecked(_ key: DatabaseKey, replacing present: KeyEntry, label: String?) throws
+        -> KeyItem
+    {
+        let (service, account) = (present.item.service, present.item.account ?? "")
+        if !present.has(key) {
+            let stored = StoredKey(
+                path: "",
+                keyStore: self,
+                service: service,
+                account: account,
+                cipher: .current,
+                timeout: 0,
+                read: { try $0.key() }
+            )
+            do {
+                try stored.keep(present.key(), account: account, label: present.item.label)
+            } catch KeyStoreError.unstorablePassphrase(let flaw) {
+                throw KeyRotationError.oldKeyNotStorable(
+                    service: service,
+                    account: account,
+                    flaw: flaw
+                )
+            }
+        }
+        return try storeChecked(
+            key,
+            service: service,
+            account: account,
+            label: label ?? present.item.label,
+            replacing: true
+        )
+    }
+
     /// The one item that matches, without its secret.
     func onlyItem(service: String, account: String?) throws -> KeyItem {
         let items = try items(service: service, account: account)
@@ -35,6 +71,16 @@ extension KeyStore {
     }
 }
 
+extension KeyEntry {
+    /// What is said when another key has taken its place.
+    static let keptText = "The other key is kept as a previous one."
+
+    /// Whether it has this key.
+    func has(_ key: DatabaseKey) -> Bool {
+        (try? self.key(assuming: item.form ?? key.form)) == key
+    }
+}
+
 extension CommandContext {
     /// Says that the program that keeps a new key may lose it if it ends at once.
     func noteUnwritten(in keyStore: any KeyStore) {
@@ -42,6 +88,26 @@ extension CommandContext {
         note(
             "\(provider.name ?? "the secret store") may write the key only later; don't end it for "
                 + "some seconds"
+        )
+    }
+
+    /// Asks whether another key may take the place of an item's.
+    ///
+    /// - Throws: ``KeyCommandError``.
+    func confirmReplacing(
+        _ service: String,
+        _ account: String,
+        isAnswered: Bool,
+        noPrompt: Bool
+    ) throws {
+        try confirm(
+            """
+            Replace the key of service "\(service)", username "\(account)"? The old one is kept as \
+            a previous key.
+            """,
+            action: "replaced",
+            isAnswered: isAnswered,
+            noPrompt: noPrompt
         )
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitSQLCipher
 
 struct InitCommand: ContextCommand {
     static var configuration: CommandConfiguration {
@@ -121,7 +122,9 @@ struct InitCommand: ContextCommand {
         }
         context.output(files.text(isDone: !dryRun))
         context.output("Next:\n" + next.map { "  \($0)" }.joined(separator: "\n"))
-        if files.isFolderEmpty {
+        if hasDatabase(values), let path = values[.dbPath] {
+            context.note("\(path) exists: if it is encrypted, only its own key opens it")
+        } else if files.isFolderEmpty {
             context.output("Before 'migrate', write the SQL into the file that 'create' names.")
         }
         tellNotes(in: context)
@@ -195,10 +198,15 @@ struct InitCommand: ContextCommand {
                 "\(program) key generate" + options(.keychainService, .keychainAccount)
             }
         let create = "\(program) create first_table"
-        let migrate =
-            "\(program) migrate"
-            + options(.dbPath, .keychainService, .keychainAccount, .passwordFile)
+        let opening = options(.dbPath, .keychainService, .keychainAccount, .passwordFile)
+        // No new key opens a database that is there.
+        guard !hasDatabase(values) else { return ["\(program) status" + opening] }
+        let migrate = "\(program) migrate" + opening
         return [key] + (files.isFolderEmpty ? [create] : []) + [migrate]
+    }
+
+    private func hasDatabase(_ values: [SettingsKey: String]) -> Bool {
+        values[.dbPath].map(EncryptedDatabase.hasContent) ?? false
     }
 
     private func tellNotes(in context: CommandContext) {

@@ -277,7 +277,7 @@ extension KeyRotationError: LocalizedError {
         case .oldKeyNotStorable(_, _, let flaw):
             """
             \(flaw.consequence)
-            Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation.
+            Nothing was changed. Write the passphrase down elsewhere if a backup needs it, and discard the old key in the rotation, or delete its item.
             """
         case .oldKeyStillNeeded:
             """

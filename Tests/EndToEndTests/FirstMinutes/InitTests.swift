@@ -51,6 +51,17 @@ import Testing
         #expect(try project.folder.names == [".gitignore", "migrationkit.toml", "migrations"])
     }
 
+    /// A lost key is no reason to make another one.
+    @Test func noNewKeyIsProposedForADatabaseThatIsThere() throws {
+        let project = try Project()
+        try project.folder.write("notes.db", Array(repeating: 7, count: 4096))
+        let result = try project.run("init", "--db-path", "notes.db", "--json")
+        #expect(try next(result) == ["migrationkit-cli status"])
+        let text = try project.run("init")
+        #expect(!text.stdout.contains("key generate"), "\(text)")
+        #expect(text.stderr.contains("only its own key opens it"), "\(text)")
+    }
+
     @Test func nextCommandsWorkWhenPasted() throws {
         let secrets = try PrivateSecretService()
         let project = try Project(secrets.environment)
