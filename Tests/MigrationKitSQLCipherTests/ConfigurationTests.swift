@@ -114,6 +114,26 @@ import Testing
         #expect(try !folder.data("new.db").starts(with: Data("SQLite format 3".utf8)))
     }
 
+    @Test(arguments: Kind.allCases)
+    func aNewFilesFirstPageIsNoTransactionOfTheHosts(_ kind: Kind) throws {
+        let path = folder.path("new.db")
+        let dates = Locked(0)
+        var options = EncryptedDatabase.Options(createsFile: true)
+        options.transactionClock = .custom { _ in
+            dates.withLock { $0 += 1 }
+            return Date()
+        }
+        switch kind {
+        case .queue:
+            try EncryptedDatabase.open(path, key: key.key, options: options).close()
+            #expect(dates.withLock { $0 } == 0)
+        case .pool:
+            try EncryptedDatabase.openPool(path, key: key.key, options: options).close()
+            // GRDB's own, in which it sets up the write-ahead log.
+            #expect(dates.withLock { $0 } == 1)
+        }
+    }
+
     @Test func whatOnlyReadsKeepsTheJournalMode() throws {
         var options = EncryptedDatabase.Options()
         options.journalMode = .wal

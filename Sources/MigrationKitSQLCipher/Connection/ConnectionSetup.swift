@@ -117,8 +117,12 @@ package final class ConnectionSetup: Sendable {
         guard !db.configuration.readonly, try Int.fetchOne(db, sql: "PRAGMA main.page_count") == 0
         else { return }
         // Taking the write lock is enough. The journal has no pages, so SQLite synchronizes the same
-        // header twice. That is harmless: a file gets its first page once.
-        try db.execute(sql: "BEGIN IMMEDIATE; COMMIT")
+        // header twice. That is harmless: a file gets its first page once. GRDB would ask the host's
+        // `transactionClock` for a date.
+        let sql = "BEGIN IMMEDIATE; COMMIT"
+        guard sqlite3_exec(db.sqliteConnection, sql, nil, nil, nil) == SQLITE_OK else {
+            throw DatabaseError(resultCode: db.lastErrorCode, message: db.lastErrorMessage)
+        }
     }
 
     // MARK: - Further Connections
