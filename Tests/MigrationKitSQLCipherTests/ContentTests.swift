@@ -83,6 +83,19 @@ import Testing
         }
     }
 
+    @Test func tablesOfAnAttachedDatabaseAreFoundEvenIfTheyWereMissedBefore() throws {
+        let path = folder.path("other.db")
+        try Fixtures.encrypted(path, key: key)
+        let queue = try EncryptedDatabase.open(folder.database, key: key.key)
+        try queue.writeWithoutTransaction { (db: Database) throws in
+            try db.execute(sql: "DROP TABLE t")
+            #expect(try !db.tableExists("t"))
+            try EncryptedDatabase.attach(path, as: "other", key: key.key, to: db)
+            #expect(try db.tableExists("t"))
+            #expect(try db.columns(in: "t").map(\.name) == ["a"])
+        }
+    }
+
     @Test func whatCantBeAttachedIsToldAsWhatCantBeOpened() throws {
         let queue = try EncryptedDatabase.open(folder.database, key: key.key)
         let (missing, plain) = (folder.path("missing.db"), folder.path("plain.db"))

@@ -82,5 +82,7 @@ extension Database {
                 message: result.message
             )
         }
+        // As after an ATTACH that GRDB executes: a name may now mean a table of the attached database.
+        clearSchemaCache()
     }
 }
