@@ -90,6 +90,11 @@ import Testing
         try queue.writeWithoutTransaction { (db: Database) throws in
             try db.execute(sql: "DROP TABLE t")
             #expect(try !db.tableExists("t"))
+            // What the helper is for: the salt would be that of the connection.
+            let error = #expect(throws: DatabaseError.self) {
+                try db.execute(sql: "ATTACH DATABASE ? AS other", arguments: [path])
+            }
+            #expect(error?.resultCode == .SQLITE_NOTADB)
             try EncryptedDatabase.attach(path, as: "other", key: key.key, to: db)
             #expect(try db.tableExists("t"))
             #expect(try db.columns(in: "t").map(\.name) == ["a"])
@@ -122,6 +127,23 @@ import Testing
             #expect(error?.message == "database main is already in use")
         }
         #expect(try folder.names == before)
+    }
+
+    @Test(arguments: try TestKey.each())
+    func copiesOfGRDBsAreMadeWithTheConfiguration(key: TestKey) throws {
+        let path = folder.path("source.db")
+        try Fixtures.encrypted(path, key: key)
+        let configuration = EncryptedDatabase.configuration(key: key.key)
+        for copy in [
+            try DatabaseQueue.inMemoryCopy(fromPath: path, configuration: configuration),
+            try DatabaseQueue.temporaryCopy(fromPath: path, configuration: configuration),
+        ] {
+            try copy.write { try $0.execute(sql: "INSERT INTO t VALUES ('more')") }
+            #expect(
+                try copy.read { try String.fetchAll($0, sql: "SELECT a FROM t") }
+                    == ["zettel", "more"]
+            )
+        }
     }
 
     @Test func noFileSaysWhichOptionCreatesOne() {
