@@ -39,15 +39,7 @@ struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
 
     @OptionGroup var waiting: LockTimeoutOptions
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
-    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
-    @OptionGroup(title: "Databases") var fleet: FleetOptions
-    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup var fleet: FleetOptions
     @OptionGroup(title: "Databases") var settings: SettingsOptions
 
     func validate() throws {

@@ -8,13 +8,13 @@ protocol FleetJob: ContextCommand {
     /// The command's name in reports.
     var deed: String { get }
 
-    var stores: FleetStoresOptions { get }
-    var keys: FleetKeyOptions { get }
     var fleet: FleetOptions { get }
-    var json: Bool { get }
 }
 
 extension FleetJob {
+    var json: Bool { fleet.json }
+    var quiet: Bool { fleet.quiet }
+
     /// Works on the stores, reports each, and prints the summary.
     ///
     /// - Parameters:
@@ -30,21 +30,21 @@ extension FleetJob {
         check: (FleetSummary) throws -> Void = { _ in },
         _ work: @escaping @Sendable (FleetVisit, inout FleetRecord) throws -> Void
     ) throws {
-        try keys.check()
-        try fleet.metrics.check()
-        let task = try stores.task(
+        try fleet.keys.check()
+        try fleet.run.metrics.check()
+        let task = try fleet.stores.task(
             with: limits?.canaryGroup,
-            keysGoByNames: keys.goByNames,
+            keysGoByNames: fleet.keys.goByNames,
             in: context
         )
         let (list, shard) = (task.stores, task.shard)
         let options = FleetRun.Options(
-            jobs: try fleet.jobCount(raises: context.ownsDescriptors),
+            jobs: try fleet.run.jobCount(raises: context.ownsDescriptors),
             canary: limits?.first,
             failureLimit: limits.map { $0.maxFailures ?? .standard }
         )
         try confirm(list.count)
-        let file = try fleet.report.map(FleetReportFile.init)
+        let file = try fleet.run.report.map(FleetReportFile.init)
         let records = FleetRecords<Self>(deed: deed, shard: shard)
 
         let display = ProgressDisplay(FleetProgress(deed: deed, count: list.count), in: context)
@@ -67,12 +67,12 @@ extension FleetJob {
             } else {
                 context.output(document.text(context.style))
             }
-            try fleet.metrics.write(document)
+            try fleet.run.metrics.write(document)
         }
         do {
             end = try display.watch(options) { options in
                 let cancellation = options.cancellation
-                let keys = try keys.keys(jobs: options.jobs, cancellation)
+                let keys = try fleet.keys.keys(jobs: options.jobs, cancellation)
                 let host = context.host
                 // Not before it is known that the run can begin.
                 try file?.append(list.map { records.blank(of: $0, .planned) })
@@ -124,7 +124,7 @@ extension FleetJob {
                 summary: result,
                 end: end,
                 isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
-                keysGoByNames: keys.goByNames
+                keysGoByNames: fleet.keys.goByNames
             )
         }
         try check(result)

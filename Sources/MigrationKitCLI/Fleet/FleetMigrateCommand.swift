@@ -40,15 +40,7 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
     @OptionGroup var range: RangeOptions
     @OptionGroup var run: RunOptions
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
-    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
-    @OptionGroup(title: "Databases") var fleet: FleetOptions
-    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup var fleet: FleetOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     var isReport: Bool { dryRun }

@@ -2,8 +2,21 @@ import ArgumentParser
 import Foundation
 import MigrationKitFleet
 
-/// The options of a run on many stores.
+/// The options of every command that works on many stores.
 struct FleetOptions: ParsableArguments {
+    @Flag(help: "Print one JSON document.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: .quiet)
+    var quiet = false
+
+    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
+    @OptionGroup(title: "Databases") var run: FleetRunOptions
+    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+}
+
+/// The options that say how a run works, and what it writes.
+struct FleetRunOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "How many databases to work on at the same time; default: one for each processor.",

@@ -45,15 +45,7 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
     @OptionGroup var limits: FleetLimitOptions
     @OptionGroup var run: RunOptions
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
-    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
-    @OptionGroup(title: "Databases") var fleet: FleetOptions
-    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup var fleet: FleetOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {

@@ -29,15 +29,7 @@ struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     @Option(help: .ignoredTable)
     var ignoreTable: [String] = []
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
-    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
-    @OptionGroup(title: "Databases") var fleet: FleetOptions
-    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup var fleet: FleetOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     var isReport: Bool { true }

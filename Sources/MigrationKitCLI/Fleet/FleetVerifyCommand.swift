@@ -38,15 +38,7 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     @Flag(help: "With --full: the files' group may read and write them.")
     var allowGroup = false
 
-    @Flag(help: "Print one JSON document.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: .quiet)
-    var quiet = false
-
-    @OptionGroup(title: "Databases") var stores: FleetStoresOptions
-    @OptionGroup(title: "Databases") var fleet: FleetOptions
-    @OptionGroup(title: "Keys") var keys: FleetKeyOptions
+    @OptionGroup var fleet: FleetOptions
     @OptionGroup(title: "Migrations") var migrations: Migrations
 
     func validate() throws {
