@@ -20,6 +20,12 @@ public struct KeyFolder: StoreKeys {
     /// - Throws: ``StoreKeysError/unusableName(_:)`` for a name that leads out of the folder;
     ///   ``KeySourceError``.
     public func key(ofStore name: String) throws -> DatabaseKey {
+        let source = KeySource.file(path: try file(ofStore: name))
+        return try KeyResolver.key(source.secretOfFile(.mounted), named: source, form: form)
+    }
+
+    /// The file of a store's key.
+    package func file(ofStore name: String) throws -> String {
         let parts = name.split(separator: "/", omittingEmptySubsequences: true)
         guard !parts.isEmpty, !name.utf8.contains(0), !parts.contains("."), !parts.contains("..")
         else { throw StoreKeysError.unusableName(name) }
@@ -28,8 +34,7 @@ public struct KeyFolder: StoreKeys {
             var status = stat()
             return lstat(candidate, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
         }
-        let source = KeySource.file(path: found ?? file + ".key")
-        return try KeyResolver.key(source.secretOfFile(.mounted), named: source, form: form)
+        return found ?? file + ".key"
     }
 }
 

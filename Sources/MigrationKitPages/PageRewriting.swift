@@ -216,6 +216,52 @@ package final class PageRewriting: Sendable {
         }
     }
 
+    // MARK: - Without Copying
+
+    /// Whether the file has the pages of a database already. It is not changed.
+    ///
+    /// - Parameters:
+    ///   - source: The pages.
+    ///   - sourceEncryption: How they are encrypted, in the same form with another key or salt; `nil`
+    ///     if they aren't.
+    ///   - watch: Called regularly with the number of bytes that are done. It may throw.
+    /// - Returns: `false` also if a page can't be decrypted.
+    /// - Throws: A ``CipherCode`` or ``PageRewritingError`` if a file can't be read; what `watch`
+    ///   throws.
+    package func isDone(
+        _ source: DatabasePages,
+        _ sourceEncryption: Encryption?,
+        watch: (_ byteCount: Int) throws -> Void
+    ) throws -> Bool {
+        let file = try PageFile(path)
+        guard try file.size() == byteCount else { return false }
+        let contentCount = pageSize - (encryption?.cipher.reservedCount ?? 0)
+        do {
+            try onThreads(watch) {
+                let sourceDecryption = try PageTransformation(sourceEncryption, isEncrypting: false)
+                let decryption = try PageTransformation(self.encryption, isEncrypting: false)
+                let (sourceBuffer, buffer) = (self.makeChunk(), self.makeChunk())
+                return { numbers in
+                    try source.read(numbers, into: sourceBuffer.bytes(numbers.count))
+                    let start = (numbers.lowerBound - 1) * self.pageSize
+                    try file.read(buffer.bytes(numbers.count), at: start)
+                    for number in numbers where number != self.lockPage {
+                        let sourcePage = sourceBuffer.page(number - numbers.lowerBound)
+                        let page = buffer.page(number - numbers.lowerBound)
+                        guard sourceDecryption.transform(sourcePage, number: number),
+                            decryption.transform(page, number: number),
+                            let first = sourcePage.baseAddress, let second = page.baseAddress,
+                            memcmp(first, second, contentCount) == 0
+                        else { throw PageRewritingError.differs(page: number) }
+                    }
+                }
+            }
+        } catch PageRewritingError.differs {
+            return false
+        }
+        return true
+    }
+
     // MARK: - Threads
 
     private func makeChunk() -> PageChunk {

@@ -290,5 +290,19 @@ extension CommandPageTests {
         Section("fleet rollback") { page in
             try page.run("migrationkit-cli fleet rollback --to 0001 \(tenants)")
         },
+        Section("fleet restore") { page in
+            try page.run("migrationkit-cli fleet restore --from-dir copies \(tenants) --yes")
+        },
+        Section("fleet rekey") { page in
+            page.say("The new keys are derived from the master key of `key derive`:")
+            try page.run(
+                """
+                migrationkit-cli fleet rekey \(tenants) --name-from tenants \
+                --new-master-key-file master.key
+                """,
+                "migrationkit-cli fleet verify --stores 'tenants/*.db' --name-from tenants "
+                    + "--master-key-file master.key"
+            )
+        },
     ]
 }

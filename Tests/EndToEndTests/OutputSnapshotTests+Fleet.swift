@@ -14,6 +14,14 @@ extension OutputSnapshotTests {
             try transcript.run("fleet rollback \(tenants) --to 0001")
             try transcript.run("fleet backup \(tenants) --output-dir copies --report report")
             try transcript.run("fleet report report")
+            try transcript.run("fleet restore \(tenants) --from-dir copies")
+            try transcript.run("fleet restore \(tenants) --from-dir copies --dry-run")
+            try transcript.run("fleet restore \(tenants) --from-dir copies --yes")
+            transcript.note("master has new keys")
+            try transcript.tool.folder.write("master", Tool.randomDigits(count: 64).utf8)
+            try transcript.run("fleet rekey \(tenants) \(newKeys) --dry-run")
+            try transcript.run("fleet rekey \(tenants) \(newKeys)")
+            try transcript.run("fleet rekey \(tenants) --new-key-file-suffix .key")
         },
         Scene("fleet-failed") { transcript in
             try makeTenants(&transcript)
@@ -30,6 +38,10 @@ extension OutputSnapshotTests {
             try transcript.run("fleet migrate \(tenants) --canary 1 --report report")
             try transcript.run("fleet migrate \(alice) --json --shard 1/1")
             try transcript.run("fleet migrate \(tenants) --report report")
+            try transcript.run("fleet restore \(bob) --from-dir copies --yes")
+            try transcript.tool.folder.makeFolder("copies")
+            try transcript.run("fleet restore \(bob) --from-dir copies --yes")
+            try transcript.run("fleet rekey \(bob) --new-key-file-suffix .new")
             transcript.note("latest.db is a link to bob.db")
             try FileManager.default.createSymbolicLink(
                 atPath: transcript.tool.folder.path("tenants/latest.db"),
@@ -48,6 +60,7 @@ extension OutputSnapshotTests {
     ]
 
     private static let besideStores = "--key-file-suffix .key"
+    private static let newKeys = "--name-from tenants --new-master-key-file master"
     private static let tenants = "--stores tenants/*.db \(besideStores)"
     private static let alice = "--stores tenants/alice.db \(besideStores)"
     private static let bob = "--stores tenants/bob.db \(besideStores)"

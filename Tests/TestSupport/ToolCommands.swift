@@ -17,7 +17,9 @@ public enum ToolCommands {
     ]
 
     /// Those of `fleet`.
-    public static let fleet = ["migrate", "rollback", "status", "verify", "backup", "report"]
+    public static let fleet = [
+        "migrate", "rollback", "status", "verify", "backup", "restore", "rekey", "report",
+    ]
 
     /// The words of each, those of the tool itself included.
     public static let words =

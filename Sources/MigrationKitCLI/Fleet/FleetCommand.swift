@@ -5,7 +5,7 @@ struct FleetCommand<Migrations: MigrationsOptions>: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "fleet",
-            abstract: "Migrate, check and copy many databases, each with its own key.",
+            abstract: "Migrate, check, copy and rekey many databases, each with its own key.",
             usage: "\(Migrations.programName) fleet <subcommand> [<options>]",
             discussion: """
                 Works on several databases at the same time. Each has the same guarantees as with \
@@ -18,6 +18,8 @@ struct FleetCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 FleetStatusCommand<Migrations>.self,
                 FleetVerifyCommand<Migrations>.self,
                 FleetBackupCommand<Migrations>.self,
+                FleetRestoreCommand<Migrations>.self,
+                FleetRekeyCommand<Migrations>.self,
                 FleetReportCommand<Migrations>.self,
             ]
         )

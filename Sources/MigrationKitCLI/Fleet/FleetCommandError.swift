@@ -7,6 +7,18 @@ enum FleetCommandError: Error, Equatable {
     /// No source of the stores' keys was given.
     case noKeys
 
+    /// No source of new keys was given.
+    case noNewKeys
+
+    /// The new keys are those that the stores have.
+    case sameKeys
+
+    /// A store's new key is the one that it has.
+    case sameKey(store: String)
+
+    /// The source of new keys gives another one each time, so nobody keeps them.
+    case changingKey(store: String)
+
     /// The keys go by the stores' names, and these would depend on the pattern.
     ///
     /// - Parameters:
@@ -40,6 +52,11 @@ extension FleetCommandError: CodedError {
     var errorDescription: String? {
         switch self {
         case .noKeys: "no source of the databases' keys was given"
+        case .noNewKeys: "no source of the databases' new keys was given"
+        case .sameKeys: "the new keys come from the same place as the old ones"
+        case .sameKey(let store): "the new key of '\(store)' is the one that it has"
+        case .changingKey(let store):
+            "the source of new keys gave two different ones for '\(store)'"
         case .noNameRoot:
             "each key goes by its store's name, but nothing says where in a path the name begins"
         case .noCanaries(let group): "no store is in the group '\(group)' of --canary-group"
@@ -66,6 +83,16 @@ extension FleetCommandError: CodedError {
             Give it with --key-file-suffix or --keys-dir for a file each, --master-key-file, \
             --key-helper or --keychain-service. For plaintext databases, use --no-encryption.
             """
+        case .noNewKeys:
+            """
+            Give it with --new-master-key-file, --new-keys-dir, --new-key-file-suffix or \
+            --new-key-helper.
+            """
+        case .sameKeys, .sameKey:
+            "Nothing was changed. Make new keys, and keep the old ones until all databases have them."
+        case .changingKey:
+            "A key that nobody keeps would be lost. The program must store a new key before it "
+                + "answers, and answer the same each time."
         case .noNameRoot(let folder, let example):
             """
             A folder must be named, since another pattern would give other names, and so other \
@@ -97,6 +124,9 @@ extension FleetCommandError: CodedError {
     var code: ErrorCode {
         switch self {
         case .noKeys: ErrorCode("noKey", .usage)
+        case .noNewKeys: ErrorCode("noNewKey", .usage)
+        case .sameKeys, .sameKey: ErrorCode("sameKey", .usage)
+        case .changingKey: ErrorCode("keyHelperFailed", .noPermission)
         case .noNameRoot: ErrorCode("noNameRoot", .usage)
         case .noCanaries: ErrorCode("noCanaries", .usage)
         case .noTask, .unknownShardCount, .unusableTask, .taskBeyond:

@@ -34,7 +34,7 @@ struct FleetDocument: Encodable {
         let seconds: Double
     }
 
-    /// The command of a dry run.
+    /// The command of a dry run of 'migrate', and how those of other dry runs end.
     static let dryRun = "dry-run"
 
     let schemaVersion = JSON.schemaVersion
@@ -148,7 +148,7 @@ struct FleetDocument: Encodable {
                     + (unlisted > 0 ? " and \(unlisted) more." : ".")
             )
         }
-        if command == Self.dryRun { parts.append("Nothing was changed.") }
+        if command.hasSuffix(Self.dryRun) { parts.append("Nothing was changed.") }
         if let slowest = slowest.first, slowest.seconds >= 5 {
             let names = self.slowest.filter { $0.seconds >= 5 }
                 .map { "\($0.store.printable) (\(duration($0.seconds)))" }

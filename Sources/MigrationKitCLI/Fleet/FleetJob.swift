@@ -9,11 +9,18 @@ protocol FleetJob: ContextCommand {
     var deed: String { get }
 
     var fleet: FleetOptions { get }
+
+    /// Where the keys are that the stores get; `nil` if they keep theirs.
+    var newKeys: NewFleetKeyOptions? { get }
 }
 
 extension FleetJob {
     var json: Bool { fleet.json }
     var quiet: Bool { fleet.quiet }
+    var newKeys: NewFleetKeyOptions? { nil }
+
+    /// Whether another name of a store would mean another key.
+    private var keysGoByNames: Bool { fleet.keys.goByNames || newKeys?.goByNames == true }
 
     /// Works on the stores, reports each, and prints the summary.
     ///
@@ -31,10 +38,11 @@ extension FleetJob {
         _ work: @escaping @Sendable (FleetVisit, inout FleetRecord) throws -> Void
     ) throws {
         try fleet.keys.check()
+        try newKeys?.check(beside: fleet.keys)
         try fleet.run.metrics.check()
         let task = try fleet.stores.task(
             with: limits?.canaryGroup,
-            keysGoByNames: fleet.keys.goByNames,
+            keysGoByNames: keysGoByNames,
             in: context
         )
         let (list, shard) = (task.stores, task.shard)
@@ -73,6 +81,11 @@ extension FleetJob {
             end = try display.watch(options) { options in
                 let cancellation = options.cancellation
                 let keys = try fleet.keys.keys(jobs: options.jobs, cancellation)
+                let newKeys = try newKeys?.source.keys(
+                    jobs: options.jobs,
+                    timeout: fleet.keys.timeout,
+                    cancellation
+                )
                 let host = context.host
                 // Not before it is known that the run can begin.
                 try file?.append(list.map { records.blank(of: $0, .planned) })
@@ -82,6 +95,7 @@ extension FleetJob {
                         store: store,
                         host: host,
                         keys: keys,
+                        newKeys: newKeys,
                         cancellation: cancellation,
                         busySince: busySince
                     )
@@ -95,8 +109,9 @@ extension FleetJob {
                         throw error
                     } catch {
                         let failure = Failure(error, parser: Self.self, database: store.path)
+                        // Once a file is replaced, there is nothing to try again.
                         guard failure.exitCode == ErrorCode.ExitStatus.busy.rawValue,
-                            busySince == nil
+                            failure.code != "oldFileInUse", busySince == nil
                         else { throw FailedVisit(record: record, error: failure) }
                         begun.withLock { [record] in $0[store.name] = record }
                         throw BusyStore()
@@ -124,7 +139,7 @@ extension FleetJob {
                 summary: result,
                 end: end,
                 isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
-                keysGoByNames: fleet.keys.goByNames
+                keysGoByNames: keysGoByNames
             )
         }
         try check(result)

@@ -10,6 +10,8 @@ struct FleetVisit: Sendable {
     let store: FleetStore
     let host: MigrationCLIHost
     let keys: FleetKeys
+    /// The keys that the stores get; `nil` if they keep theirs.
+    let newKeys: FleetKeys?
     let cancellation: Cancellation?
 
     /// When other processes were found to use it; `nil` at the first attempt.
@@ -30,6 +32,25 @@ struct FleetVisit: Sendable {
     func opening() throws -> MigrationDatabaseOpenOptions {
         try EncryptedDatabase.check(store.path, is: .file)
         return try keys.opening(store)
+    }
+
+    /// How the file that has the store's key is encrypted. Nothing is looked at.
+    ///
+    /// - Throws: What `FleetKeys.key(of:)` throws.
+    func form() throws -> DatabaseForm {
+        try keys.key(of: store).map { .encrypted($0) } ?? .plaintext()
+    }
+
+    /// How the store's file is copied.
+    ///
+    /// - Parameter seconds: How long to wait for other processes, in all.
+    func copyOptions(timeout seconds: Double) -> DatabaseBackup.Options {
+        DatabaseBackup.Options(
+            timeout: timeout(seconds),
+            functions: host.store?.options.functions ?? [],
+            collations: host.store?.options.collations ?? [],
+            cancellation: cancellation
+        )
     }
 
     /// A full verification of the store.

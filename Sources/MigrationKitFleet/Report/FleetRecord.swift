@@ -41,6 +41,12 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var schemaVersion = 1
     /// The command, such as `migrate`.
     public var command: String
+
+    /// Whether the command looks at versions. The others copy and replace whole files.
+    var hasVersion: Bool {
+        !["backup", "restore", "restore-dry-run", "rekey", "rekey-dry-run"].contains(command)
+    }
+
     /// The store's name.
     public var store: String
     /// The store's file.
@@ -63,6 +69,8 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var findings: [String]?
     /// The backup that was made.
     public var output: String?
+    /// Where the file is kept that was replaced.
+    public var original: String?
     /// How long it took.
     public var seconds: Double?
     /// Why it failed.

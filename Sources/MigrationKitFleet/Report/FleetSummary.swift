@@ -60,8 +60,7 @@ public struct FleetSummary: Sendable {
             withFindings += 1
             if findings.count < 10 { findings.append((record.store, finding)) }
         }
-        // A backup doesn't look at versions.
-        if record.output == nil { versions[record.to ?? record.from, default: 0] += 1 }
+        if record.hasVersion { versions[record.to ?? record.from, default: 0] += 1 }
         if let error = record.error {
             causes[error.code, default: 0] += 1
             if failures.count < 20 {

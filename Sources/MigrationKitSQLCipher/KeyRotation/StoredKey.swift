@@ -234,11 +234,7 @@ package struct StoredKey: Sendable {
 
     /// Throws unless the key opens the file. Takes no lock, and changes nothing.
     func prove(_ key: DatabaseKey) throws {
-        let inspection = try FileInspection(file.look(), cipher: cipher)
-        let derivedKey = try inspection.derive(key)
-        guard try inspection.opens(with: derivedKey) else {
-            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
-        }
+        try file.prove(key, cipher: cipher)
     }
 
     /// Whether this is the file's key, even if the file can't be opened for another reason.
@@ -252,6 +248,17 @@ package struct StoredKey: Sendable {
             case .wrongKey, .rawKeyAsPassphrase, .wrongKeyOrSalt, .notADatabase: return false
             default: throw error
             }
+        }
+    }
+}
+
+extension DatabaseFile {
+    /// Throws unless the key opens the file. Takes no lock, and changes nothing.
+    package func prove(_ key: DatabaseKey, cipher: CipherSettings = .current) throws {
+        let inspection = try FileInspection(self, cipher: cipher)
+        let derivedKey = try inspection.derive(key)
+        guard try inspection.opens(with: derivedKey) else {
+            throw try inspection.explain(nil, key: key, derivedKey: derivedKey)
         }
     }
 }

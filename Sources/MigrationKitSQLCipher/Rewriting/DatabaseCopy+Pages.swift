@@ -57,14 +57,7 @@ extension DatabaseCopy {
             )
             monitor.begin(.copying, total: byteCount)
             try monitor.checkCancellation()
-            let encryption = try key.map {
-                PageRewriting.Encryption(
-                    key: $0,
-                    salt: try source.form.cipher.salt(ofFile: pages.start(), key: $0),
-                    cipher: source.form.cipher
-                )
-            }
-            try rewriting.copy(pages, encryption) { try monitor.reach($0) }
+            try rewriting.copy(pages, source.encryption(of: pages, key)) { try monitor.reach($0) }
             monitor.finish()
             return rewriting
         }

@@ -1,5 +1,7 @@
 import KeyStore
+import MigrationKitCommon
 import MigrationKitGRDB
+import MigrationKitPages
 
 /// Replaces a database with a backup.
 ///
@@ -153,6 +155,56 @@ public struct DatabaseRestore: Sendable {
     @discardableResult
     public func asyncRun() async throws -> RestoreReport {
         try await blocking(self, \.options) { try $0.run() }
+    }
+}
+
+// MARK: - Looking
+
+extension DatabaseRestore {
+    /// Reads the backup: whether its key opens it, and each page is as it was written.
+    ///
+    /// - Throws: ``EncryptedDatabaseError``.
+    package func checkBackup() throws {
+        let backup = try DatabaseFile(backupPath).resolved()
+        _ = try RestingSource(backup, form: form, monitor: options.monitor)
+        let pages = try FileInspection(backup, cipher: form.cipher).damagedPages(form)
+        guard pages.isEmpty else {
+            throw EncryptedDatabaseError.damaged(path: backup.path, pages: pages)
+        }
+    }
+
+    /// Whether the database has the pages of the backup, as after a run that was killed. Then its name
+    /// is on the disk when this returns. Nothing is locked, and nobody waited for.
+    ///
+    /// - Throws: What ``run()`` throws about the backup and the path; an error about the database,
+    ///   which ``run()`` replaces all the same.
+    package func isDone() throws -> Bool {
+        let target = try form.with(newKey, of: backupPath)
+        let backup = try DatabaseFile(backupPath).resolved()
+        let file = try place(besides: backup)
+        guard try file.size() ?? 0 > 0, try !file.hasJournalContent else { return false }
+        var options = options
+        options.timeout = 0
+        let monitor = options.monitor
+        let source = try RestingSource(backup, form: form, monitor: monitor)
+        let inspection = try FileInspection(file, cipher: target.cipher)
+        let encryption = try target.key.map {
+            PageRewriting.Encryption(
+                key: try inspection.derive($0),
+                salt: try inspection.salt(with: $0),
+                cipher: target.cipher
+            )
+        }
+        let isDone = try source.withPages(without: nil) { pages, key in
+            try PageRewriting(
+                to: file.absolutePath,
+                encryption,
+                pageSize: pages.pageSize,
+                count: pages.count
+            ).isDone(pages, source.encryption(of: pages, key)) { try monitor.reach($0) }
+        }
+        if isDone { try NewFiles(for: file.absolutePath).synchronize() }
+        return isDone
     }
 }
 

@@ -73,6 +73,22 @@ extension PageSource {
         }
     }
 
+    /// How pages are encrypted.
+    ///
+    /// - Parameter key: The raw key; `nil` if they aren't encrypted.
+    func encryption(
+        of pages: DatabasePages,
+        _ key: DatabaseKey?
+    ) throws -> PageRewriting.Encryption? {
+        try key.map {
+            PageRewriting.Encryption(
+                key: $0,
+                salt: try form.cipher.salt(ofFile: pages.start(), key: $0),
+                cipher: form.cipher
+            )
+        }
+    }
+
     func explainedPages(_ error: any Error) -> any Error {
         switch error {
         case PageRewritingError.damaged(let pages):

@@ -163,3 +163,177 @@ import Testing
         #expect(merged.status == 0)
     }
 }
+
+/// Runs that replace whole files, ended in the middle, and run again.
+@Suite struct FleetReplacementKillTests {
+    private static let storeCount = 12
+
+    private static let killCount =
+        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
+        / 20
+
+    private let fleet: StoreFleet
+    private var tool: Tool { fleet.tool }
+    private var folder: TemporaryFolder { fleet.folder }
+
+    /// Each has more than one write of pages.
+    init() throws {
+        fleet = try StoreFleet(count: 0)
+        _ = try tool.shell(
+            """
+            CREATE TABLE body (id INTEGER PRIMARY KEY, content BLOB);
+            WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 40)
+            INSERT INTO body (content) SELECT randomblob(50000) FROM n;
+            """
+        )
+        for number in 0..<Self.storeCount { try fleet.add(StoreFleet.name(number)) }
+    }
+
+    private var names: [String] { (0..<Self.storeCount).map(StoreFleet.name) }
+
+    private var stores: [String] {
+        [
+            "--stores", folder.path("stores/*.db"), "--name-from", folder.path("stores"), "--jobs",
+            "3", "--lock-timeout", "5",
+        ]
+    }
+
+    /// Runs a command, and kills it once a number of its stores are done and a part of another.
+    ///
+    /// - Returns: Whether it was killed before its end.
+    private func killedRun(
+        _ arguments: [String],
+        after finished: Int,
+        and microseconds: UInt32
+    ) throws -> Bool {
+        unlink(folder.path("report"))
+        let child = try ChildProcess(
+            builtExecutable("migrationkit-cli"),
+            ["fleet"] + arguments + ["--report", folder.path("report")],
+            environment: tool.environment
+        )
+        // The plan has a line for each store, too.
+        try wait(for: "store \(finished)", interval: 500) {
+            (try? folder.data("report"))?.count { $0 == 0x0A } ?? 0 >= Self.storeCount + finished
+        }
+        usleep(microseconds)
+        child.send(SIGKILL)
+        return try child.finish().signal == SIGKILL
+    }
+
+    /// What a key opens: the numbers of rows and of different contents, and what `quick_check` says;
+    /// `nil` if it doesn't open the store.
+    private func content(_ name: String, _ digits: String) throws -> String? {
+        try? SQLCipherShell.run(
+            fleet.path(name),
+            key: "x'\(digits)'",
+            """
+            SELECT count(*), count(DISTINCT content) FROM body;
+            SELECT max(id) FROM item; PRAGMA quick_check;
+            """
+        )
+    }
+
+    @Test func afterAKillOneOfTheTwoKeysOpensEachStore() throws {
+        var old = Dictionary(uniqueKeysWithValues: names.map { ($0, tool.password) })
+        var options = ["--key-file-suffix", ".key"]
+        var generator = SeededGenerator(seed: SeededGenerator.seed)
+        var (killed, between, round) = (0, 0, 0)
+        while killed < Self.killCount {
+            round += 1
+            let new = Dictionary(
+                uniqueKeysWithValues: names.map { ($0, Tool.randomDigits(count: 64)) }
+            )
+            try folder.makeFolder("keys\(round)")
+            for (name, digits) in new { try folder.write("keys\(round)/\(name).key", digits.utf8) }
+            let newOptions = ["--keys-dir", folder.path("keys\(round)")]
+            let command =
+                ["rekey"] + stores + options
+                + ["--raw-key", "--new-keys-dir", newOptions[1], "--new-raw-key"]
+            for _ in 0..<2 {
+                let wasKilled = try killedRun(
+                    command,
+                    after: .random(in: 0..<Self.storeCount, using: &generator),
+                    and: .random(in: 0..<60_000, using: &generator)
+                )
+                killed += wasKilled ? 1 : 0
+                var count = 0
+                for name in names {
+                    let opened = try [old[name], new[name]].map {
+                        try content(name, #require($0))
+                    }
+                    #expect(opened.count { $0 == "40|40\n1\nok" } == 1, "\(name): \(opened)")
+                    if opened[1] != nil { count += 1 }
+                }
+                if (1..<Self.storeCount).contains(count) { between += 1 }
+            }
+            let result = try tool.run(["fleet"] + command + ["--json"])
+            #expect(result.status == 0, "\(result)")
+            for name in names {
+                #expect(try content(name, #require(new[name])) == "40|40\n1\nok")
+            }
+            (old, options) = (new, newOptions)
+        }
+        try expectNoLeftovers()
+        report("fleet rekey: \(killed) runs killed, \(between) of them between two stores' keys")
+    }
+
+    @Test func afterAKillEachStoreHasItsOldContentOrItsCopys() throws {
+        let keys = ["--key-file-suffix", ".key", "--raw-key"]
+        let backup = try tool.run(
+            ["fleet", "backup"] + stores + keys + ["--output-dir", folder.path("copies")]
+        )
+        #expect(backup.status == 0, "\(backup)")
+        var generator = SeededGenerator(seed: SeededGenerator.seed)
+        var (killed, between, round) = (0, 0, 1)
+        while killed < Self.killCount {
+            round += 1
+            for name in names {
+                _ = try SQLCipherShell.run(
+                    fleet.path(name),
+                    key: "x'\(tool.password)'",
+                    "INSERT INTO item VALUES (\(round));"
+                )
+            }
+            let originals = folder.path("originals\(round)")
+            let command =
+                ["restore", "--from-dir", folder.path("copies"), "--yes", "--keep-originals"]
+                + [originals] + stores + keys
+            for _ in 0..<2 {
+                let wasKilled = try killedRun(
+                    command,
+                    after: .random(in: 0..<Self.storeCount, using: &generator),
+                    and: .random(in: 0..<60_000, using: &generator)
+                )
+                killed += wasKilled ? 1 : 0
+                let contents = try names.map { try content($0, tool.password) }
+                let done = contents.count { $0 == "40|40\n1\nok" }
+                #expect(
+                    done + contents.count { $0 == "40|40\n\(round)\nok" } == Self.storeCount,
+                    "\(contents)"
+                )
+                if (1..<Self.storeCount).contains(done) { between += 1 }
+            }
+            let result = try tool.run(["fleet"] + command + ["--json"])
+            #expect(result.status == 0, "\(result)")
+            for name in names {
+                #expect(try content(name, tool.password) == "40|40\n1\nok")
+                // A number means that an earlier run was killed between both.
+                let kept = try SQLCipherShell.run(
+                    "\(originals)/\(name).db",
+                    key: "x'\(tool.password)'",
+                    "SELECT max(id) FROM item;"
+                )
+                #expect(kept == "\(round)", "\(name)")
+            }
+        }
+        try expectNoLeftovers()
+        report("fleet restore: \(killed) runs killed, \(between) of them between two stores")
+    }
+
+    /// What a killed run leaves is removed by the next one.
+    private func expectNoLeftovers() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path("stores"))
+        #expect(files.filter { $0.contains("-converting-") } == [])
+    }
+}

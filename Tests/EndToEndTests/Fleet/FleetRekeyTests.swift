@@ -1,0 +1,259 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Many stores that get other keys.
+@Suite struct FleetRekeyTests {
+    private let fleet: StoreFleet
+    private var tool: Tool { fleet.tool }
+    private var folder: TemporaryFolder { fleet.folder }
+
+    init() throws {
+        fleet = try StoreFleet(count: 8)
+        for name in ["old", "new"] {
+            try folder.write(name, "\(Tool.randomDigits(count: 64))\n".utf8)
+        }
+    }
+
+    private var stores: [String] {
+        ["--stores", folder.path("stores/*.db"), "--name-from", folder.path("stores")]
+    }
+
+    /// The keys that are derived from a master key, such as `new`.
+    private func master(_ name: String) -> [String] {
+        ["--master-key-file", folder.path(name)]
+    }
+
+    private func newMaster(_ name: String) -> [String] {
+        ["--new-master-key-file", folder.path(name)]
+    }
+
+    private func run(_ command: String, _ options: [String]) throws -> ProcessResult {
+        try tool.run(["fleet", command] + options)
+    }
+
+    private func verify(_ keys: [String]) throws -> ProcessResult {
+        try run("verify", stores + keys + ["--migrations", tool.migrations, "--json"])
+    }
+
+    private func files() throws -> [Data] {
+        try (0..<8).map { try folder.data("stores/\(StoreFleet.name($0)).db") }
+    }
+
+    @Test func everyStoreGetsItsKey() throws {
+        let options = fleet.besideStores + newMaster("new")
+        let before = try files()
+        let tried = try run("rekey", stores + options + ["--dry-run"])
+        #expect(tried.status == 0 && tried.stdout.hasSuffix("Nothing was changed.\n"), "\(tried)")
+        #expect(try files() == before)
+
+        let result = try run(
+            "rekey",
+            stores + options + ["--json", "--report", folder.path("report"), "--canary", "1"]
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(try result.json()["done"] as? Int == 8)
+        #expect(try (result.json()["versions"] as? [Any])?.count == 0)
+        #expect(try fleet.report("report")["s03"]?["command"] as? String == "rekey")
+        #expect(try verify(master("new")).status == 0)
+        let old = try verify(fleet.besideStores)
+        #expect(try old.json()["failed"] as? Int == 8)
+        let causes = try old.json()["causes"] as? [[String: Any]]
+        #expect(causes?.map { $0["code"] as? String } == ["wrongKey"])
+
+        // What the new keys open is done, and needs no old ones.
+        let after = try files()
+        for number in 0..<4 {
+            unlink(folder.path("stores/\(StoreFleet.name(number)).db.key"))
+        }
+        let again = try run("rekey", stores + options + ["--json"])
+        #expect(again.status == 0, "\(again)")
+        #expect(try files() == after)
+    }
+
+    @Test func masterKeyIsRotated() throws {
+        #expect(try run("rekey", stores + fleet.besideStores + newMaster("old")).status == 0)
+        #expect(try run("rekey", stores + master("old") + newMaster("new")).status == 0)
+        #expect(try verify(master("new")).status == 0)
+    }
+
+    @Test func whatIsWrongIsReportedAndTheOthersGetTheirKeys() throws {
+        for name in ["wrong", "noKey", "locked", "empty", "missing"] { try fleet.add(name) }
+        for name in (0..<8).map(StoreFleet.name) + ["wrong", "locked", "empty", "missing"] {
+            try folder.write("stores/\(name).db.new", Tool.randomDigits(count: 64).utf8)
+        }
+        try folder.write("stores/wrong.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/empty.db", "".utf8)
+        _ = try SQLCipherShell.run(fleet.path("plain"), key: nil, "CREATE TABLE t (a);")
+        let list = try FileManager.default.contentsOfDirectory(atPath: folder.path("stores"))
+            .filter { $0.hasSuffix(".db") }
+            .map {
+                """
+                {"path":"\(folder.path("stores/\($0)"))","account":"\($0.dropLast(3))"}
+
+                """
+            }
+        try folder.write("list", list.joined().utf8)
+        unlink(fleet.path("missing"))
+        let wrong = try folder.data("stores/wrong.db")
+        let holder = try LockHolder(fleet.path("locked"), key: "x'\(tool.password)'")
+        let options =
+            ["--stores-file", folder.path("list"), "--lock-timeout", "0", "--json"]
+            + fleet.besideStores + ["--new-key-file-suffix", ".new", "--new-raw-key"]
+        let result = try run("rekey", options + ["--report", folder.path("report")])
+        try holder.release()
+
+        #expect(result.status == 1, "\(result)")
+        #expect(try result.json()["done"] as? Int == 8 && result.json()["failed"] as? Int == 6)
+        let report = try fleet.report("report")
+        let codes = ["wrong", "noKey", "locked", "empty", "missing", "plain"].map(report.code)
+        #expect(
+            codes == ["wrongKey", "noSuchKeyFile", "inUse", "empty", "noSuchFile", "plaintext"]
+        )
+        let digits = String(decoding: try folder.data("stores/s03.db.new"), as: UTF8.self)
+        let row = try SQLCipherShell.run(
+            fleet.path("s03"),
+            key: "x'\(digits)'",
+            "SELECT id FROM item;"
+        )
+        #expect(row == "1")
+        #expect(!result.stdout.contains(digits) && !result.stderr.contains(digits))
+        #expect(try folder.data("stores/wrong.db") == wrong)
+        // The others keep their keys.
+        for name in ["noKey", "locked"] { #expect(try fleet.ledger(name) == "0001_items,0002_row") }
+
+        try folder.write("stores/noKey.db.new", Tool.randomDigits(count: 64).utf8)
+        let again = try run("rekey", options + ["--exclude", "[wemp]*"])
+        #expect(again.status == 0, "\(again)")
+        #expect(try again.json()["done"] as? Int == 10)
+    }
+
+    /// A second attempt would find the store done, and say nothing of the program in the old file.
+    @Test func programThatHasTheOldFileOpenIsNamed() throws {
+        let child = try ChildProcess(
+            "strace",
+            [
+                "-f", "-qq", "-o", folder.path("trace"), "-e", "trace=rename", "-e",
+                "inject=rename:delay_enter=1000000", builtExecutable("migrationkit-cli"), "fleet",
+                "rekey", "--stores", fleet.path("s00"), "--name-from", folder.path("stores"),
+                "--report", folder.path("report"), "--lock-timeout", "1",
+            ] + fleet.besideStores + newMaster("new"),
+            environment: tool.environment
+        )
+        try wait(for: "the renaming", interval: 500) {
+            (try? folder.data("trace"))?.isEmpty == false
+        }
+        let descriptor = open(fleet.path("s00"), O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(try child.finish().status == 1)
+        #expect(try fleet.report("report").code("s00") == "oldFileInUse")
+        let one = ["--stores", fleet.path("s00"), "--name-from", folder.path("stores")]
+        #expect(try run("rekey", one + fleet.besideStores + newMaster("new")).status == 0)
+    }
+
+    // MARK: - New Keys
+
+    @Test(arguments: [
+        ([], "noNewKey"), (["--new-keys-dir", "a", "--new-key-helper", "b"], "severalKeySources"),
+        (["--new-key-file-suffix", ".key"], "sameKey"),
+        (["--new-keys-dir", "a", "--no-encryption"], "keyForPlaintext"),
+    ])
+    func sourceOfTheNewKeysMustBeAnotherOne(_ options: [String], _ code: String) throws {
+        let keys = options.contains("--no-encryption") ? [] : fleet.besideStores
+        let result = try run("rekey", stores + keys + options + ["--json"])
+        #expect(result.status == 64, "\(result)")
+        #expect(try result.jsonError()["code"] as? String == code)
+    }
+
+    @Test func keyThatIsTheOldOneIsRefused() throws {
+        #expect(try run("rekey", stores + fleet.besideStores + newMaster("old")).status == 0)
+        let before = try files()
+        let link = folder.path("link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "old")
+        let same = try run("rekey", stores + master("old") + newMaster("link") + ["--json"])
+        #expect(try same.jsonError()["code"] as? String == "sameKey")
+        // A copy of the file has the same keys.
+        try folder.write("new", folder.data("old"))
+        let copy = try run(
+            "rekey",
+            stores + master("old") + newMaster("new") + ["--report", folder.path("report")]
+        )
+        #expect(copy.status == 1, "\(copy)")
+        #expect(try fleet.report("report").values.allSatisfy { $0["error"] != nil })
+        #expect(try fleet.report("report").code("s00") == "sameKey")
+        #expect(try files() == before)
+    }
+
+    /// Names that depend on the pattern would give keys that nobody finds again.
+    @Test func keysThatGoByNamesNeedAFolder() throws {
+        let result = try run("rekey", fleet.all + newMaster("new") + ["--json"])
+        #expect(result.status == 64)
+        #expect(try result.jsonError()["code"] as? String == "noNameRoot")
+    }
+
+    @Test func keyThatNobodyKeepsIsRefused() throws {
+        let before = try files()
+        let helper = try folder.write(
+            "helper.py",
+            """
+            import json, secrets, sys
+            for line in sys.stdin:
+                print(json.dumps({"key": secrets.token_hex(32), "form": "raw"}), flush=True)
+            """.utf8
+        )
+        let result = try run(
+            "rekey",
+            stores + fleet.besideStores
+                + ["--new-key-helper", "/usr/bin/python3 '\(helper)'", "--json"]
+        )
+        #expect(result.status == 1)
+        let causes = try result.json()["causes"] as? [[String: Any]]
+        #expect(causes?.map { $0["code"] as? String } == ["keyHelperFailed"], "\(result)")
+        #expect(try files() == before)
+    }
+
+    /// A power cut must not take back the only file that has a key.
+    @Test func keyIsOnTheDiskBeforeItsStoreNeedsIt() throws {
+        try folder.makeFolder("keys")
+        let key = try folder.write("keys/s00.key", Tool.randomDigits(count: 64).utf8)
+        let trace = folder.path("trace")
+        let result = try TestSupport.run(
+            "strace",
+            [
+                "-f", "-qq", "-y", "-o", trace, "-e", "trace=rename,fsync",
+                builtExecutable("migrationkit-cli"), "fleet", "rekey", "--stores",
+                fleet.path("s00"), "--name-from", folder.path("stores"), "--new-raw-key",
+                "--new-keys-dir", folder.path("keys"),
+            ] + fleet.besideStores,
+            environment: tool.environment,
+            newSession: true
+        )
+        try #require(result.status == 0, "\(result)")
+        let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+        func index(_ call: String, _ path: String) throws -> Int {
+            try #require(
+                calls.firstIndex { $0.contains(call) && $0.contains(path) },
+                "\(calls.joined(separator: "\n"))"
+            )
+        }
+        let replaced = try index("rename(", "\"\(fleet.path("s00"))\"")
+        #expect(try index("fsync(", "<\(key)>") < replaced)
+        #expect(try index("fsync(", "<\(folder.path("keys"))>") < replaced)
+
+        // A run that was killed may have renamed the file without synchronizing the folder.
+        let again = try TestSupport.run(
+            "strace",
+            [
+                "-f", "-qq", "-y", "-o", trace, "-e", "trace=rename,fsync",
+                builtExecutable("migrationkit-cli"), "fleet", "rekey", "--stores",
+                fleet.path("s00"), "--name-from", folder.path("stores"), "--new-raw-key",
+                "--new-keys-dir", folder.path("keys"),
+            ] + fleet.besideStores,
+            environment: tool.environment,
+            newSession: true
+        )
+        try #require(again.status == 0, "\(again)")
+        let later = try String(contentsOfFile: trace, encoding: .utf8)
+        #expect(later.contains("<\(folder.path("stores"))>"), "\(later)")
+    }
+}
