@@ -210,6 +210,7 @@ public enum MigrationCLI {
                     let keepsOutput = asksForJSON(arguments) || command.isReport
                     context = context.quiet(keepsOutput: keepsOutput)
                 }
+                if command.needsNoDatabase { context.settingsSource.acceptOthers() }
                 context.warnAboutUnknownVariables()
                 if let named = command as? any DatabaseCommand {
                     let words = parser.subcommandNames + namesElsewhere.keys

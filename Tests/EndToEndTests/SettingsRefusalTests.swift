@@ -14,11 +14,12 @@ import Testing
         _ exit: Int32,
         _ code: String,
         _ text: String? = nil,
+        commands: [[String]] = [["status"], ["migrate"], ["schema-dump"], ["key", "list"]],
         arguments: [String] = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let before = try here.folder.snapshot()
-        for command in [["status"], ["migrate"], ["schema-dump"], ["key", "list"]] {
+        for command in commands {
             let human = try here.run(command + arguments)
             #expect(human.status == exit, "\(human)", sourceLocation: sourceLocation)
             #expect(human.stdout.isEmpty, sourceLocation: sourceLocation)
@@ -186,10 +187,13 @@ import Testing
         try expectRefusal(64, "malformedSettings", arguments: ["--config", "/dev/zero"])
     }
 
+    /// Commands that open a store, or its key. What opens none runs with such settings.
+    private let opening = [["status"], ["migrate"], ["verify"], ["key", "list"]]
+
     @Test func fileThatOthersMayWriteCountsOnlyWhereItIsNamed() throws {
         for mode: mode_t in [0o666, 0o664, 0o602] {
             try here.write("db-path = 'notes.db'", mode: mode)
-            try expectRefusal(77, "settingsOfAnother")
+            try expectRefusal(77, "settingsOfAnother", commands: opening)
             #expect(
                 try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
             )
@@ -202,7 +206,7 @@ import Testing
     func fileOfAnotherUserCountsOnlyWhereItIsNamed() throws {
         try here.write("db-path = 'notes.db'")
         #expect(chown(here.folder.path("migrationkit.toml"), 12345, 12345) == 0)
-        try expectRefusal(77, "settingsOfAnother")
+        try expectRefusal(77, "settingsOfAnother", commands: opening)
         #expect(
             try here.setting("db-path", ["--config", "migrationkit.toml"]).value == "notes.db"
         )

@@ -84,6 +84,8 @@ struct CreateCommand: DifferenceCommand {
 
     var isReport: Bool { true }
 
+    var needsNoDatabase: Bool { true }
+
     func validate() throws {
         guard name != nil || rebuild != nil && to == nil else {
             throw ValidationError("Missing expected argument '<name>'")

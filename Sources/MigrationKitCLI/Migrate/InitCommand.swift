@@ -70,6 +70,8 @@ struct InitCommand: ContextCommand {
 
     var isReport: Bool { dryRun }
 
+    var needsNoDatabase: Bool { true }
+
     private var given: [(key: SettingsKey, value: String?)] {
         [
             (.dbPath, dbPath), (.migrations, migrations), (.keychainService, keychainService),
@@ -98,7 +100,8 @@ struct InitCommand: ContextCommand {
     func run(in context: CommandContext) throws {
         let search = SettingsSearch(
             home: context.environment.nonEmpty("HOME"),
-            keys: context.settingsKeys
+            keys: context.settingsKeys,
+            acceptsOthers: true
         )
         let found = try search.file(in: "")
         if let found { try check(found) }

@@ -92,6 +92,8 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     var isReport: Bool { true }
 
+    var needsNoDatabase: Bool { true }
+
     func validate() throws {
         let selections =
             [since.map { _ in "--since" }, base.map { _ in "--base" }]
@@ -126,10 +128,10 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         let result: LintResult
         do {
             result = try check(in: context)
-        } catch let error as MigrationFolderError where format != .human {
+        } catch let error as any CodedError where format != .human {
             // What reads the report must not find it empty.
-            let folder = try (migrations as? FolderMigrations)?.path(in: context) ?? ""
-            _ = try print(LintResult(error, in: folder))
+            let folder = try? (migrations as? FolderMigrations)?.path(in: context)
+            _ = try print(LintResult(error, in: folder ?? FolderMigrations.defaultFolder))
             throw error
         }
         let output = try print(result)

@@ -49,12 +49,23 @@ struct LintResult {
         }
     }
 
-    /// An error for which a folder can't be used at all.
-    init(_ error: MigrationFolderError, in path: String) {
-        report = LintReport(findings: [LintFinding(error)], checked: 0)
+    /// An error for which nothing could be checked. If it is of no file, it is the folder's: code
+    /// hosts don't show what has no place.
+    init(_ error: any CodedError, in path: String) {
+        let finding =
+            (error as? MigrationFolderError).map(LintFinding.init)
+            ?? LintFinding(
+                rule: .migrationFails,
+                level: .error,
+                migration: "",
+                file: ".",
+                message: error.localizedDescription,
+                fix: error.recoverySuggestion
+            )
+        report = LintReport(findings: [finding], checked: 0)
         isRefused = true
         folderPath = path
-        excerpt = { _ in error.place?.excerpt }
+        excerpt = { _ in nil }
     }
 
     /// The path of a finding's file, from the working folder if it is in there.

@@ -39,6 +39,8 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     var isReport: Bool { true }
 
+    var needsNoDatabase: Bool { true }
+
     func run(in context: CommandContext) throws {
         var target: String?
         let store = try openStore(

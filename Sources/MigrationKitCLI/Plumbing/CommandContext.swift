@@ -94,6 +94,7 @@ struct CommandContext: Sendable {
         draft: String? = nil
     ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
         warn(about: options.secret)
+        try settingsSource.refuseOthers()
         var resolved = try options.resolved(
             in: self,
             createsFile: createsFile,
@@ -268,6 +269,11 @@ protocol ContextCommand: ParsableCommand {
     /// the exit code says as well.
     var isReport: Bool { get }
 
+    /// Whether the command does its work without a database, unless it is given one. Then settings
+    /// that others may write are used, too: in a container, the checkout is often another user's,
+    /// or writable by all.
+    var needsNoDatabase: Bool { get }
+
     func run(in context: CommandContext) throws
 }
 
@@ -276,6 +282,8 @@ extension ContextCommand {
     var quiet: Bool { false }
 
     var isReport: Bool { false }
+
+    var needsNoDatabase: Bool { false }
 
     /// `MigrationCLI.run` provides the context, and calls the other function.
     func run() throws {

@@ -61,6 +61,8 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
 
     var isReport: Bool { true }
 
+    var needsNoDatabase: Bool { true }
+
     func validate() throws {
         guard !json || format ?? .json == .json else {
             throw ValidationError("--json is the same as --format json. Use only one.")

@@ -63,6 +63,8 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
 
     var isReport: Bool { output == "-" && check == nil }
 
+    var needsNoDatabase: Bool { true }
+
     func validate() throws {
         let key =
             database.secret.named.first ?? (database.secret.rawKey ? "--raw-key" : nil)

@@ -30,7 +30,8 @@ extension LintFinding {
 }
 
 extension LintFinding {
-    /// An error for which a folder of migrations can't be used at all.
+    /// An error for which a folder of migrations can't be used at all. If it is of no file, the
+    /// finding's is `.`, the folder.
     package init(_ error: MigrationFolderError) {
         let message = error.localizedDescription
         let prefix = error.place.map { "\($0): " } ?? error.file.map { "\($0): " } ?? ""
@@ -38,7 +39,7 @@ extension LintFinding {
             rule: .migrationFails,
             level: .error,
             migration: error.file.map { String($0.prefix { $0 != "." }) } ?? "",
-            file: error.file,
+            file: error.file ?? ".",
             line: error.place?.line,
             column: error.place?.column,
             message: message.hasPrefix(prefix) ? String(message.dropFirst(prefix.count)) : message,

@@ -153,7 +153,7 @@ import Testing
         #expect(try setting("config")["origin"] == "unset", "a repository of theirs")
 
         #expect(chown(project.folder.path("mine/.git"), 0, 0) == 0)
-        try expectRefusal("../../migrationkit.toml can be written by others")
+        try expectRefusal("../../migrationkit.toml belongs to another user")
     }
 
     /// The file belongs to the user, but the paths in it start where the link is.
@@ -169,7 +169,7 @@ import Testing
             #expect(symlink(own, link) == 0)
             #expect(try setting("db-path")["value"] == "\(name)notes.db")
             #expect(lchown(link, 12345, 12345) == 0)
-            try expectRefusal("\(name)migrationkit.toml can be written by others")
+            try expectRefusal("\(name)migrationkit.toml belongs to another user")
             #expect(unlink(link) == 0)
         }
     }

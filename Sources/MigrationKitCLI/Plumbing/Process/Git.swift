@@ -167,6 +167,10 @@ extension GitFolder {
             if error.contains("not a git repository") { return .noRepository(path: path) }
             if error.contains("cannot use bare repository") { return .bareRepository }
             if error.contains("from promisor remote") { return .partialClone }
+            // Git's last line is the command that declares the repository safe.
+            if error.contains("safe.directory"), let line = error.split(separator: "\n").last {
+                return .repositoryOfAnother(command: line.trimmingCharacters(in: .whitespaces))
+            }
             return .failed(reason: reason)
         }
     }
@@ -234,6 +238,9 @@ enum GitError: Error, Equatable {
     /// The working folder is in no repository, or in one that doesn't have the folder.
     case noRepository(path: String)
 
+    /// The repository belongs to another user, and git reads it only after a command.
+    case repositoryOfAnother(command: String)
+
     /// The working folder looks like a bare repository.
     case bareRepository
 
@@ -256,6 +263,8 @@ extension GitError: CodedError {
         case .notInstalled: "there is no git on the PATH, which --base needs"
         case .noRepository(let path):
             "the working folder is in no git repository that has '\(path)'"
+        case .repositoryOfAnother:
+            "the git repository belongs to another user, so git doesn't read it"
         case .bareRepository:
             "the working folder looks like a bare git repository, which a change may have put there"
         case .partialClone: "this clone doesn't have all the files that --base needs"
@@ -271,6 +280,8 @@ extension GitError: CodedError {
             "Install git, or leave out --base."
         case .noRepository:
             "Run this in the repository that has the folder, or leave out --base."
+        case .repositoryOfAnother(let command):
+            "If it is your project's, as in a container, say so first:\n  \(command)"
         case .bareRepository:
             """
             Run this at the top of the repository. If HEAD, objects and refs don't belong here, \
@@ -294,6 +305,7 @@ extension GitError: CodedError {
         switch self {
         case .notInstalled: ErrorCode("noGit", .unavailable)
         case .noRepository, .bareRepository: ErrorCode("noRepository", .noInput)
+        case .repositoryOfAnother: ErrorCode("repositoryOfAnother", .noPermission)
         case .noSuchReference: ErrorCode("noSuchReference", .noInput)
         case .noFolder: ErrorCode("noFolderInReference", .noInput)
         case .partialClone, .failed: ErrorCode("gitFailed", .inputOutput)

@@ -56,6 +56,9 @@ struct SettingsFile: Equatable, Sendable {
 
     let entries: [SettingsKey: Entry]
 
+    /// Who else could have written the file, which was found and not named; `nil` for nobody.
+    var doubt: SettingsFileError?
+
     /// What the file says of a setting; `nil` if that is nothing, or of another type.
     func value<Value>(_ key: SettingsKey, as type: Value.Type = Value.self) -> Value? {
         entries[key]?.value.content as? Value
@@ -312,8 +315,11 @@ public enum SettingsFileError: Error, Equatable, Sendable {
     /// The file is larger than any settings file.
     case tooLarge(path: String, limit: Int)
 
-    /// The file was found, not named, and somebody else could have written it.
+    /// The file was found, not named, and it or a link to it belongs to another user.
     case ofAnother(path: String)
+
+    /// The file was found, not named, and others may write it.
+    case writableByOthers(path: String)
 
     /// The file was found above the working folder, and somebody else could have put it there.
     case inFolderOfAnother(path: String)
@@ -358,7 +364,8 @@ extension SettingsFileError: LocalizedError {
             "the settings file \(path) can't be read: \(reason)"
         case .tooLarge(let path, let limit):
             "the settings file \(path) has more than \(limit) bytes"
-        case .ofAnother(let path): "the settings file \(path) can be written by others"
+        case .ofAnother(let path): "the settings file \(path) belongs to another user"
+        case .writableByOthers(let path): "the settings file \(path) can be written by others"
         case .inFolderOfAnother(let path):
             "the settings file \(path) is in a folder that others can write"
         case .migrationsOutside(let path):
@@ -392,15 +399,19 @@ extension SettingsFileError: LocalizedError {
             "Check that this is the right file."
         case .ofAnother(let path):
             """
-            It belongs to another user, or others may write it (chmod go-w), and it decides which \
-            database is changed. If you trust it, give it with --config \(path). For no settings: \
-            --config /dev/null.
+            It decides which database is opened. If you trust it, give it with '--config \
+            \(path.shellPath)'. For no settings: '--config /dev/null'.
+            """
+        case .writableByOthers(let path):
+            """
+            It decides which database is opened. If it is as you want it, let nobody else write it: \
+            'chmod go-w \(path.shellPath)'. For no settings: '--config /dev/null'.
             """
         case .inFolderOfAnother(let path):
             """
             It was found above the working folder, where its paths start, and others could put \
-            migrations there. If you trust it, give it with --config \(path). For no settings: \
-            --config /dev/null.
+            migrations there. If you trust it, give it with '--config \(path.shellPath)'. For no \
+            settings: '--config /dev/null'.
             """
         case .migrationsOutside(let path):
             """
@@ -441,7 +452,8 @@ extension SettingsFileError: CodedError {
         case .noSuchFile, .danglingLink, .notAFile: ErrorCode("noSuchSettingsFile", .noInput)
         case .permissionDenied: ErrorCode("settingsPermissionDenied", .noPermission)
         case .unreadable: ErrorCode("settingsUnreadable", .inputOutput)
-        case .ofAnother, .inFolderOfAnother: ErrorCode("settingsOfAnother", .noPermission)
+        case .ofAnother, .writableByOthers, .inFolderOfAnother:
+            ErrorCode("settingsOfAnother", .noPermission)
         case .migrationsOutside: ErrorCode("leavesRepository", .noPermission)
         case .tooLarge, .malformed: ErrorCode("malformedSettings", .usage)
         case .unknownKey: ErrorCode("unknownSetting", .usage)

@@ -304,6 +304,7 @@ final class SettingsSource: Sendable {
     private struct State {
         var option: String?
         var loaded: SettingsFile??
+        var acceptsOthers = false
     }
 
     private let state = Locked(State())
@@ -318,11 +319,27 @@ final class SettingsSource: Sendable {
         state.withLock { $0.option }
     }
 
+    /// Accepts a file that others may write, as long as no database is opened.
+    func acceptOthers() {
+        state.withLock { $0.acceptsOthers = true }
+    }
+
+    /// Throws if the file, which has been read, may have been written by others. Called before a
+    /// database is opened.
+    func refuseOthers() throws {
+        try state.withLock { state in
+            state.acceptsOthers = false
+            if let doubt = state.loaded??.doubt { throw doubt }
+        }
+    }
+
     /// The file; `nil` if there is none.
-    func file(_ read: (_ config: String?) throws -> SettingsFile?) throws -> SettingsFile? {
+    func file(
+        _ read: (_ config: String?, _ acceptsOthers: Bool) throws -> SettingsFile?
+    ) throws -> SettingsFile? {
         try state.withLock { state in
             if let loaded = state.loaded { return loaded }
-            let file = try read(state.option)
+            let file = try read(state.option, state.acceptsOthers)
             state.loaded = .some(file)
             return file
         }
@@ -334,12 +351,13 @@ extension CommandContext {
     ///
     /// - Throws: ``SettingsFileError``.
     func settings() throws -> SettingsFile? {
-        try settingsSource.file { config in
+        try settingsSource.file { config, acceptsOthers in
             let (home, keys) = (environment.nonEmpty("HOME"), settingsKeys)
             if let path = config ?? environment.nonEmpty("MIGRATIONKIT_CONFIG") {
                 return try .named(path, home: home, keys: keys)
             }
-            return try SettingsSearch(home: home, keys: keys).file()
+            return try SettingsSearch(home: home, keys: keys, acceptsOthers: acceptsOthers)
+                .file()
         }
     }
 

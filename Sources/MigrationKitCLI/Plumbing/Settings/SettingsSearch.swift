@@ -13,6 +13,9 @@ struct SettingsSearch {
     /// The known settings.
     let keys: [SettingsKey]
 
+    /// Whether a file that others may write is read all the same, with its ``SettingsFile/doubt``.
+    var acceptsOthers = false
+
     /// Reads the file of the working folder, or of the nearest folder above it that has one.
     ///
     /// - Returns: `nil` if there is none.
@@ -69,18 +72,34 @@ struct SettingsSearch {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw SettingsFileError.notAFile(path: path)
         }
+        let doubt = try doubt(of: path, status, entry: entry, in: folder)
+        if let doubt, !acceptsOthers { throw doubt }
+        var file = try SettingsFile.read(descriptor, path, home: home, keys: keys)
+        file.doubt = doubt
+        return file
+    }
+
+    /// Who else could have written a file.
+    ///
+    /// - Parameter entry: The link, if the file is reached by one.
+    private func doubt(
+        of path: String,
+        _ status: stat,
+        entry: stat,
+        in folder: String
+    ) throws -> SettingsFileError? {
         // Paths start where the link is, so it counts who made it.
-        guard status.belongsToUser, status.st_mode & (S_IWGRP | S_IWOTH) == 0,
-            entry.belongsToUser
-        else { throw SettingsFileError.ofAnother(path: path) }
-        if !folder.isEmpty {
-            var place = stat()
-            guard stat(folder, &place) == 0 else { throw SettingsFile.failure(errno, folder) }
-            guard place.belongsToUser, place.st_mode & S_IWOTH == 0 else {
-                throw SettingsFileError.inFolderOfAnother(path: path)
-            }
+        guard status.belongsToUser, entry.belongsToUser else {
+            return .ofAnother(path: path)
         }
-        return try .read(descriptor, path, home: home, keys: keys)
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            return .writableByOthers(path: path)
+        }
+        guard !folder.isEmpty else { return nil }
+        var place = stat()
+        guard stat(folder, &place) == 0 else { throw SettingsFile.failure(errno, folder) }
+        let isOwn = place.belongsToUser && place.st_mode & S_IWOTH == 0
+        return isOwn ? nil : .inFolderOfAnother(path: path)
     }
 }
 
