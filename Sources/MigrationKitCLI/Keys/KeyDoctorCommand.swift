@@ -73,13 +73,8 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         else { return nil }
         let provider = (try? store.provider())?.name
         let text = record.sentence(now: provider)
-        guard provider != record.provider else { return .init("record", .ok, text) }
-        return .init(
-            "record",
-            .warning,
-            text,
-            nextStep: "Let \(record.provider ?? "that program") answer, and this ends."
-        )
+        guard let way = record.wayBack(from: provider) else { return .init("record", .ok, text) }
+        return .init("record", .warning, text, nextStep: "\(way), and this ends.")
     }
 
     /// What becomes of the key of the named database; `nil` if no item is named.

@@ -67,8 +67,17 @@ extension MissingKeyError: ToolSuggesting {
 }
 
 extension KeyRecord {
-    /// What is known of the key, and which program answers now.
+    /// What is known of the key, which program answers now, and which one should.
     func sentence(in keyStore: any KeyStore) -> String {
-        sentence(now: (try? keyStore.provider())?.name)
+        let provider = (try? keyStore.provider())?.name
+        return [sentence(now: provider), wayBack(from: provider)].compactMap(\.self)
+            .joined(separator: ". ")
+    }
+
+    /// What brings the key back if another program answers than the one that kept it.
+    ///
+    /// - Parameter provider: The program that answers now; `nil` if none does.
+    func wayBack(from provider: String?) -> String? {
+        provider == self.provider ? nil : "Let \(self.provider ?? "that program") answer"
     }
 }

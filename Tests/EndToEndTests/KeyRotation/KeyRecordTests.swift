@@ -86,6 +86,23 @@ import Testing
         #expect(missing.status == 69 && !missing.stderr.contains("delete"), "\(missing)")
     }
 
+    /// As 'key doctor' does.
+    @Test func missingKeySaysWhichProgramShouldAnswer() throws {
+        let database = try RotatedDatabase()
+        #expect(try database.launch().status == 0)
+        #expect(try database.tool.run(["key", "delete", "--yes"] + database.item).status == 0)
+        let same = try database.status()
+        #expect(!oneLine(same.stderr).contains("Let "), "\(same)")
+        let text = #"{"collection":"x","provider":"KWallet","service":"s"}"#
+        try database.tool.folder.write("store.db-key-record", text.utf8)
+        let missing = try database.status()
+        #expect(missing.status == 69)
+        #expect(
+            oneLine(missing.stderr).contains("GNOME Keyring answers now. Let KWallet answer."),
+            "\(missing)"
+        )
+    }
+
     @Test(.enabled(if: PrivateKWallet.isInstalled, "KWallet is not installed"))
     func anotherProgramAnswers() throws {
         let wallet = try PrivateKWallet()
