@@ -107,6 +107,7 @@ public enum MigrationCLI {
             canPrompt: true,
             ownsDescriptors: true,
             outputIsTerminal: Terminal.isOutput,
+            messageForm: MessageForm(columns: Terminal.errorColumns),
             style: Style(on: STDOUT_FILENO),
             reveal: { output.reveal($0) },
             showsProgress: StandardError.isTerminal,
@@ -152,7 +153,7 @@ public enum MigrationCLI {
         if !context.writesNotes, let text = try? JSON.text(of: document) {
             context.errorOutput(text)
         } else {
-            context.errorOutput(failure.text(keySource: keySource))
+            context.errorOutput(failure.text(keySource: keySource, form: context.messageForm))
         }
         return failure.exitCode
     }
@@ -239,10 +240,11 @@ public enum MigrationCLI {
         of parser: any ParsableCommand.Type,
         columns: Int
     ) -> String {
-        guard columns < NarrowHelp.limit else {
-            return parser.fullMessage(for: error, columns: columns)
+        func text(_ columns: Int) -> String {
+            HelpSections(parser.fullMessage(for: error, columns: columns)).text
         }
-        return NarrowHelp(parser.fullMessage(for: error, columns: 10_000), width: columns).text
+        guard columns < NarrowHelp.limit else { return text(columns) }
+        return NarrowHelp(text(10_000), width: columns).text
     }
 
     private static func parser(for host: MigrationCLIHost) -> any ParsableCommand.Type {

@@ -110,6 +110,7 @@ import Testing
         let content = try self.content()
         let shown = try runWithoutRoom(limit, kilobytes: 1000, ["migrate"] + mode)
         let said = try #require(shown.stdout.components(separatedBy: "\r\u{1B}[2K").last)
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(shown.status == 74, "\(shown)")
         #expect(
             said.hasPrefix("\u{1B}[31merror:\u{1B}[0m the migration 0002_sorted failed: "),

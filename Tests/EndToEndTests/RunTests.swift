@@ -177,6 +177,30 @@ import Testing
         _ = try holder.finish()
     }
 
+    /// The first line comes after 5 s. A document of JSON isn't mixed with lines.
+    @Test(arguments: [[], ["--json"], ["--quiet"]])
+    func longWorkInAPipeWritesALineNowAndThen(_ options: [String]) throws {
+        #expect(try tool.onStore("migrate", "--to", "0001_items").status == 0)
+        let holder = try ChildProcess(
+            "flock",
+            [tool.database + "-migration.lock", "-c", "echo held; read line"]
+        )
+        #expect(holder.readLine() == "held")
+        let refused = try tool.run(
+            ["migrate", "--lock-timeout", "5.5", "--migrations", tool.migrations]
+                + tool.opening + options
+        )
+        #expect(refused.status == 75, "\(refused)")
+        let lines = refused.stderr.split(separator: "\n")
+        if options.isEmpty {
+            #expect(lines.first?.hasPrefix("waiting for another process") == true, "\(refused)")
+        } else {
+            #expect(!refused.stderr.contains("waiting for"), "\(refused)")
+        }
+        holder.closeInput()
+        _ = try holder.finish()
+    }
+
     @Test func nothingButTheDatabaseIsLeft() throws {
         #expect(try tool.onStore("migrate").status == 0)
         #expect(try tool.folder.names.sorted() == ["migrations", "password", "store.db"])

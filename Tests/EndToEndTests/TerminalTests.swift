@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    /// The shell's `stty` says how wide the terminal is.
+    @Test(arguments: [40, 120])
+    func messagesAreAsWideAsTheTerminal(_ columns: Int) throws {
+        var tool = try Tool()
+        tool.environment["NO_COLOR"] = "1"
+        let command =
+            "stty cols \(columns); exec '\(try builtExecutable("migrationkit-cli"))' migrate --no-prompt "
+            + "--db-path x.db --migrations '\(tool.migrations)'"
+        try tool.writeItems()
+        let shown = try TerminalProcess("/bin/sh", ["-c", command], environment: tool.environment)
+            .finish().stdout
+        let lines = shown.split { $0.isNewline }
+        #expect(lines.count > 1, "\(shown)")
+        for line in lines { #expect(line.count <= columns, "\(line)") }
+        if columns == 120 { #expect(lines.contains { $0.count > 80 }, "\(shown)") }
+    }
+
     @Test func nothingIsColouredInAPipe() throws {
         var tool = try Tool(isRawKey: true)
         tool.environment["TERM"] = "xterm"

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import MigrationKitCLI
+
 @Suite struct HelpTests {
     @Test(arguments: [[], ["migrate"], ["key"], ["key", "list"], ["schema-dump"]], [40, 50])
     func narrowHelpFitsAndBreaksNoWord(_ command: [String], _ width: Int) {
@@ -51,6 +53,24 @@ import Testing
             let name = try #require(fault["name"] as? String)
             #expect(version.stdout.contains("\n  - \(name): "))
         }
+    }
+
+    /// What makes a command what it is isn't found below thirty options that all commands have.
+    @Test(arguments: ToolCommands.words)
+    func ownOptionsComeFirst(_ command: [String]) throws {
+        let help = ToolInProcess().run(command + ["--help"]).stdout
+        let titles = help.matches(of: /(?m)^([A-Z ]+)(, WITH --TO)?:(?=\n)/).map { String($0.1) }
+        let shared = HelpSections.shared
+        let options = try #require(titles.firstIndex(of: "OPTIONS"), "\(titles)")
+        #expect(titles[..<options].allSatisfy { $0 == "ARGUMENTS" }, "\(titles)")
+        let groups = titles[(options + 1)...].filter { $0 != "SUBCOMMANDS" }
+        let firstShared = groups.firstIndex(where: shared.contains) ?? groups.endIndex
+        #expect(groups[firstShared...].allSatisfy(shared.contains), "\(titles)")
+
+        let section = try #require(help.firstMatch(of: /\nOPTIONS:\n((  .*\n)+)/)).1
+        let names = section.matches(of: /(?m)^  (-., )?--([a-z-]+)/).map { String($0.2) }
+        let last = ["json", "quiet", "version", "help"].filter(names.contains)
+        #expect(Array(names.suffix(last.count)) == last, "\(names)")
     }
 
     /// The recorded help is what the tool prints: `HelpSnapshotTests`.

@@ -62,7 +62,10 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         if json {
             try context.printJSON(InspectionDocument(report))
         } else {
-            context.output(InspectionText(report, program: Migrations.programName).text)
+            context.output(
+                InspectionText(report, program: Migrations.programName)
+                    .text(width: context.reportWidth)
+            )
         }
         switch report.key {
         case .wrong: throw report.wrongKey

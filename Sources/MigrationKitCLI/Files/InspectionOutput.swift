@@ -162,7 +162,6 @@ extension FileReport {
 
 /// What `inspect` prints for people: a name and a value in each line.
 struct InspectionText {
-    private static let width = 80
     private var rows: [(name: String, value: String)] = []
     private var tables: [DatabaseContent.Table] = []
 
@@ -206,10 +205,11 @@ struct InspectionText {
         add(report.damage)
     }
 
-    var text: String {
+    /// - Parameter width: The columns of a line.
+    func text(width: Int) -> String {
         let column = (rows.map(\.name.count).max() ?? 0) + 2
         var lines = rows.flatMap { row in
-            row.value[...].wrapped(to: Self.width - column).enumerated().map { index, part in
+            row.value[...].wrapped(to: width - column).enumerated().map { index, part in
                 (index == 0 ? row.name : "").padded(to: column) + part
             }
         }

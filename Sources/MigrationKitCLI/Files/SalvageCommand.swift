@@ -69,7 +69,9 @@ struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComma
         if json {
             try context.printJSON(SalvageDocument(database: path, report))
         } else {
-            context.output(SalvageText(report, database: path).text)
+            context.output(
+                SalvageText(report, database: path, width: context.reportWidth).text
+            )
         }
         guard report.isComplete else { throw SalvageLoss(path: path) }
     }

@@ -146,15 +146,17 @@ extension SalvageLoss: CodedError {
 
 /// What `salvage` prints for people.
 struct SalvageText {
-    private static let width = 80
     /// How many pages and gaps are listed one by one.
     private static let mostLines = 40
     private let report: SalvageReport
     private let database: String
+    private let width: Int
 
-    init(_ report: SalvageReport, database: String) {
+    /// - Parameter width: The columns of a line.
+    init(_ report: SalvageReport, database: String, width: Int) {
         self.report = report
         self.database = database
+        self.width = width
     }
 
     var text: String {
@@ -313,5 +315,5 @@ struct SalvageText {
         }
     }
 
-    private func wrapped(_ text: String) -> [String] { text[...].wrapped(to: Self.width) }
+    private func wrapped(_ text: String) -> [String] { text[...].wrapped(to: width) }
 }

@@ -206,7 +206,6 @@ extension FleetRecord {
 
 /// How many stores are done.
 struct FleetProgress: OperationProgress {
-    static let writesLines = true
     static let endedState =
         "Uncommitted changes are undone. The same command does the rest."
     static let endedAtOnceState =

@@ -40,13 +40,14 @@ struct KeyExportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     @Flag(help: "Print them even if standard output is not a terminal.")
     var force = false
 
+    @OptionGroup var recovery: RecoveryPassphraseOptions
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
     @Flag(name: .shortAndLong, help: .quiet)
     var quiet = false
 
-    @OptionGroup var recovery: RecoveryPassphraseOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 

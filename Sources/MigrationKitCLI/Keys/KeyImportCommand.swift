@@ -52,13 +52,14 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     )
     var label: String?
 
+    @OptionGroup var recovery: RecoveryPassphraseOptions
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
     @Flag(name: .shortAndLong, help: .quiet)
     var quiet = false
 
-    @OptionGroup var recovery: RecoveryPassphraseOptions
     @OptionGroup(title: "Key") var keychain: KeychainOptions
     @OptionGroup(title: "Database") var database: DatabaseFileOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

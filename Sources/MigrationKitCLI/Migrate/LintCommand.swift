@@ -235,7 +235,7 @@ private struct LintBase {
             note(
                 "the histories of '\(reference)' and HEAD have no common commit here, so "
                     + "migrations that are missing aren't reported; if the clone is shallow, fetch "
-                    + "more: git fetch --unshallow"
+                    + "more: 'git fetch --unshallow'"
             )
         }
         let fork = try common.flatMap { $0 == commit ? nil : try Former(of: git, in: $0) }

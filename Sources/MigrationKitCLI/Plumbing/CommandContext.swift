@@ -39,6 +39,9 @@ struct CommandContext: Sendable {
     /// The width of help texts in columns.
     var columns = Terminal.columns
 
+    /// The form of messages on standard error.
+    var messageForm = MessageForm()
+
     /// The colours of standard output.
     var style = Style.plain
 
@@ -199,12 +202,17 @@ struct CommandContext: Sendable {
 
     /// Writes a line that may name what others made.
     func note(_ text: String) {
-        errorOutput("note: \(text)".printable)
+        message("note: \(text)".printable)
     }
 
     /// Writes a line that may name what others made.
     func warning(_ text: String) {
-        errorOutput("warning: \(text)".printable)
+        message("warning: \(text)".printable)
+    }
+
+    /// Writes a headline, and lines that help.
+    func message(_ headline: String, _ lines: [String] = []) {
+        errorOutput(messageForm.text(headline, lines))
     }
 
     /// Writes lines of others' files: as they are, but a terminal gets no control characters.
@@ -243,6 +251,9 @@ struct CommandContext: Sendable {
             warning("the environment variable \(name) is unknown\(question)")
         }
     }
+
+    /// How wide the lines of a report are that are no table.
+    var reportWidth: Int { outputIsTerminal ? max(columns, 40) : MessageForm.standardWidth }
 
     func printJSON(_ document: some Encodable) throws {
         output(try JSON.text(of: document))

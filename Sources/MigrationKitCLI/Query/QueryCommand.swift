@@ -62,9 +62,6 @@ struct QueryCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     )
     var format: QueryFormat?
 
-    @Flag(help: "Print one JSON document, as --format json does.")
-    var json = false
-
     @Option(
         help: ArgumentHelp(
             "The largest text or blob that is read or made; default: 64.",
@@ -82,10 +79,14 @@ struct QueryCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     )
     var dryRun = false
 
+    @OptionGroup var waiting: LockTimeoutOptions
+
+    @Flag(help: "Print one JSON document, as --format json does.")
+    var json = false
+
     @Flag(name: .shortAndLong, help: .quiet)
     var quiet = false
 
-    @OptionGroup var waiting: LockTimeoutOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions

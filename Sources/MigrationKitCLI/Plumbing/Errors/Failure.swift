@@ -49,13 +49,14 @@ struct Failure {
 
     /// The text for people: a message, and lines that help.
     ///
-    /// - Parameter keySource: Where the key came from, if known.
-    func text(keySource: KeySource?) -> String {
-        var lines = hint?.split(separator: "\n").flatMap { $0.wrapped(to: 78) } ?? []
+    /// - Parameters:
+    ///   - keySource: Where the key came from, if known.
+    ///   - form: The form of messages.
+    func text(keySource: KeySource?, form: MessageForm = MessageForm()) -> String {
+        var lines = hint?.split(separator: "\n").map(String.init) ?? []
         if code == "wrongKey", let keySource {
             lines.append("Key from: \(keySource).")
         }
-        lines = lines.map(\.printable)
         // The parser's own messages may have several lines; in another one, only a name has a line feed.
         let message = (code == "usage" ? message.split(separator: "\n") : [message[...]])
             .map { String($0).printable }.joined(separator: "\n")
@@ -63,7 +64,7 @@ struct Failure {
         guard code != "declined" else {
             return message.prefix(1).uppercased() + message.dropFirst() + "."
         }
-        return (["error: \(message)"] + lines.map { "  \($0)" }).joined(separator: "\n")
+        return form.text("error: \(message)", lines)
     }
 
     /// What programs read.
@@ -258,25 +259,6 @@ extension DatabaseError {
         return String(message[..<row.lowerBound])
     }
 
-}
-
-extension Substring {
-    /// Wraps a paragraph into lines. An indented line isn't prose, and isn't wrapped.
-    func wrapped(to width: Int) -> [String] {
-        guard count > width, first != " " else { return [String(self)] }
-        var lines: [String] = [""]
-        for word in split(separator: " ") {
-            let line = lines[lines.endIndex - 1]
-            if line.isEmpty {
-                lines[lines.endIndex - 1] = String(word)
-            } else if line.count + 1 + word.count <= width {
-                lines[lines.endIndex - 1] += " \(word)"
-            } else {
-                lines.append(String(word))
-            }
-        }
-        return lines
-    }
 }
 
 /// The meanings of the exit codes, for the help and the manual page.

@@ -288,11 +288,11 @@ extension GitError: CodedError {
             remove them.
             """
         case .partialClone:
-            "Nothing is fetched here. Fetch the rest first: git fetch --refetch --no-filter"
+            "Nothing is fetched here. Fetch the rest first: 'git fetch --refetch --no-filter'"
         case .noSuchReference:
             """
             A clone may have only the branch that was checked out. Fetch the other one first, for \
-            example with: git fetch origin main
+            example with 'git fetch origin main'.
             """
         case .noFolder:
             "If the whole folder is new, leave out --base."

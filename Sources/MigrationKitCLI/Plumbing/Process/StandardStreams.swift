@@ -146,9 +146,16 @@ enum Terminal {
     }
 
     /// How many columns standard output has. `COLUMNS` wins, as in other tools.
-    static var columns: Int {
-        let named = environmentVariable("COLUMNS").flatMap(Int.init)
-        return named.flatMap { $0 > 0 ? $0 : nil } ?? width(STDOUT_FILENO)
+    static var columns: Int { namedColumns ?? width(STDOUT_FILENO) }
+
+    private static var namedColumns: Int? {
+        environmentVariable("COLUMNS").flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// How many columns standard error has; `nil` if it is no terminal.
+    static var errorColumns: Int? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
+        return namedColumns ?? width(STDERR_FILENO)
     }
 
     /// Whether there is a terminal to ask on.

@@ -8,9 +8,6 @@ import MigrationKitSQLCipher
 protocol OperationProgress: Sendable {
     associatedtype Event: Sendable
 
-    /// Whether a line is written now and then if there is no terminal to show one.
-    static var writesLines: Bool { get }
-
     /// What is so after a signal has ended the operation, for people.
     static var endedState: String { get }
 
@@ -27,12 +24,11 @@ protocol OperationProgress: Sendable {
 }
 
 extension OperationProgress {
-    static var writesLines: Bool { false }
     static var isUndoneBySQLite: Bool { false }
 }
 
-/// Shows on a terminal how far a long operation is, and ends it by Ctrl-C and the other signals that
-/// ask a program to end.
+/// Shows how far a long operation is, and ends it by Ctrl-C and the other signals that ask a program
+/// to end. A terminal has a line that changes; elsewhere, a line is written now and then.
 final class ProgressDisplay<Progress: OperationProgress>: Sendable {
     private let state: Locked<Progress>
     private let context: CommandContext
@@ -77,7 +73,7 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
     /// Shows the line again and again: time goes by while nothing is reported.
     private func refreshing<Result>(_ body: () throws -> Result) throws -> Result {
         let showsLine = context.showsProgress
-        guard showsLine || (Progress.writesLines && context.writesNotes) else { return try body() }
+        guard showsLine || context.writesNotes else { return try body() }
         let queue = DispatchQueue(label: "MigrationKit.progress")
         let timer = DispatchSource.makeTimerSource(queue: queue)
         // In a log: after 5 s, 10, 20, 40, and then every minute.
@@ -87,7 +83,7 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         timer.setEventHandler { [self, timer] in
             state.withLock { progress in
                 guard let line = progress.line else { return }
-                showsLine ? context.showProgress(line) : context.errorOutput(line)
+                showsLine ? context.showProgress(line) : context.message(line.printable)
             }
             timer.schedule(deadline: .now() + interval.withLock { $0 })
             interval.withLock { $0 = min($0 * 2, most) }
@@ -116,11 +112,9 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         let again = signal == SIGINT ? "Ctrl-C again" : "A second signal"
         state.withLock { _ in
             context.showProgress(nil)
-            context.errorOutput(
-                """
-                note: still busy with something that can't be interrupted
-                  \(again) ends the process at once. \(Progress.endedAtOnceState)
-                """
+            context.message(
+                "note: still busy with something that can't be interrupted",
+                ["\(again) ends the process at once. \(Progress.endedAtOnceState)"]
             )
         }
     }
@@ -332,10 +326,10 @@ extension CommandContext {
     /// Prints notes for people.
     func tell(_ notes: [ConversionNote]) {
         for note in notes {
-            let lines =
-                ["note: \(note.headline)", note.explanation].flatMap { $0[...].wrapped(to: 78) }
-                + (note.command.map { ["  \($0)"] } ?? [])
-            errorOutput(lines.map(\.printable).joined(separator: "\n  "))
+            message(
+                "note: \(note.headline)".printable,
+                [note.explanation] + (note.command.map { ["  \($0)"] } ?? [])
+            )
         }
     }
 }
