@@ -255,7 +255,7 @@ package struct StoredKey: Sendable {
 extension DatabaseFile {
     /// Throws unless the key opens the file. Takes no lock, and changes nothing.
     package func prove(_ key: DatabaseKey, cipher: CipherSettings = .current) throws {
-        let inspection = try FileInspection(self, cipher: cipher)
+        let inspection = try FileInspection(look(), cipher: cipher)
         let derivedKey = try inspection.derive(key)
         guard try inspection.opens(with: derivedKey) else {
             throw try inspection.explain(nil, key: key, derivedKey: derivedKey)

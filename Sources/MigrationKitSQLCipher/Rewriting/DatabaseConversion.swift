@@ -159,7 +159,7 @@ public struct DatabaseConversion: Sendable {
     ) throws -> Bool {
         try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         let file = try DatabaseFile(path).resolved()
-        let inspection = try FileInspection(file, cipher: cipher)
+        let inspection = try FileInspection(file.look(), cipher: cipher)
         guard try inspection.opens(with: inspection.derive(key)) else { return false }
         do {
             try NewFiles(for: file.absolutePath).synchronize()

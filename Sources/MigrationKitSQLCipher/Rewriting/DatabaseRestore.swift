@@ -167,7 +167,7 @@ extension DatabaseRestore {
     package func checkBackup() throws {
         let backup = try DatabaseFile(backupPath).resolved()
         _ = try RestingSource(backup, form: form, monitor: options.monitor)
-        let pages = try FileInspection(backup, cipher: form.cipher).damagedPages(form)
+        let pages = try FileInspection(backup.look(), cipher: form.cipher).damagedPages(form)
         guard pages.isEmpty else {
             throw EncryptedDatabaseError.damaged(path: backup.path, pages: pages)
         }
@@ -182,12 +182,13 @@ extension DatabaseRestore {
         let target = try form.with(newKey, of: backupPath)
         let backup = try DatabaseFile(backupPath).resolved()
         let file = try place(besides: backup)
-        guard try file.size() ?? 0 > 0, try !file.hasJournalContent else { return false }
+        let look = try file.look()
+        guard look.size ?? 0 > 0, try !look.hasJournalContent else { return false }
         var options = options
         options.timeout = 0
         let monitor = options.monitor
         let source = try RestingSource(backup, form: form, monitor: monitor)
-        let inspection = try FileInspection(file, cipher: target.cipher)
+        let inspection = try FileInspection(look, cipher: target.cipher)
         let encryption = try target.key.map {
             PageRewriting.Encryption(
                 key: try inspection.derive($0),
