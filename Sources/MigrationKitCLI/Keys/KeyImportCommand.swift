@@ -186,7 +186,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
             return (item, false)
         }
         let present = try store.entry(service: service, account: account)
-        guard !present.has(key) else { return (present.item, false) }
+        guard !present.holds(key) else { return (present.item, false) }
         guard replace else {
             throw KeyCommandError.otherKeyStored(service: service, account: account)
         }

@@ -76,7 +76,7 @@ struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
                 label: label,
                 replacing: false
             )
-        let isKept = present.map { !$0.has(key) } ?? false
+        let isKept = present.map { !$0.holds(key) } ?? false
         if json {
             let document = StoredKeyDocument(
                 item: item,

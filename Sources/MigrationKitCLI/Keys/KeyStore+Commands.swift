@@ -26,7 +26,7 @@ extension KeyStore {
         -> KeyItem
     {
         let (service, account) = (present.item.service, present.item.account ?? "")
-        if !present.has(key) {
+        if !present.holds(key) {
             let stored = StoredKey(
                 path: "",
                 keyStore: self,
@@ -76,7 +76,7 @@ extension KeyEntry {
     static let keptText = "The other key is kept as a previous one."
 
     /// Whether it has this key.
-    func has(_ key: DatabaseKey) -> Bool {
+    func holds(_ key: DatabaseKey) -> Bool {
         (try? self.key(assuming: item.form ?? key.form)) == key
     }
 }
