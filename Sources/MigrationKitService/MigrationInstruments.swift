@@ -120,7 +120,7 @@ private final class ObservedRun: Sendable {
     private let start = ContinuousClock.now
     private let span: any Span
     private let step = Locked<(any Span)?>(nil)
-    private let failedStep = Locked<String?>(nil)
+    private let failedStep = Locked<FailedStep?>(nil)
 
     init(
         metrics: any MetricsFactory,
@@ -147,11 +147,14 @@ private final class ObservedRun: Sendable {
 
     /// Called on the database's thread, which has no context of a task.
     func note(_ event: MigrationEvent) {
-        if case .stepFailed(let identifier, _) = event {
-            // Logged with its cause, which isn't known yet.
-            failedStep.withLock { $0 = identifier }
-        } else if let logger {
-            MigrationEvent.logging(to: logger)(event)
+        switch event {
+        // Logged with its cause, which isn't known yet.
+        case .stepFailed(let identifier, _):
+            failedStep.withLock { $0 = FailedStep(identifier: identifier, isDone: false) }
+        case .stepFailedLate(let identifier, _, let isDone):
+            failedStep.withLock { $0 = FailedStep(identifier: identifier, isDone: isDone) }
+        default:
+            if let logger { MigrationEvent.logging(to: logger)(event) }
         }
         switch event {
         case .runStarted(let direction, let count):
@@ -216,8 +219,23 @@ private final class ObservedRun: Sendable {
         var metadata: Logger.Metadata = [
             "code": "\(code)", "reason": "\(RunFailure(error).reason)",
         ]
-        if let step { metadata["step"] = "\(step)" }
-        logger?.error(step == nil ? "store can't be used" : "step failed", metadata: metadata)
+        guard let step else {
+            logger?.error("store can't be used", metadata: metadata)
+            return
+        }
+        metadata["step"] = "\(step.identifier)"
+        if step.isDone == false {
+            logger?.error("step failed", metadata: metadata)
+        } else {
+            metadata["done"] = "\(step.isDone.map(String.init) ?? "unknown")"
+            logger?.error("step failed after its commit", metadata: metadata)
+        }
+    }
+
+    private struct FailedStep {
+        let identifier: String
+        /// Whether the error came after the commit; `nil` if that is unknown.
+        let isDone: Bool?
     }
 
     private func takeStep() -> (any Span)? {

@@ -102,6 +102,29 @@ import Tracing
         #expect(failures.map { $0.dimensions.map(\.1) } == [["damaged", "acme"]])
     }
 
+    @Test func anOverwrittenPageThatNoStepReadsIsDamageAndOneLine() async throws {
+        let rows = """
+            CREATE TABLE a (b);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+            INSERT INTO a SELECT hex(randomblob(20)) FROM n
+            """
+        let stores = try stores([step("0001", rows)])
+        try await stores.withStore("acme") { _ in }
+        await stores.shutDown()
+        let path = served.folder.path("acme.db")
+        var data = try Data(contentsOf: URL(filePath: path))
+        data.replaceSubrange(9 * 4096..<9 * 4096 + 100, with: Data(count: 100))
+        try data.write(to: URL(filePath: path))
+        let again = try self.stores([step("0001", rows), step("0002", "CREATE TABLE c (d)")])
+        await #expect(throws: (any Error).self) { try await again.withStore("acme") { _ in } }
+        await again.shutDown()
+        let failures = metrics.counters(label: "migrationkit_failures_total")
+        #expect(failures.map { $0.dimensions.map(\.1) } == [["damaged", "acme"]])
+        let errors = log.lines.filter { $0.hasPrefix("error ") }
+        #expect(errors.count == 1, "\(errors)")
+        #expect(errors.first?.hasPrefix("error step failed code=damaged reason=") == true)
+    }
+
     @Test func failuresAreCountedByCodeAndShowNoValues() async throws {
         let secret = UUID().uuidString
         let stores = try stores([

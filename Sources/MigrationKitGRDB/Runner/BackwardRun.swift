@@ -139,6 +139,7 @@ struct BackwardRun {
                 }
                 try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
                 try schema?.add(applied: MigrationLedger.read(db), db)
+                monitor.beginCommit()
                 return .commit
             }
         }
@@ -162,6 +163,7 @@ struct BackwardRun {
             try MigrationLedger.remove([step.identifier], db)
             try MigrationJournal.add(.rolledBack, step, seconds: seconds, db)
             try schema?.add(applied: MigrationLedger.read(db), db)
+            monitor.beginCommit()
             return .commit
         }
     }
@@ -191,6 +193,7 @@ struct BackwardRun {
                     try schema?.add(applied: MigrationLedger.read(db), db)
                     try monitor.watching(db) { try verify(db) }
                     try monitor.operation.checkCancellation()
+                    monitor.beginCommit()
                     return .commit
                 }
             }

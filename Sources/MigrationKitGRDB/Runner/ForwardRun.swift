@@ -238,6 +238,7 @@ struct ForwardRun {
                 if step.identifier == lastOfRun {
                     try schema?.add(applied: ledger.identifiers, db)
                 }
+                monitor.beginCommit()
             }
         }
         do {
@@ -286,6 +287,7 @@ struct ForwardRun {
                 try MigrationLedger.insert(step.identifier, db)
                 try MigrationJournal.add(.applied, step, seconds: seconds, db)
                 try record(db)
+                monitor.beginCommit()
                 return .commit
             }
         }
@@ -320,6 +322,7 @@ struct ForwardRun {
                             try verifyAll(plan, in: db)
                         }
                         try inspect(db)
+                        if ending == .commit { monitor.beginCommit() }
                         return ending
                     }
                 }

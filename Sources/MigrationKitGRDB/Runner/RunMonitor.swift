@@ -16,6 +16,7 @@ final class RunMonitor: Sendable {
         var unchecked: [String] = []
         var violations: ForeignKeyViolations?
         var failed: String?
+        var isCommitting = false
         var verification = 0.0
     }
 
@@ -136,9 +137,16 @@ final class RunMonitor: Sendable {
     /// How long the verification has taken up to now, in seconds.
     var verificationSeconds: Double { state.withLock { $0.verification } }
 
+    /// Notes that the transaction is committed next, after all of its work. What fails before that is
+    /// undone, even if the ledger can't be read afterwards.
+    func beginCommit() {
+        state.withLock { $0.isCommitting = true }
+    }
+
     /// Marks the running step, if there is one, as committed.
     func finishStep() {
         let step: MigrationReport.Step? = state.withLock { state in
+            state.isCommitting = false
             guard let running = state.running else { return nil }
             let step = MigrationReport.Step(
                 identifier: running.identifier,
@@ -261,6 +269,7 @@ final class RunMonitor: Sendable {
         _ error: any Error,
         _ readLedger: () throws -> Set<String>
     ) -> Bool? {
+        guard state.withLock(\.isCommitting) else { return false }
         guard let applied = try? readLedger() else { return nil }
         let isDone = applied.has(identifier) == (direction == .forward)
         let code = (error as? DatabaseError)?.extendedResultCode

@@ -229,5 +229,24 @@ extension GRDBMigrationVerificationError: LocalizedError {
 
 extension GRDBMigrationVerificationError: CodedError {
     /// The error's code for programs, and its exit status.
-    public var code: ErrorCode { ErrorCode("verificationFailed", .verificationFailed) }
+    public var code: ErrorCode {
+        switch self {
+        case .quickCheckFailed(let result) where result.isAboutPages:
+            ErrorCode("damaged", .inputOutput)
+        case .quickCheckFailed, .missingParent, .foreignKeyViolations, .missingIndex,
+            .missingTable:
+            ErrorCode("verificationFailed", .verificationFailed)
+        }
+    }
+}
+
+extension String {
+    /// Whether a finding of `quick_check` is about the file's pages, and not about a row's values.
+    /// Before SQLite 3.42, it says "On tree page 4 cell 2" and "Main freelist".
+    /// <https://github.com/sqlite/sqlite/blob/master/src/btree.c> (`checkAppendMsg`)
+    fileprivate var isAboutPages: Bool {
+        ["Tree ", "Page ", "Freelist: ", "On tree page ", "Main freelist: "].contains(
+            where: hasPrefix
+        )
+    }
 }
