@@ -39,6 +39,12 @@ public struct ErrorCode: Hashable, Sendable {
 }
 
 extension ErrorCode {
+    /// The code of a step that failed with this error: what has no code of its own, such as a refused
+    /// statement or an error of the app, is the step's.
+    package var ofStep: ErrorCode {
+        ["failed", "databaseError"].contains(name) ? ErrorCode("stepFailed", .failed) : self
+    }
+
     /// The code of an error of SQLite's that doesn't come from the SQL, but from another process, the
     /// disk or permissions.
     ///

@@ -190,7 +190,7 @@ private final class ObservedRun: Sendable {
 
     /// - Parameter error: Why the run failed; `nil` if it didn't.
     func end(_ error: (any Error)?) {
-        let code = error.flatMap(Self.code)
+        let code = error.flatMap(code)
         if let error { log(error, code) }
         // A step that is still open has failed, or was cancelled.
         for span in [takeStep(), span].compactMap({ $0 }) {
@@ -255,8 +255,10 @@ private final class ObservedRun: Sendable {
     }
 
     /// The word for an error's kind, as the tool reports it; `nil` for a cancellation.
-    private static func code(of error: any Error) -> String? {
-        error is CancellationError ? nil : RunFailure(error).code.name
+    private func code(of error: any Error) -> String? {
+        guard !(error is CancellationError) else { return nil }
+        let code = RunFailure(error).code
+        return (failedStep.withLock { $0 } == nil ? code : code.ofStep).name
     }
 }
 

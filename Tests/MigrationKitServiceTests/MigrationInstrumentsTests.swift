@@ -139,13 +139,13 @@ import Tracing
         let failures = metrics.counters(label: "migrationkit_failures_total")
         #expect(
             Set(failures.map { $0.dimensions.map(\.1) })
-                == [["databaseError", "acme"], ["emptyKey", "keyless"]]
+                == [["stepFailed", "acme"], ["emptyKey", "keyless"]]
         )
         #expect(metrics.counterTotal(label: "migrationkit_steps_total") == 1)
 
         let failed = spans("migrationkit.step").last
         #expect(failed?.status?.code == .error)
-        #expect(failed?.attributes.get("error.type") == .string("databaseError"))
+        #expect(failed?.attributes.get("error.type") == .string("stepFailed"))
         #expect(spans("migrationkit.run").allSatisfy { $0.status?.code == .error })
         #expect(!"\(tracer.finishedSpans)".contains(secret))
         let lines = log.lines
@@ -153,7 +153,7 @@ import Tracing
         #expect(lines.allSatisfy { $0.contains("store=") }, "\(lines)")
         let errors = lines.filter { $0.hasPrefix("error ") }
         #expect(errors.count == 2, "\(lines)")
-        #expect(errors[0].hasPrefix("error step failed code=databaseError reason=UNIQUE"))
+        #expect(errors[0].hasPrefix("error step failed code=stepFailed reason=UNIQUE"))
         #expect(errors[0].hasSuffix("step=0002 store=acme"))
         #expect(errors[1].hasPrefix("error store can't be used code=emptyKey"))
         #expect(errors[1].hasSuffix("store=keyless"))

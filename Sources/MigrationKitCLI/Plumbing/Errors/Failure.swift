@@ -152,10 +152,11 @@ struct Failure {
             them, use 'baseline --adopt TOOL', which reads that tool's table.
             """
         let program = parser.configuration.commandName ?? ""
-        let isOwnFault = cause.code == "failed" || cause.code == "databaseError"
+        let code = ErrorCode(cause.code, .failed).ofStep.name
+        let isOwnFault = code != cause.code
         self.init(
-            isOwnFault ? "stepFailed" : cause.code,
-            isOwnFault ? 1 : cause.exitCode,
+            code,
+            isOwnFault ? ErrorCode.ExitStatus.failed.rawValue : cause.exitCode,
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
             hint: [
                 cause.hint, failure.violationsBefore.map(Self.advice(onViolations:)),
