@@ -63,10 +63,12 @@ struct StoreOpener: Sendable {
     let options: EncryptedStores.Options
 
     func open(_ name: String) async throws -> any DatabaseWriter {
-        try await options.instruments.observe(store: name, options: options.migrating) { options in
-            let writer = try await openFile(of: name)
+        let store = try await store(name)
+        let connection = options.connection
+        return try await options.instruments.observe(store: name, options: options.migrating) {
+            let writer = try await connection.open(store)
             do {
-                try await runner.asyncMigrate(in: writer, options: options)
+                try await runner.asyncMigrate(in: writer, options: $0)
                 return writer
             } catch {
                 await writer.asyncClose()
@@ -75,16 +77,24 @@ struct StoreOpener: Sendable {
         }
     }
 
-    private func openFile(of name: String) async throws -> any DatabaseWriter {
-        let path = try path(name)
-        let key = KeySourceStore(named: "the keys of the stores") { [keys] in
-            try keys.key(ofStore: name)
+    /// The store of a name. A name may come from outside: one that leads to no store is the caller's
+    /// error and not the operator's, so it makes no line above `debug` and no metric.
+    private func store(_ name: String) async throws -> EncryptedStore {
+        do {
+            let path = try path(name)
+            let key = KeySourceStore(named: "the keys of the stores") { [keys] in
+                try keys.key(ofStore: name)
+            }
+            let store = EncryptedStore(path: path, key: key, options: options.opening)
+            // What keeps it from being found is reported when it is opened.
+            if !options.createsFiles, try await blocking({ (try? store.exists()) == false }) {
+                throw EncryptedDatabaseError.noSuchFile(path: path)
+            }
+            return store
+        } catch {
+            options.instruments.logUnknownStore(name, error)
+            throw error
         }
-        let store = EncryptedStore(path: path, key: key, options: options.opening)
-        if !options.createsFiles, try await !blocking({ try store.exists() }) {
-            throw EncryptedDatabaseError.noSuchFile(path: path)
-        }
-        return try await options.connection.open(store)
     }
 
     /// The path of a store in a folder. The name may come from outside, and leads to no other folder.

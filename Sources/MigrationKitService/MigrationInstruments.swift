@@ -20,7 +20,8 @@ import Tracing
 ///
 /// A store that can't be opened or migrated is one line at the level `error`, with its name as `store`, the
 /// error's `code` and its `reason`, and the `step` if one failed. So is what a run does, at the levels of
-/// `MigrationEvent/logging(to:)`.
+/// `MigrationEvent/logging(to:)`. A name for which ``EncryptedStores`` has no store is a line at the level
+/// `debug` and in no metric: strangers may ask for any name.
 ///
 /// | metric | kind | what |
 /// | --- | --- | --- |
@@ -96,6 +97,17 @@ public struct MigrationInstruments: Sendable {
             observed.end(error)
             throw error
         }
+    }
+
+    /// Logs that there is no store of a name that somebody has asked for.
+    func logUnknownStore(_ name: String, _ error: any Error) {
+        let failure = RunFailure(error)
+        logger?.debug(
+            "no such store",
+            metadata: [
+                "store": "\(name)", "code": "\(failure.code.name)", "reason": "\(failure.reason)",
+            ]
+        )
     }
 
     /// Records how many stores are open.
@@ -214,7 +226,8 @@ private final class ObservedRun: Sendable {
     private func log(_ error: any Error, _ code: String?) {
         let step = failedStep.withLock { $0 }
         guard let code else {
-            return logger?.notice("cancelled", metadata: step.map { ["step": "\($0)"] }) ?? ()
+            logger?.notice("cancelled", metadata: step.map { ["step": "\($0.identifier)"] })
+            return
         }
         var metadata: Logger.Metadata = [
             "code": "\(code)", "reason": "\(RunFailure(error).reason)",

@@ -160,6 +160,26 @@ import Tracing
         #expect(tracer.activeSpans.isEmpty)
     }
 
+    @Test func aNameWithoutAStoreMakesNeitherErrorNorMetric() async throws {
+        let stores = EncryptedStores(
+            folder: served.folder.path,
+            keys: served,
+            runner: try GRDBMigrationRunner(steps: itemSteps()),
+            options: .init(createsFiles: false, instruments: instruments)
+        )
+        for name in ["nobody", "../acme"] {
+            await #expect(throws: (any Error).self) { try await stores.withStore(name) { _ in } }
+        }
+        #expect(log.lines.isEmpty, "\(log.lines)")
+        #expect(metrics.counters(label: "migrationkit_failures_total").isEmpty)
+        #expect(spans("migrationkit.run").isEmpty)
+        // A store that is there and can't be opened is the operator's.
+        try served.folder.write("acme.db", Data(count: 8192))
+        await #expect(throws: (any Error).self) { try await stores.withStore("acme") { _ in } }
+        #expect(log.lines.count == 1 && log.lines[0].hasPrefix("error "), "\(log.lines)")
+        await stores.shutDown()
+    }
+
     @Test func manyStoresNeedNotBeNamedInMetrics() async throws {
         let queue = try DatabaseQueue()
         let runner = try GRDBMigrationRunner(steps: itemSteps())
