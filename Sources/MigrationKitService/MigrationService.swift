@@ -54,6 +54,7 @@ public final class MigrationService: Service {
         var observerCount = 0
     }
 
+    private let name: String?
     private let runner: GRDBMigrationRunner
     private let options: MigrationOptions
     private let instruments: MigrationInstruments
@@ -68,15 +69,22 @@ public final class MigrationService: Service {
     ///   - runner: The migrations.
     ///   - connection: Whether the store is opened for one connection or several.
     ///   - options: How the run works.
-    ///   - instruments: Where metrics and spans go.
+    ///   - instruments: Where metrics, spans and lines of the log go.
+    ///   - name: The store's name in these; `nil` for the name of its file, without the extension.
     public convenience init(
         store: EncryptedStore,
         runner: GRDBMigrationRunner,
         connection: StoreConnection = .pool,
         options: MigrationOptions = MigrationOptions(),
-        instruments: MigrationInstruments = MigrationInstruments()
+        instruments: MigrationInstruments = MigrationInstruments(),
+        name: String? = nil
     ) {
-        self.init(runner: runner, options: options, instruments: instruments) {
+        self.init(
+            runner: runner,
+            options: options,
+            instruments: instruments,
+            name: name ?? store.fileName
+        ) {
             try await connection.open(store)
         }
     }
@@ -86,14 +94,17 @@ public final class MigrationService: Service {
     /// - Parameters:
     ///   - runner: The migrations.
     ///   - options: How the run works.
-    ///   - instruments: Where metrics and spans go.
+    ///   - instruments: Where metrics, spans and lines of the log go.
+    ///   - name: The database's name in these, as `store`; `nil` for none.
     ///   - open: Opens the database. The service closes it.
     public init(
         runner: GRDBMigrationRunner,
         options: MigrationOptions = MigrationOptions(),
         instruments: MigrationInstruments = MigrationInstruments(),
+        name: String? = nil,
         open: @escaping @Sendable () async throws -> any DatabaseWriter
     ) {
+        self.name = name
         self.runner = runner
         self.options = options
         self.instruments = instruments
@@ -134,7 +145,7 @@ public final class MigrationService: Service {
             }
             observer?(event)
         }
-        return try await instruments.observe(options: options) { options in
+        return try await instruments.observe(store: name, options: options) { options in
             let writer = try await open()
             do {
                 return (writer, try await runner.asyncMigrate(in: writer, options: options))
@@ -205,6 +216,15 @@ public final class MigrationService: Service {
         }
         // Not under the lock, which the end of a stream takes.
         finished.forEach { $0.finish() }
+    }
+}
+
+extension EncryptedStore {
+    /// As ``EncryptedStores`` calls the file `NAME.db`.
+    fileprivate var fileName: String {
+        let file = path.split(separator: "/").last ?? ""
+        guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return String(file) }
+        return String(file[..<dot])
     }
 }
 

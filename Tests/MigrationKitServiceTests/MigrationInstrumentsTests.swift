@@ -180,6 +180,31 @@ import Tracing
         await stores.shutDown()
     }
 
+    @Test func aServicesLinesHaveTheStore() async throws {
+        let failing = try served.service(
+            [step("0001", "CREATE TABLE a (b)"), step("0002", "nonsense")],
+            instruments: instruments
+        )
+        await #expect(throws: (any Error).self) { try await failing.run() }
+        #expect(log.lines.count > 2)
+        #expect(log.lines.allSatisfy { $0.contains("store=notes") }, "\(log.lines)")
+        let failures = metrics.counters(label: "migrationkit_failures_total")
+        #expect(failures.map { $0.dimensions.map(\.1) } == [["stepFailed", "notes"]])
+
+        let named = MigrationService(
+            store: served.store,
+            runner: try GRDBMigrationRunner(steps: [step("0001", "CREATE TABLE a (b)")]),
+            instruments: instruments,
+            name: "main"
+        )
+        let task = Task { try await named.run() }
+        _ = try await named.database()
+        task.cancel()
+        try await task.value
+        let runs = metrics.timers.filter { $0.label == "migrationkit_run_duration_seconds" }
+        #expect(Set(runs.flatMap { $0.dimensions.map(\.1) }) == ["notes", "main"])
+    }
+
     @Test func manyStoresNeedNotBeNamedInMetrics() async throws {
         let queue = try DatabaseQueue()
         let runner = try GRDBMigrationRunner(steps: itemSteps())
