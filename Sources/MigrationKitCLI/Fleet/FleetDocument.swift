@@ -49,6 +49,10 @@ struct FleetDocument: Encodable {
     let undone: Int
     let changed: Int
     let pending: Int
+    /// Of how many stores it isn't known whether a migration is pending.
+    let pendingUnknown: Int
+    /// Whether it is known of any. Not part of the document.
+    let knowsPending: Bool
     let withFindings: Int
     let versions: [Version]
     let causes: [Cause]
@@ -86,6 +90,8 @@ struct FleetDocument: Encodable {
         undone = summary.undone
         changed = summary.changed
         pending = summary.pending
+        pendingUnknown = summary.pendingUnknown
+        knowsPending = summary.pendingKnown > 0
         withFindings = summary.withFindings
         versions = summary.versions.map { Version(version: $0, stores: $1) }
             .sorted { ($1.stores, $0.version ?? "") < ($0.stores, $1.version ?? "") }
@@ -98,6 +104,12 @@ struct FleetDocument: Encodable {
         unfinishedStores = summary.unfinishedStores
         slowest = summary.slowest.map { Slow(store: $0.store, seconds: $0.seconds) }
         self.seconds = seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 }
+    }
+
+    private enum CodingKeys: CodingKey {
+        case schemaVersion, command, shard, end, stores, done, failed, unfinished, applied, undone
+        case changed, pending, pendingUnknown, withFindings, versions, causes, failures, findings
+        case unfinishedStores, slowest, seconds, skipped, excluded, tornLines, missingShards
     }
 
     // MARK: - For People

@@ -74,7 +74,13 @@ struct FleetMetrics {
             family("versions", "Databases by the last applied migration.") {
                 document.versions.map { (["version": $0.version ?? ""], $0.stores) }
             },
-            family("pending", "Databases with a pending migration.") { [([:], document.pending)] },
+            // Without one that is known, a 0 would look as if all were up to date.
+            family("pending", "Databases with a pending migration.") {
+                document.knowsPending ? [([:], document.pending)] : []
+            },
+            family("pending_unknown", "Databases that are not done and may have one.") {
+                [([:], document.pendingUnknown)]
+            },
             family("findings", "Databases in which something was found.") {
                 [([:], document.withFindings)]
             },

@@ -61,15 +61,15 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                 checksLog: true,
                 lockTimeout: options.lockTimeout
             ) { store in
-                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
+                let before = try runner.overview(of: store.writer)
+                let applied = before.applied
                 record.from = runner.version(of: applied)
                 record.to = record.from
+                record.pending = before.pending.count
                 try store.checkIsAdopted()
                 try store.checkForDrafts(upTo: target, steps: limit)
                 if isDry {
-                    let pending = try runner.overview(of: store.writer).pending.count
-                    record.pending = pending
-                    guard pending == 0 || !store.writer.configuration.readonly else {
+                    guard before.pending.isEmpty || !store.writer.configuration.readonly else {
                         throw MigrationCLIError.cannotTryOut(path: visit.store.path)
                     }
                     _ = try visit.watch(store, options) { options in
@@ -98,9 +98,10 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
                     record.to = runner.version(of: now)
                 } catch {
                     // Steps before the one that failed stay.
-                    let now = try? runner.appliedMigrationIdentifiers(in: store.writer)
-                    record.to = now.map(runner.version) ?? nil
-                    record.applied = now?.subtracting(applied).count
+                    let now = try? runner.overview(of: store.writer)
+                    record.to = now.map { runner.version(of: $0.applied) } ?? nil
+                    record.applied = now?.applied.subtracting(applied).count
+                    record.pending = now?.pending.count
                     throw error
                 }
             }

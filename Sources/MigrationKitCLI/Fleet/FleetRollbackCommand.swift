@@ -71,9 +71,11 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
             options.lockTimeout = visit.timeout(options.lockTimeout)
             try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
                 store in
-                let applied = try runner.appliedMigrationIdentifiers(in: store.writer)
+                let before = try runner.overview(of: store.writer)
+                let applied = before.applied
                 record.from = runner.version(of: applied)
                 record.to = record.from
+                record.pending = before.pending.count
                 try store.checkIsAdopted()
                 do {
                     let report = try visit.watch(store, options) { options in
@@ -99,9 +101,10 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
                     )
                 } catch {
                     // What was undone before the one that failed stays undone.
-                    let now = try? runner.appliedMigrationIdentifiers(in: store.writer)
-                    record.to = now.map(runner.version) ?? nil
-                    record.undone = now.map { applied.subtracting($0).count }
+                    let now = try? runner.overview(of: store.writer)
+                    record.to = now.map { runner.version(of: $0.applied) } ?? nil
+                    record.undone = now.map { applied.subtracting($0.applied).count }
+                    record.pending = now?.pending.count
                     throw error
                 }
             }

@@ -65,9 +65,9 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
             }
             do {
                 try visit.withStore(loaded, changesIt: false) { store in
-                    record.to = runner.version(
-                        of: try runner.appliedMigrationIdentifiers(in: store.writer)
-                    )
+                    let overview = try runner.overview(of: store.writer)
+                    record.to = runner.version(of: overview.applied)
+                    record.pending = overview.pending.count
                     guard !isFull else { return }
                     options.opensReader = try EncryptedDatabase.quietReaders(of: store.writer)
                     checks = try runner.verificationChecks(in: store.writer, options: options)

@@ -63,7 +63,7 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var applied: Int?
     /// How many migrations were undone.
     public var undone: Int?
-    /// How many are pending.
+    /// How many are pending; `nil` if that isn't known, as of a store that couldn't be opened.
     public var pending: Int?
     /// Where the schema differs from that of the applied migrations, or what a check found.
     public var findings: [String]?

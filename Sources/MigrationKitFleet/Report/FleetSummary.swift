@@ -26,6 +26,10 @@ public struct FleetSummary: Sendable {
     public private(set) var changed = 0
     /// How many stores have a pending migration.
     public private(set) var pending = 0
+    /// Of how many stores it is known whether they have one. A backup doesn't look.
+    public private(set) var pendingKnown = 0
+    /// How many stores are not done, and may have one: they couldn't be opened, or were not started.
+    public private(set) var pendingUnknown = 0
     /// How many stores there are whose schema differs, or in which a check found something.
     public private(set) var withFindings = 0
     /// The first of these with their first finding, at most ten.
@@ -55,7 +59,12 @@ public struct FleetSummary: Sendable {
         applied += record.applied ?? 0
         undone += record.undone ?? 0
         if record.applied ?? 0 > 0 || record.undone ?? 0 > 0 { changed += 1 }
-        if record.pending ?? 0 > 0 { pending += 1 }
+        if let pending = record.pending {
+            pendingKnown += 1
+            if pending > 0 { self.pending += 1 }
+        } else if record.outcome != .done {
+            pendingUnknown += 1
+        }
         if let finding = record.findings?.first {
             withFindings += 1
             if findings.count < 10 { findings.append((record.store, finding)) }
