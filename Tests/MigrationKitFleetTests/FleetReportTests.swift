@@ -64,9 +64,14 @@ import Testing
         try append("4", [line("d", 4, stores: 2), line("e", 4, stores: 2)])
         #expect(try missing("1", "2", "4") == [])
         #expect(try missing("4") == ["1/4", "2/4", "3/4"])
-        // A run of the whole fleet afterwards has them all.
-        try append("whole", [record("a", .done)])
+        // One of a few stores, such as of the canaries, hasn't. A run of the whole fleet has.
+        try append("canaries", [record("a", .done)])
+        #expect(try missing("4", "canaries") == ["1/4", "2/4", "3/4"])
+        try append("whole", ["a", "b", "c", "d", "e"].map { record($0, .done) })
         #expect(try missing("4", "whole") == [])
+        let summary = try FleetReport(paths: [folder.path("4")]).summary
+        #expect(summary.count == 5 && summary.done == 2 && summary.unfinished == 3)
+        #expect(summary.pendingUnknown == 3)
     }
 
     @Test func resumedRunsApplyTogether() throws {
@@ -79,6 +84,11 @@ import Testing
         try append("b", [line(nil, .planned), line(1, .done)])
         let report = try FleetReport(paths: [folder.path("a"), folder.path("b")])
         #expect(report.summary.applied == 3 && report.summary.changed == 1)
+        // The same file again says nothing new.
+        for names in [["a", "b", "b"], ["a", "b", "a"]] {
+            let again = try FleetReport(paths: names.map { folder.path($0) }).summary
+            #expect(again.applied == 3 && again.done == 1, "\(names)")
+        }
     }
 
     @Test func fileIsForItsOwnerAlone() throws {

@@ -46,6 +46,12 @@ enum FleetCommandError: Error, Equatable {
 
     /// There is no report of these parts.
     case missingShards([String])
+
+    /// The reports lack parts, and are of several commands or of different numbers of parts.
+    case mixedReports([String])
+
+    /// The file of the numbers can't be written.
+    case cannotWriteMetrics(path: String, reason: String)
 }
 
 extension FleetCommandError: CodedError {
@@ -73,6 +79,10 @@ extension FleetCommandError: CodedError {
         case .missingShards(let shards):
             "there is no report of the \(shards.count == 1 ? "shard" : "shards") "
                 + shards.joined(separator: ", ")
+        case .mixedReports(let splits):
+            "the reports are of different runs, and lack shards: \(splits.joined(separator: ", "))"
+        case .cannotWriteMetrics(let path, let reason):
+            "can't write the metrics to \(path): \(reason)"
         }
     }
 
@@ -117,6 +127,10 @@ extension FleetCommandError: CodedError {
         case .missingShards:
             "Its task failed before its first store, or its report isn't among these. Run it again: "
                 + "--shard I/N, with --report."
+        case .mixedReports:
+            "Merge the reports of one command with one number of shards at a time."
+        case .cannotWriteMetrics:
+            "Make room on that disk, or give --metrics another path."
         case .taskBeyond: "Give as many --shards as there are tasks, with numbers from 0 on."
         }
     }
@@ -133,6 +147,8 @@ extension FleetCommandError: CodedError {
             ErrorCode("unknownShard", .usage)
         case .tooManyJobs: ErrorCode("tooManyJobs", .usage)
         case .missingShards: ErrorCode("missingShards", .failed)
+        case .mixedReports: ErrorCode("mixedReports", .failed)
+        case .cannotWriteMetrics: ErrorCode("cannotWrite", .cannotCreate)
         }
     }
 }
@@ -145,6 +161,23 @@ struct FleetFailure: Error {
     var isUnsound = false
     /// Whether another name of a store would mean another key.
     var keysGoByNames = false
+    /// What names the stores that are not done.
+    var list = List.none
+
+    /// What names every store that is not done.
+    enum List {
+        /// Nothing yet: the run has no report.
+        case none
+        /// The merged report, if it is asked to.
+        case merged
+        /// This command has listed them.
+        case listed
+        /// The report of the run.
+        case report(path: String)
+    }
+
+    /// Whether the command has done its work in some stores, and only checks these when it is run again.
+    var keepsFinished = false
 }
 
 extension FleetFailure: CodedError {
@@ -161,10 +194,16 @@ extension FleetFailure: CodedError {
     }
 
     var recoverySuggestion: String? {
-        let again = """
-            Fix the cause, and run the command again: finished stores are only checked. --report \
-            records the result of each store.
-            """
+        let rest = keepsFinished ? ": finished stores are only checked" : ""
+        let names =
+            switch list {
+            case .none: " --report records the result of each store."
+            case .merged: " --list names each store that isn't done."
+            case .listed: ""
+            case .report(let path):
+                " 'fleet report --list \(path.shellPath)' names each store that isn't done."
+            }
+        let again = "Fix the cause, and run the command again\(rest).\(names)"
         let wrongKey = summary.failures.first { $0.error.code == "wrongKey" }
         guard keysGoByNames, let wrongKey else { return again }
         return """

@@ -116,6 +116,8 @@ struct FleetDocument: Encodable {
 
     func text(_ style: Style) -> String {
         var parts = [heading]
+        // What lists the rest.
+        let list = end == nil ? " (--list names all)" : " ('fleet report --list' names all)"
         if !versions.isEmpty {
             parts.append(
                 table(
@@ -134,7 +136,7 @@ struct FleetDocument: Encodable {
             parts.append(
                 (failures.map {
                     "\(style.text($0.store.printable, .red)): \($0.message.printable)"
-                } + (unlisted > 0 ? ["… and \(unlisted) more"] : [])).joined(separator: "\n")
+                } + (unlisted > 0 ? ["… and \(unlisted) more\(list)"] : [])).joined(separator: "\n")
             )
         }
         if !findings.isEmpty {

@@ -139,7 +139,9 @@ extension FleetJob {
                 summary: result,
                 end: end,
                 isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
-                keysGoByNames: keysGoByNames
+                keysGoByNames: keysGoByNames,
+                list: fleet.run.report.map { .report(path: $0) } ?? .none,
+                keepsFinished: ["migrate", "rollback", "restore", "rekey"].contains(deed)
             )
         }
         try check(result)

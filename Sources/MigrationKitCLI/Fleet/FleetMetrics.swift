@@ -22,18 +22,18 @@ struct FleetMetricsOptions: ParsableArguments {
 
     /// Throws if the file can't be written, before anything else is done.
     ///
-    /// - Throws: ``MigrationCLIError``.
+    /// - Throws: ``FleetCommandError``.
     func check() throws {
         guard let metrics else { return }
         let folder = (metrics as NSString).deletingLastPathComponent
         guard access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
-            throw MigrationCLIError.cannotWrite(path: metrics, reason: systemReason(errno))
+            throw FleetCommandError.cannotWriteMetrics(path: metrics, reason: systemReason(errno))
         }
     }
 
     /// Replaces the file by the numbers. Everybody can read it, since node_exporter is another user.
     ///
-    /// - Throws: ``MigrationCLIError``.
+    /// - Throws: ``FleetCommandError``.
     func write(_ document: FleetDocument) throws {
         guard let metrics else { return }
         do {
@@ -44,7 +44,10 @@ struct FleetMetricsOptions: ParsableArguments {
                 replaces: true
             )
         } catch let error as NewFileError {
-            throw MigrationCLIError.cannotWrite(path: metrics, reason: systemReason(error.code))
+            throw FleetCommandError.cannotWriteMetrics(
+                path: metrics,
+                reason: systemReason(error.code)
+            )
         }
     }
 }

@@ -62,11 +62,18 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
             )
         }
         try metrics.write(document)
-        guard summary.failed == 0, summary.unfinished == 0 else {
-            throw FleetFailure(summary: summary, end: .complete)
-        }
         guard report.missingShards.isEmpty else {
-            throw FleetCommandError.missingShards(report.missingShards)
+            throw report.splits.count > 1
+                ? FleetCommandError.mixedReports(report.splits)
+                : FleetCommandError.missingShards(report.missingShards)
+        }
+        guard summary.failed == 0, summary.unfinished == 0 else {
+            throw FleetFailure(
+                summary: summary,
+                end: .complete,
+                list: list ? .listed : .merged,
+                keepsFinished: commands.allSatisfy { ["migrate", "rollback"].contains($0) }
+            )
         }
     }
 }

@@ -1,7 +1,7 @@
 /// A line of a fleet's report: what became of one store.
 ///
 /// It has nothing of a store's content, and no key.
-public struct FleetRecord: Codable, Equatable, Sendable {
+public struct FleetRecord: Codable, Hashable, Sendable {
     /// What became of the store.
     public enum Outcome: String, Codable, Sendable {
         /// It is to be worked on. A run begins with such a line for each store, so that the report
@@ -18,7 +18,7 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     }
 
     /// Why the work failed.
-    public struct Failure: Codable, Equatable, Sendable {
+    public struct Failure: Codable, Hashable, Sendable {
         /// A word to compare, as in the tool's JSON documents.
         public var code: String
         /// What is wrong, in one line.
@@ -81,7 +81,7 @@ public struct FleetRecord: Codable, Equatable, Sendable {
     public var shard: Shard?
 
     /// A part of a fleet, by which a part without a report is noticed.
-    public struct Shard: Codable, Equatable, Sendable {
+    public struct Shard: Codable, Hashable, Sendable {
         /// Which part it is, from 1.
         public var number: Int
         /// How many parts there are.

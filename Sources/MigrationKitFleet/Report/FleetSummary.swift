@@ -24,7 +24,7 @@ public struct FleetSummary: Sendable {
     public private(set) var undone = 0
     /// In how many stores a migration was applied or undone.
     public private(set) var changed = 0
-    /// How many stores have a pending migration.
+    /// How many stores are known to have a pending migration.
     public private(set) var pending = 0
     /// Of how many stores it is known whether they have one. A backup doesn't look.
     public private(set) var pendingKnown = 0
@@ -77,6 +77,13 @@ public struct FleetSummary: Sendable {
             }
         }
         if let seconds = record.seconds { addTime(record.store, seconds) }
+    }
+
+    /// Adds stores of which nothing is known but that there are so many.
+    mutating func addMissing(_ number: Int) {
+        count += number
+        unfinished += number
+        pendingUnknown += number
     }
 
     private mutating func addTime(_ store: String, _ seconds: Double) {

@@ -290,6 +290,54 @@ import Testing
 
     // MARK: - Metrics
 
+    /// What an alert needs: whether stores are behind, and of how many that isn't known.
+    @Test func whatIsPendingInFailedStoresIsCounted() throws {
+        let fleet = try StoreFleet(count: 4)
+        try fleet.tool.write("0003_tags", up: "nonsense;")
+        try fleet.folder.write("stores/s00.db.key", Tool.randomDigits(count: 64).utf8)
+        let metrics = fleet.folder.path("fleet.prom")
+        let options = ["--jobs", "1", "--max-failures", "1", "--json", "--metrics", metrics]
+        let report = ["--report", fleet.folder.path("report")]
+        let result = try fleet.run("migrate", fleet.all + options + report)
+        #expect(result.status == 1, "\(result)")
+        // s00 can't be opened, s01 fails, s02 and s03 are not started.
+        #expect(try result.json()["pending"] as? Int == 1)
+        #expect(try result.json()["pendingUnknown"] as? Int == 3)
+        #expect(try fleet.report("report")["s01"]?["pending"] as? Int == 1)
+        var text = String(decoding: try fleet.folder.data("fleet.prom"), as: UTF8.self)
+        #expect(text.contains("migrationkit_fleet_pending{command=\"migrate\"} 1\n"))
+        #expect(text.contains("migrationkit_fleet_pending_unknown{command=\"migrate\"} 3\n"))
+        // Without a report, --report is named; with one, what reads it.
+        func words(_ result: ProcessResult) -> String {
+            result.stderr.split { " \n".contains($0) }.joined(separator: " ")
+        }
+        let plain = ["--jobs", "1", "--max-failures", "100%"]
+        let silent = try fleet.run("migrate", fleet.all + plain)
+        #expect(words(silent).contains("stores are only checked. --report records"), "\(silent)")
+        let reported = try fleet.run("migrate", fleet.all + plain + report)
+        #expect(!words(reported).contains("--report records"), "\(reported)")
+        #expect(words(reported).contains("'fleet report --list "), "\(reported)")
+        let merged = try fleet.tool.run(["fleet", "report"] + report.dropFirst())
+        #expect(words(merged).contains("--list names each store that isn't done"), "\(merged)")
+        #expect(!words(merged).contains("--report records"), "\(merged)")
+        let dry = try fleet.run("migrate", fleet.all + plain + ["--dry-run"])
+        #expect(!words(dry).contains("only checked"), "\(dry)")
+
+        // A backup doesn't look.
+        let copies = ["--output-dir", fleet.folder.path("copies"), "--metrics", metrics]
+        _ = try fleet.tool.run(["fleet", "backup"] + fleet.all + copies)
+        text = String(decoding: try fleet.folder.data("fleet.prom"), as: UTF8.self)
+        #expect(!text.contains("migrationkit_fleet_pending{"), "\(text)")
+    }
+
+    @Test func metricsThatCanNotBeWrittenHaveAHintOfTheirOwn() throws {
+        let metrics = ["--metrics", folder.path("nowhere/fleet.prom")]
+        let result = try fleet.run("status", fleet.all + metrics)
+        #expect(result.status == 73, "\(result)")
+        #expect(result.stderr.contains("--metrics another path"), "\(result)")
+        #expect(!result.stderr.contains("--output"), "\(result)")
+    }
+
     @Test func metricsAreWrittenForPrometheus() throws {
         try folder.write("stores/s02.db.key", "wrong".utf8)
         let metrics = ["--metrics", folder.path("fleet.prom")]
@@ -494,6 +542,21 @@ import Testing
         #expect(merged.status == 0, "\(merged)")
     }
 
+        let (all, done) = (try lost.json()["stores"] as? Int, try lost.json()["done"] as? Int)
+        let text = try tool.run(["fleet", "report"] + reports).stdout
+        #expect(all == 12 && done ?? 12 < 12)
+        #expect(try lost.json()["unfinished"] as? Int == 12 - (done ?? 0))
+        #expect(text.hasPrefix("\(done ?? 0) of 12 stores done, "), "\(text)")
+        // A report of another command instead: not all shards of both are missing.
+        let verified = folder.path("verified")
+        let verify = ["--shard", "3/4", "--report", verified]
+        _ = try fleet.run("verify", fleet.all + verify)
+        let mixed = try tool.run(["fleet", "report", "--json"] + reports + [verified])
+        #expect(try mixed.jsonError()["code"] as? String == "mixedReports")
+        #expect(
+            try mixed.jsonError()["message"] as? String
+                == "the reports are of different runs, and lack shards: migrate in 4 shards, verify in 4 shards"
+        )
     @Test func linesOfTheReportFollowTheSchema() throws {
         try folder.write("stores/s02.db.key", "wrong".utf8)
         _ = try SQLCipherShell.run(
