@@ -70,7 +70,7 @@ extension FleetCommandError: CodedError {
             "--shards needs a task number from the scheduler, but this process is "
                 + "not an array task"
         case .unknownShardCount:
-            "this is a task of an indexed job, but the number of shards is unknown"
+            "this is one task of a job or an array, but the number of shards is unknown"
         case .unusableTask(let name): "can't work out this task's shard from the variable \(name)"
         case .taskBeyond(let name, let index, let count):
             "\(name) is \(index), but there are only the shards 0 to \(count - 1)"
@@ -116,8 +116,8 @@ extension FleetCommandError: CodedError {
             """
         case .noTask: "Give the shard with --shard I/N."
         case .unknownShardCount:
-            "Give the job's number of completions with --shards N. For all databases in one "
-                + "task: --shard 1/1."
+            "Give the number of tasks of the whole job or array with --shards N. For all databases "
+                + "in one task: --shard 1/1."
         case .unusableTask:
             """
             Number the array's tasks from 0 and give --shards N, or give the shard with --shard I/N.

@@ -158,6 +158,8 @@ struct FleetStoresOptions: ParsableArguments {
                 (slurm - minimum) % step == 0,
                 let shard = StoreShard(number: (slurm - minimum) / step + 1, of: count)
             else { throw FleetCommandError.unusableTask("SLURM_ARRAY_TASK_ID") }
+            // One task of an array is submitted again as an array of one: it would do all stores.
+            guard count > 1 else { throw FleetCommandError.unknownShardCount }
             return shard
         }
         guard try number("JOB_COMPLETION_INDEX") == nil else {

@@ -511,6 +511,13 @@ import Testing
         // An array from 1 on: each task is refused, not only the last.
         (["SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_MAX": "4"], ["--shards", "4"]),
         (["SLURM_ARRAY_TASK_ID": "9", "SLURM_ARRAY_TASK_COUNT": "3"], []),
+        // A single task of an array again would do all stores.
+        (
+            [
+                "SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1",
+                "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_MAX": "3",
+            ], []
+        ),
     ])
     func partThatCannotBeToldIsRefused(
         _ environment: [String: String],
@@ -535,13 +542,6 @@ import Testing
         #expect(lost.status == 1, "\(lost)")
         #expect(try lost.jsonError()["code"] as? String == "missingShards")
         #expect(try lost.json()["missingShards"] as? [String] == ["3/4"])
-        let last = folder.path("last")
-        let options = ["--shard", "3/4", "--report", last]
-        #expect(try fleet.run("migrate", fleet.all + options).status == 0)
-        let merged = try tool.run(["fleet", "report", "--json"] + reports + [last])
-        #expect(merged.status == 0, "\(merged)")
-    }
-
         let (all, done) = (try lost.json()["stores"] as? Int, try lost.json()["done"] as? Int)
         let text = try tool.run(["fleet", "report"] + reports).stdout
         #expect(all == 12 && done ?? 12 < 12)
@@ -557,6 +557,13 @@ import Testing
             try mixed.jsonError()["message"] as? String
                 == "the reports are of different runs, and lack shards: migrate in 4 shards, verify in 4 shards"
         )
+        let last = folder.path("last")
+        let options = ["--shard", "3/4", "--report", last]
+        #expect(try fleet.run("migrate", fleet.all + options).status == 0)
+        let merged = try tool.run(["fleet", "report", "--json"] + reports + [last])
+        #expect(merged.status == 0, "\(merged)")
+    }
+
     @Test func linesOfTheReportFollowTheSchema() throws {
         try folder.write("stores/s02.db.key", "wrong".utf8)
         _ = try SQLCipherShell.run(
