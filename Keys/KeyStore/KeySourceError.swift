@@ -47,18 +47,20 @@ extension KeySourceError: LocalizedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
         switch self {
+        case .noSuchFile(let path) where path.hasPrefix(KeySource.noCredentials):
+            "there is no credential \"\(path.dropFirst(KeySource.noCredentials.count))\": the service manager has not set CREDENTIALS_DIRECTORY"
         case .noSuchFile(let path):
-            "there is no password file \"\(path)\""
+            "there is no key file \"\(path)\""
         case .symbolicLink(let path):
-            "the password file \"\(path)\" is a symbolic link"
+            "the key file \"\(path)\" is a symbolic link"
         case .notAFile(let path):
-            "the password file \"\(path)\" is neither a regular file nor a pipe"
+            "the key file \"\(path)\" is neither a regular file nor a pipe"
         case .wrongOwner(let path, let owner):
-            "the password file \"\(path)\" belongs to another user (id \(owner))"
+            "the key file \"\(path)\" belongs to another user (id \(owner))"
         case .openToOthers(let path, let mode):
-            "the password file \"\(path)\" can be read or written by other users (mode \(octal(mode)))"
+            "the key file \"\(path)\" can be read or written by other users (mode \(octal(mode)))"
         case .permissionDenied(let path):
-            "the password file \"\(path)\" can't be read: permission denied"
+            "the key file \"\(path)\" can't be read: permission denied"
         case .unreadable(let source, let code):
             "the key can't be read from \(source): \(systemMessage(code))"
         case .empty(let source):
@@ -91,6 +93,8 @@ extension KeySourceError: LocalizedError {
     /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
+        case .noSuchFile(let path) where path.hasPrefix(KeySource.noCredentials):
+            "Add LoadCredential=\(path.dropFirst(KeySource.noCredentials.count)):PATH to the service's unit, with the path of the key's file."
         case .noSuchFile, .unreadable, .badDescriptor:
             "Check the source of the key."
         case .symbolicLink:

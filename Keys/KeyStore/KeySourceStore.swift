@@ -161,8 +161,10 @@ extension KeySource {
     ///
     /// - Parameter name: The credential's name.
     public static func credential(_ name: String) -> KeySource {
-        // Without the variable, the path is one that can't exist, and names what is missing.
-        let folder = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
-        return .credentialsFile(path: (folder ?? "/$CREDENTIALS_DIRECTORY") + "/" + name)
+        let folder = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/" }
+        return .credentialsFile(path: (folder ?? noCredentials) + name)
     }
+
+    /// The folder of a service without credentials: one that can't exist.
+    static let noCredentials = "/$CREDENTIALS_DIRECTORY/"
 }

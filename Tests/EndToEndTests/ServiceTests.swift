@@ -82,7 +82,7 @@ import Testing
         try tool.folder.write("password", digits.utf8, mode: 0o644)
         try expectEnd(77, "mode 0644")
         try FileManager.default.removeItem(atPath: tool.folder.path("password"))
-        try expectEnd(66, "there is no password file")
+        try expectEnd(66, "there is no key file")
         try tool.folder.write("password", tool.password.utf8)
         _ = try tool.shell("INSERT INTO grdb_migrations VALUES ('9999_newer');")
         try expectEnd(65, "9999_newer")

@@ -94,4 +94,14 @@ import Testing
         }
         #expect(path.hasPrefix("/") && path.hasSuffix("/notes-key"))
     }
+
+    @Test(.enabled(if: getenv("CREDENTIALS_DIRECTORY") == nil))
+    func aCredentialWithoutItsLineInTheUnitIsExplained() throws {
+        let store = KeySourceStore(.credential("notes-key"), form: .rawKey)
+        let error = #expect(throws: KeySourceError.self) { try key(in: store) }
+        let text = error?.errorDescription ?? ""
+        #expect(text.contains("\"notes-key\"") && text.contains("not set CREDENTIALS_DIRECTORY"))
+        #expect(error?.recoverySuggestion?.contains("LoadCredential=notes-key:") == true)
+        #expect(error?.code.name == "noSuchKeyFile")
+    }
 }
