@@ -68,6 +68,10 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// is its process id, if that is known.
     case locked(path: String, holder: Int32?, seconds: Double)
 
+    /// Another process holds the migration lock, and has made no progress for the time limit, in
+    /// seconds. `holder` is its process id, if that is known.
+    case stalled(path: String, holder: Int32?, seconds: Double)
+
     /// The lock file can't be created; the reason in words.
     case cannotLock(path: String, reason: String)
 
@@ -141,6 +145,9 @@ extension MigrationKitError: LocalizedError {
         case .locked(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? "") has been migrating \(path) for more "
                 + "than \(seconds.formatted()) seconds"
+        case .stalled(let path, let holder, let seconds):
+            "another process\(holder.map { " (\($0))" } ?? ""), which is migrating \(path), has made no "
+                + "progress for \(seconds.formatted()) seconds"
         case .cannotLock(let path, let reason):
             "the lock file \(path) can't be created: \(reason)"
         case .baselineOnMigratedDatabase(let latestApplied):
@@ -204,6 +211,8 @@ extension MigrationKitError: LocalizedError {
             "First migrate up to and including it without all-or-nothing."
         case .locked:
             "Wait until it is done, or allow more time. The lock ends with that process."
+        case .stalled:
+            "See what it is doing. Its lock ends with it; then start again."
         case .cannotLock:
             """
             The database's folder must be writable, and its disk must work: SQLite keeps its \
@@ -260,7 +269,7 @@ extension MigrationKitError: CodedError {
         case .pendingBeforeApplied: ErrorCode("pendingBeforeApplied", .dataError)
         case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
         case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
-        case .locked: ErrorCode("locked", .busy)
+        case .locked, .stalled: ErrorCode("locked", .busy)
         case .cannotLock(_, let reason):
             FileLock.Failure.isFault(reason)
                 ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)

@@ -222,11 +222,10 @@ enum MigrationLock {
                 body
             )
         } catch FileLock.Failure.held(let holder) {
-            throw MigrationKitError.locked(
-                path: path,
-                holder: holder,
-                seconds: options.lockTimeout
-            )
+            let seconds = options.lockTimeout
+            throw options.waitsForProgress && seconds > 0
+                ? MigrationKitError.stalled(path: path, holder: holder, seconds: seconds)
+                : MigrationKitError.locked(path: path, holder: holder, seconds: seconds)
         } catch FileLock.Failure.refused(let code) {
             throw MigrationKitError.cannotLock(
                 path: lock.path,

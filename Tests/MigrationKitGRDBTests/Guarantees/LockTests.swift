@@ -33,7 +33,7 @@ import Testing
         ]
         for run in runs {
             let error = #expect(throws: MigrationKitError.self, performing: run)
-            guard case .locked(let path, let process, let seconds) = error else {
+            guard case .stalled(let path, let process, let seconds) = error else {
                 Issue.record("expected a lock, got \(String(describing: error))")
                 continue
             }

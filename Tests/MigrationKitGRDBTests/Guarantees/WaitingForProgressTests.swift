@@ -82,10 +82,12 @@ import Testing
         let holder = try store.holdMigrationLock()
         let writer = try store.open()
         let start = ContinuousClock.now
-        #expect(throws: MigrationKitError.self) {
+        let error = #expect(throws: MigrationKitError.self) {
             try GRDBMigrationRunner(steps: itemSteps())
                 .migrate(in: writer, options: .init(lockTimeout: 1.2))
         }
+        #expect(error?.errorDescription?.contains("has made no progress for 1.2 seconds") == true)
+        #expect(error?.code.name == "locked")
         #expect(.now - start < .seconds(4))
         _ = try holder.finish()
     }
