@@ -24,6 +24,12 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// The name of an SQL file isn't that of a migration.
     case unexpectedName(file: String)
 
+    /// The name of an SQL file isn't as the folder's own pattern has it.
+    case otherThanPattern(MigrationNamePattern, file: String)
+
+    /// The folder has no migrations, but its subfolders have: each of them is a history of its own.
+    case severalHistories(path: String, folders: [String])
+
     /// Other tools use this file as a part of the migrations.
     case unsupportedFile(UnsupportedFile, file: String)
 
@@ -57,7 +63,7 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     case refusedStatement(RefusedStatement, in: MigrationFormat, at: SQLPlace)
 
     /// The migration is a draft: its file has only what
-    /// ``MigrationFolder/create(_:in:format:numbering:sql:now:)`` has written. The folder can be
+    /// ``MigrationFolder/create(_:in:format:numbering:names:sql:now:)`` has written. The folder can be
     /// read, but the step can't be applied.
     case emptyUpPart(at: SQLPlace)
 
@@ -108,7 +114,7 @@ extension MigrationFolderError: CodedError {
     public var code: ErrorCode {
         switch self {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)
-        case .empty: ErrorCode("emptyFolder", .noInput)
+        case .empty, .severalHistories: ErrorCode("emptyFolder", .noInput)
         case .missing: ErrorCode("missingMigration", .noInput)
         case .unreadable(_, let reason):
             FileLock.Failure.isFault(reason)
@@ -125,8 +131,9 @@ extension MigrationFolderError {
     /// The file that it is about; `nil` if it is about the folder.
     package var file: String? {
         switch self {
-        case .noSuchFolder, .notAFolder, .empty: nil
+        case .noSuchFolder, .notAFolder, .empty, .severalHistories: nil
         case .mixedFormats(_, _, _, let file), .unexpectedName(let file),
+            .otherThanPattern(_, let file),
             .unsupportedFile(_, let file), .downWithoutUp(let file), .missing(let file),
             .unreadable(let file, _), .leavesRepository(let file):
             file

@@ -16,6 +16,10 @@ extension RefusalTests {
             try tool.folder.write("migrations", [])
         },
         RefusalCase("empty-folder", ["README.md": "Nothing yet.\n"]),
+        RefusalCase(
+            "several-histories",
+            ["accounts/0001_a.sql": up, "messages/0001_b.sql": up, "README.md": "Two.\n"]
+        ),
         RefusalCase("mixed-forms", ["0001_a.sql": up, "0002_b.up.sql": plain]),
         RefusalCase("mixed-markers", ["0001_a.sql": up, "0002_b.sql": "-- +goose Up\n" + plain]),
         RefusalCase("unexpected-name", ["0001_a.sql": up, "schema.sql": plain]),

@@ -281,6 +281,7 @@ import Testing
                 config                migrationkit.toml  the working folder
                 db-path               notes.db           migrationkit.toml:1
                 migrations            sql                --migrations
+                name-pattern          -                  not set
                 keychain-service      com.example.Notes  migrationkit.toml:3, not used
                 keychain-account      -                  not set
                 keychain-collection   -                  not set
@@ -297,6 +298,7 @@ import Testing
                 require-index         item.a, item.b     migrationkit.toml:2
                 ignore-table          -                  not set
                 allow-out-of-order    false              default
+                double-quoted-strings  false              default
                 name-from             -                  not set
                 lint                  -                  not set
                 password              set                MIGRATIONKIT_PASSWORD

@@ -164,6 +164,7 @@ import Testing
         "require-index = \"a.b\"", "require-index = [1]", "require-index = [\"a\"]",
         "require-index = [\".b\"]", "allow-out-of-order = 1", "allow-out-of-order = \"true\"",
         "lint = \"off\"", "lint = [\"drop-table\"]",
+        "name-pattern = \"{name}.sql\"", "double-quoted-strings = \"yes\"",
     ])
     func wrongValuesSayWhatIsExpected(_ text: String) throws {
         let name = String(text.drop { $0 == "[" }.prefix { $0 != " " && $0 != "]" })

@@ -65,7 +65,7 @@ extension DifferenceCommand {
         let migration = try SchemaMigration(
             difference,
             backfills: backfills,
-            configuration: context.host.configurationOfSteps
+            configuration: context.configurationOfSteps
         )
         let hazards = migration.hazards.filter { !comparison.allowedHazards.contains($0.kind) }
         guard hazards.isEmpty else {
@@ -75,12 +75,12 @@ extension DifferenceCommand {
                 } ?? hazards.map { CountedHazard($0) }
             )
         }
-        let proof = SchemaMigrationProof(
+        let proof = try SchemaMigrationProof(
             of: migration,
             between: difference,
             backfilling: backfills.keys,
             ignoring: names,
-            configuration: context.host.configurationOfSteps
+            configuration: context.configurationOfSteps
         )
         try proof.run()
         return (migration, proof)

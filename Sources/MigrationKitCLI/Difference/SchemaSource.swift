@@ -112,7 +112,7 @@ extension StoreCommand {
                 return ComparedSchema(
                     source: source,
                     schema: try loaded.runnerWithoutDrafts()
-                        .inMemory(configuration: context.host.configurationOfSteps, read)
+                        .inMemory(configuration: context.configurationOfSteps, read)
                 )
             } catch let error as MigrationFolderError where error.isOfNoMigrations {
                 guard allowsNoMigrations else { throw error }
@@ -120,7 +120,7 @@ extension StoreCommand {
             }
         case .folder(let path):
             try LinkLeavesRepository.check(path)
-            let folder = try MigrationFolder(ofStranger: path)
+            let folder = try MigrationFolder(ofStranger: path, names: context.namePattern)
             let runner = try GRDBMigrationRunner(
                 steps: folder.steps,
                 enforceLexicographicOrder: false
@@ -129,14 +129,14 @@ extension StoreCommand {
             return ComparedSchema(
                 source: source,
                 schema: try loaded.runnerWithoutDrafts()
-                    .inMemory(configuration: .ofMigrations, read)
+                    .inMemory(configuration: context.configurationOfSteps, read)
             )
         case .dump(let path):
             if path != "-" { try LinkLeavesRepository.check(path) }
             let dump =
                 path == "-"
                 ? try SQLDump(descriptor: STDIN_FILENO, name: source.name) : try SQLDump(path: path)
-            let queue = try DatabaseQueue(configuration: context.host.configurationOfSteps)
+            let queue = try DatabaseQueue(configuration: context.configurationOfSteps)
             let schema = try queue.write { db in
                 do {
                     try dump.run(in: db)

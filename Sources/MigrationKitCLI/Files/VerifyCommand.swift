@@ -236,6 +236,9 @@ extension MigrationCLIHost {
             let key = try options.key()
             var opening = store?.options ?? EncryptedDatabase.Options()
             opening.busyTimeout = options.busyTimeout
+            if options.acceptsDoubleQuotedStrings {
+                opening.acceptsDoubleQuotedStringLiterals = true
+            }
             return DatabaseVerification(
                 path,
                 form: key.map { .encrypted($0, cipher: options.cipher) } ?? .plaintext(),

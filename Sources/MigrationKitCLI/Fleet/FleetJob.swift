@@ -87,6 +87,7 @@ extension FleetJob {
                     cancellation
                 )
                 let host = context.host
+                let acceptsDoubleQuotedStrings = try context.acceptsDoubleQuotedStrings
                 // Not before it is known that the run can begin.
                 try file?.append(list.map { records.blank(of: $0, .planned) })
                 let begun = Locked<[String: FleetRecord]>([:])
@@ -97,6 +98,7 @@ extension FleetJob {
                         keys: keys,
                         newKeys: newKeys,
                         cancellation: cancellation,
+                        acceptsDoubleQuotedStrings: acceptsDoubleQuotedStrings,
                         busySince: busySince
                     )
                     var record = records.blank(of: store, .done)

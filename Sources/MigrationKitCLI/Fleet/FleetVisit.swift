@@ -14,6 +14,9 @@ struct FleetVisit: Sendable {
     let newKeys: FleetKeys?
     let cancellation: Cancellation?
 
+    /// Whether a name in double quotes that names nothing is a string.
+    let acceptsDoubleQuotedStrings: Bool
+
     /// When other processes were found to use it; `nil` at the first attempt.
     let busySince: ContinuousClock.Instant?
 
@@ -31,7 +34,9 @@ struct FleetVisit: Sendable {
     /// - Throws: An `EncryptedDatabaseError` if there is no file: nobody is asked for its key then.
     func opening() throws -> MigrationDatabaseOpenOptions {
         try EncryptedDatabase.check(store.path, is: .file)
-        return try keys.opening(store)
+        var options = try keys.opening(store)
+        options.acceptsDoubleQuotedStrings = acceptsDoubleQuotedStrings
+        return options
     }
 
     /// How the file that has the store's key is encrypted. Nothing is looked at.

@@ -111,6 +111,7 @@ struct CreateCommand: DifferenceCommand {
             in: migrations.path(in: context),
             format: format,
             numbering: timestamp ? .timestamp : .asLatest,
+            names: context.namePattern,
             sql: rebuilding?.sql ?? NewMigrationSQL()
         )
         if json {
@@ -174,7 +175,7 @@ struct CreateCommand: DifferenceCommand {
             present: present,
             in: context
         )
-        let sql = try proof.sql(as: newFormat(in: folder))
+        let sql = try proof.sql(as: newFormat(in: folder, context))
         var counts: [SchemaMigrationProof.RowCount]?
         if proveOnCopy, let present, let path = presentPath {
             counts = try proof.run(
@@ -189,6 +190,7 @@ struct CreateCommand: DifferenceCommand {
             in: folder,
             format: format,
             numbering: timestamp ? .timestamp : .asLatest,
+            names: context.namePattern,
             sql: sql
         )
         guard !json else {
@@ -218,9 +220,12 @@ struct CreateCommand: DifferenceCommand {
     }
 
     /// The format of what is written. Without a folder, it is that of an empty one.
-    private func newFormat(in folder: String) throws -> MigrationFormat {
-        guard FileManager.default.fileExists(atPath: folder) else { return format ?? .dbmate }
-        return try MigrationFolder.newFormat(in: folder, format)
+    private func newFormat(in folder: String, _ context: CommandContext) throws -> MigrationFormat {
+        let names = try context.namePattern
+        guard names != nil || FileManager.default.fileExists(atPath: folder) else {
+            return format ?? .dbmate
+        }
+        return try MigrationFolder.newFormat(in: folder, format, names: names)
     }
 
     private struct DifferenceDocument: Encodable {
@@ -265,7 +270,7 @@ private struct RebuildMigration {
     init(of table: String, _ migrations: FolderMigrations, _ context: CommandContext) throws {
         let runner = try migrations.load(from: context.host, context: context, ofStranger: true)
             .runner
-        let rebuild = try runner.inMemory(configuration: .ofMigrations) { db in
+        let rebuild = try runner.inMemory(configuration: context.configurationOfSteps) { db in
             do {
                 return try TableRebuild(of: table, in: db)
             } catch TableRebuildError.noSuchTable {

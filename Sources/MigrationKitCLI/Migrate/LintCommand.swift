@@ -149,12 +149,15 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             // These have a rule, and a place that each format can show.
             guard case .refusedStatement = error, let folder = migrations as? FolderMigrations
             else { throw error }
-            return try LintResult(refusalsIn: folder.path(in: context))
+            return try LintResult(
+                refusalsIn: folder.path(in: context),
+                names: context.namePattern
+            )
         }
         var lint =
             loaded.folder.map { MigrationLint(folder: $0) }
             ?? MigrationLint(steps: loaded.runner.steps)
-        lint.configuration = context.host.configurationOfSteps
+        lint.configuration = try context.configurationOfSteps
         lint.levels = try context.settings()?.value(.lint) ?? [:]
         let identifiers = loaded.runner.migrationIdentifiers
         if let since {
@@ -163,7 +166,12 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         }
         if let base {
             guard let folder = loaded.folder else { throw LintError.baseWithoutFolder }
-            let former = try LintBase(of: folder, at: base, note: context.note)
+            let former = try LintBase(
+                of: folder,
+                at: base,
+                names: context.namePattern,
+                note: context.note
+            )
             lint.published.append(former.published)
             lint.selection = former.changed
         }
@@ -218,12 +226,18 @@ private struct LintBase {
     /// - Parameters:
     ///   - folder: The folder as it is on disk.
     ///   - reference: The branch, tag or commit.
+    ///   - names: The names of the folder's files, if they are no known tool's.
     ///   - note: Receives a line if something can't be compared.
     /// - Throws: ``GitError``.
-    init(of folder: MigrationFolder, at reference: String, note: (String) -> Void) throws {
+    init(
+        of folder: MigrationFolder,
+        at reference: String,
+        names: MigrationNamePattern?,
+        note: (String) -> Void
+    ) throws {
         let git = try GitFolder(folder.path)
         let commit = try git.commit(reference)
-        guard let tip = try Former(of: git, in: commit) else {
+        guard let tip = try Former(of: git, in: commit, names) else {
             throw GitError.noFolder(path: folder.path, reference: reference)
         }
         if let reason = tip.unusable {
@@ -238,7 +252,7 @@ private struct LintBase {
                     + "more: 'git fetch --unshallow'"
             )
         }
-        let fork = try common.flatMap { $0 == commit ? nil : try Former(of: git, in: $0) }
+        let fork = try common.flatMap { $0 == commit ? nil : try Former(of: git, in: $0, names) }
         let present = Set(folder.steps.map(\.identifier))
         // Without a common commit, what is missing here may as well be new there.
         let isContained = common != nil && fork == nil
@@ -259,13 +273,13 @@ private struct LintBase {
         var unusable: String?
 
         /// - Returns: `nil` if the commit doesn't have the folder.
-        init?(of git: GitFolder, in commit: String) throws {
+        init?(of git: GitFolder, in commit: String, _ names: MigrationNamePattern?) throws {
             let files = try git.files(in: commit) {
                 $0.lowercased().hasSuffix(".sql") || $0.hasSuffix("/metadata.toml")
             }
             guard let files else { return nil }
             do {
-                let folder = try MigrationFolder(path: git.path, files: files)
+                let folder = try MigrationFolder(path: git.path, files: files, names: names)
                 migrations = folder.steps.map { ($0.identifier, $0.checksum) }
                 scripts = folder.scripts
             } catch MigrationFolderError.empty {

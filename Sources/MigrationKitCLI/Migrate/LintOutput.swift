@@ -36,8 +36,8 @@ struct LintResult {
     /// The statements for which a folder can't be used at all. Nothing else of it is checked.
     ///
     /// - Throws: `MigrationFolderError`.
-    init(refusalsIn path: String) throws {
-        let refusals = try MigrationFolder.refusals(in: path)
+    init(refusalsIn path: String, names: MigrationNamePattern?) throws {
+        let refusals = try MigrationFolder.refusals(in: path, names: names)
         report = LintReport(findings: refusals.map(LintFinding.init), checked: 0)
         isRefused = true
         folderPath = path

@@ -18,7 +18,7 @@ extension DriftOptions {
         self.init(ignoring: try context.ignoredTables(names))
         ignoredIn = { try MigrationTool.found(in: $0).map(\.table) }
         // The configuration of a program's own database has the functions that its steps use.
-        if loaded.folder != nil { configuration = .ofMigrations }
+        if loaded.folder != nil { configuration = try context.configurationOfSteps }
     }
 
     /// For many stores: the migrations run once for each set of them that is applied in a store.

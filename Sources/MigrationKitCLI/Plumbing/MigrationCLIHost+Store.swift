@@ -47,9 +47,35 @@ extension MigrationCLIHost {
         return store == nil
     }
 
+}
+
+extension CommandContext {
     /// A connection in memory with what the steps may use.
+    ///
+    /// - Throws: ``SettingsFileError``.
     var configurationOfSteps: Configuration {
-        store.map(Configuration.ofMigrations) ?? .ofMigrations
+        get throws {
+            var configuration = host.store.map(Configuration.ofMigrations) ?? .ofMigrations
+            configuration.acceptsDoubleQuotedStringLiterals = try acceptsDoubleQuotedStrings
+            return configuration
+        }
+    }
+
+    /// The names of the folder's files, if they are no tool's.
+    ///
+    /// - Throws: ``SettingsFileError``.
+    var namePattern: MigrationNamePattern? {
+        get throws {
+            try settings()?.value(.namePattern, as: String.self).flatMap(MigrationNamePattern.init)
+        }
+    }
+
+    /// Whether a name in double quotes that names nothing is a string. A program with its own steps
+    /// says that in its own `Configuration`.
+    ///
+    /// - Throws: ``SettingsFileError``.
+    var acceptsDoubleQuotedStrings: Bool {
+        get throws { try settings()?.value(.doubleQuotedStrings) ?? false }
     }
 }
 

@@ -97,12 +97,7 @@ public struct MigrationCLIHost: Sendable {
     public static let standalone = MigrationCLIHost(
         migrations: .folder,
         openWriter: openDatabase,
-        generateSchemaSnapshot: { runner in
-            return try GRDBSchemaSnapshotProvider(
-                configuration: .ofMigrations,
-                migrate: { try runner.migrate(in: $0) }
-            ).generateCanonicalSnapshot()
-        }
+        generateSchemaSnapshot: nil
     )
 
     /// Opens the database that the options name, with the key from the source that they name.
@@ -132,6 +127,7 @@ public struct MigrationCLIHost: Sendable {
         )
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly
+        opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
         return try options.open { [opening] key in
             guard let key else {
                 return try EncryptedDatabase.openPlaintext(path, options: opening)
@@ -198,6 +194,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
 
     /// Whether the connection must not be able to write.
     var isReadOnly = false
+
+    /// Whether a name in double quotes that names nothing is a string, as in SQLite's own shell.
+    var acceptsDoubleQuotedStrings = false
 
     /// Whether the key is that of the host's own store.
     var usesHostsKey = false

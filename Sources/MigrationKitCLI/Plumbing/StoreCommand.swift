@@ -63,7 +63,7 @@ extension StoreCommand {
             let new = OpenStore(
                 runner: loaded.runner,
                 folder: loaded.folder,
-                writer: try DatabaseQueue(configuration: context.host.configurationOfSteps),
+                writer: try DatabaseQueue(configuration: context.configurationOfSteps),
                 path: path,
                 isNew: true
             )
@@ -163,9 +163,17 @@ struct OpenStore {
 
     /// Notes about the migrations that are about to run.
     func notesOfPending() throws -> [String] {
-        guard let notes = folder?.notes, !notes.isEmpty else { return [] }
+        guard let folder else { return [] }
+        let ignored = folder.ignoredFiles.map {
+            """
+            \($0.printable) is ignored, as by golang-migrate: it is not named like 1_name.up.sql or \
+            1_name.down.sql
+            """
+        }
+        let notes = folder.notes
+        guard !notes.isEmpty else { return ignored }
         let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
-        return notes.filter { pending.contains($0.identifier) }.map(\.description)
+        return ignored + notes.filter { pending.contains($0.identifier) }.map(\.description)
     }
 }
 

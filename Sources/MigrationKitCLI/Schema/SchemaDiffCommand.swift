@@ -119,10 +119,12 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
     ) throws -> String {
         let present = try from.database ?? database.dbPath.map { try open($0, in: context) }
         let folder = try folder(of: from.source, in: context)
-        let format = try folder.map { try MigrationFolder.newFormat(in: $0) } ?? .dbmate
+        let names = try context.namePattern
+        let format =
+            try folder.map { try MigrationFolder.newFormat(in: $0, names: names) } ?? .dbmate
         let sql = try provenMigration(difference, present: present, in: context)
             .proof.sql(as: format)
-        let files = try MigrationFolder.preview("schema_diff", in: folder, sql: sql)
+        let files = try MigrationFolder.preview("schema_diff", in: folder, names: names, sql: sql)
         let texts = files.map { files.count == 1 ? $0.text : "-- \($0.path)\n\($0.text)" }
         return texts.joined(separator: "\n").trimmingCharacters(in: .newlines)
     }

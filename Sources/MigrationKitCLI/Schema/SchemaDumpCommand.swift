@@ -109,7 +109,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
                 context: context,
                 ofStranger: true
             ).runnerWithoutDrafts()
-            return try format.text(of: runner, host: context.host)
+            return try format.text(of: runner, in: context)
         }
         context.settingsSource.use(migrations.config)
         let writer = try context.open(

@@ -15,9 +15,17 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
     /// formats are read from a database in memory on which the steps have run.
     ///
     /// - Throws: ``MigrationCLIError/schemaSnapshotNotConfigured``; what a step throws.
-    func text(of runner: GRDBMigrationRunner, host: MigrationCLIHost) throws -> String {
+    func text(of runner: GRDBMigrationRunner, in context: CommandContext) throws -> String {
+        let host = context.host
         switch self {
         case .sql:
+            if case .folder = host.migrations {
+                let schema = try GRDBSchemaSnapshotProvider(
+                    configuration: context.configurationOfSteps,
+                    migrate: { try runner.migrate(in: $0) }
+                ).generateCanonicalSnapshot()
+                return schema + Self.ledger(of: runner.migrationIdentifiers)
+            }
             guard let generateSchemaSnapshot = host.generateSchemaSnapshot else {
                 throw MigrationCLIError.schemaSnapshotNotConfigured
             }
@@ -25,7 +33,7 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
             return host.opensItself
                 ? schema : schema + Self.ledger(of: runner.migrationIdentifiers)
         case .json, .mermaid, .dot:
-            return try runner.inMemory(configuration: host.configurationOfSteps) {
+            return try runner.inMemory(configuration: context.configurationOfSteps) {
                 try text(of: $0, runner.migrationIdentifiers)
             }
         }

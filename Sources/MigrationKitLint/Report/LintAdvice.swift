@@ -139,6 +139,17 @@ public struct LintAdvice: Equatable, Sendable {
                 """
             )
         }
+        // https://github.com/sqlite/sqlite/blob/master/src/resolve.c
+        if begins("no such column"), has("should this be a string literal") {
+            return LintAdvice(
+                .doubleQuotedString,
+                """
+                Double quotes are for names: write strings in single quotes. To run old migrations as \
+                they are, set double-quoted-strings = true in migrationkit.toml. An app that is to \
+                accept them sets GRDB's acceptsDoubleQuotedStringLiterals.
+                """
+            )
+        }
         if begins("no such column") || has(" has no column named ") {
             return LintAdvice(
                 .migrationFails,

@@ -109,7 +109,9 @@ enum Doubtful {
                 level: .error,
                 at: statement,
                 "a string is in double quotes, which are for names, so SQLite refuses the statement",
-                fix: "Write strings in single quotes."
+                fix:
+                    "Write strings in single quotes. Migrations that are applied already run as they "
+                    + "are with double-quoted-strings = true in migrationkit.toml."
             )
         }
         let suspects = step.statements.filter { statement in

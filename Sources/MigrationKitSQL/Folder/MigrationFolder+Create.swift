@@ -22,6 +22,7 @@ extension MigrationFolder {
     ///   - format: The format of the files; `nil` for that of the folder's latest migration or, in
     ///     an empty folder, dbmate's.
     ///   - numbering: How the migration is numbered.
+    ///   - names: The names of the folder's files, if they are no known tool's.
     ///   - sql: What is written into them.
     ///   - now: The time, if that is the number.
     /// - Returns: The identifier, and the paths of the files.
@@ -32,6 +33,7 @@ extension MigrationFolder {
         in path: String,
         format: MigrationFormat? = nil,
         numbering: MigrationNumbering = .asLatest,
+        names: MigrationNamePattern? = nil,
         sql: NewMigrationSQL = NewMigrationSQL(),
         now: Date = Date()
     ) throws -> (identifier: String, files: [String]) {
@@ -42,40 +44,46 @@ extension MigrationFolder {
             throw MigrationCreationError.unusableName(name)
         }
         return try alone(in: path) {
-            let new = try new(words, in: path, format, numbering, sql, now)
+            let folder = SQLFolder(path: path, pattern: names)
+            let new = try new(words, in: folder, format, numbering, sql, now)
             return (new.identifier, try write(new.files, in: path))
         }
     }
 
-    /// The files that ``create(_:in:format:numbering:sql:now:)`` would write now.
+    /// The files that ``create(_:in:format:numbering:names:sql:now:)`` would write now.
     ///
     /// - Parameters:
     ///   - words: What the migration does, with underscores instead of spaces.
     ///   - path: The folder's path; `nil` if there is none, for dbmate's format.
+    ///   - names: The names of the folder's files, if they are no known tool's.
     ///   - sql: What is written into them.
     package static func preview(
         _ words: String,
         in path: String?,
+        names: MigrationNamePattern? = nil,
         sql: NewMigrationSQL
     ) throws -> [(path: String, text: String)] {
-        if let path { return try new(words, in: path, nil, .asLatest, sql, Date()).files }
+        let folder = path.map { SQLFolder(path: $0, pattern: names) }
+        if let folder { return try new(words, in: folder, nil, .asLatest, sql, Date()).files }
         let form = MigrationFormat.dbmate.implementation
         let identifier = form.identifier(number: successor(of: form.zero), words: words)
         return form.files(for: identifier, takesBack: true, sql: sql)
     }
 
-    /// The format in which ``create(_:in:format:numbering:sql:now:)`` would write now.
+    /// The format in which ``create(_:in:format:numbering:names:sql:now:)`` would write now.
     ///
     /// - Parameters:
     ///   - path: The folder's path.
     ///   - format: The format that is asked for.
+    ///   - names: The names of the folder's files, if they are no known tool's.
     package static func newFormat(
         in path: String,
-        _ format: MigrationFormat? = nil
+        _ format: MigrationFormat? = nil,
+        names: MigrationNamePattern? = nil
     ) throws -> MigrationFormat {
-        let folder = SQLFolder(path: path)
+        let folder = SQLFolder(path: path, pattern: names)
         guard let latest = try MigrationFiles.group(folder.migrationFiles()).last else {
-            return format ?? .dbmate
+            return try firstFormat(format, in: folder)
         }
         return try MigrationSource(latest, in: folder).format
     }
@@ -126,33 +134,60 @@ extension MigrationFolder {
 
     private static func new(
         _ words: String,
-        in path: String,
+        in folder: SQLFolder,
         _ format: MigrationFormat?,
         _ numbering: MigrationNumbering,
         _ sql: NewMigrationSQL,
         _ now: Date
     ) throws -> (identifier: String, files: [(path: String, text: String)]) {
-        let folder = SQLFolder(path: path)
         let existing = try MigrationFiles.group(folder.migrationFiles())
         let latest = existing.last
         let known = try latest.map { try MigrationSource($0, in: folder).format }
         if let format, let known, format != known, let latest {
             throw MigrationCreationError.otherFormat(format, known, file: latest.up.path)
         }
-        let form = (format ?? known ?? .dbmate).implementation
-        let number = number(after: latest?.up, format: form, numbering: numbering, now: now)
-        let identifier = form.identifier(number: number, words: words)
+        let form = try (known ?? firstFormat(format, in: folder)).implementation
+        let pattern = folder.pattern
+        let number = number(
+            after: latest?.up,
+            format: form,
+            pattern: pattern,
+            numbering: numbering,
+            now: now
+        )
+        let identifier =
+            pattern?.identifier(number: number, words: words)
+            ?? form.identifier(number: number, words: words)
         let takesBack = existing.isEmpty || existing.contains { $0.down != nil }
         return (identifier, form.files(for: identifier, takesBack: takesBack, sql: sql))
+    }
+
+    /// The format of an empty folder's first migration.
+    ///
+    /// - Throws: ``MigrationCreationError/unusableFormat(_:pattern:)``.
+    private static func firstFormat(
+        _ format: MigrationFormat?,
+        in folder: SQLFolder
+    ) throws -> MigrationFormat {
+        guard let pattern = folder.pattern else { return format ?? .dbmate }
+        let possible: [MigrationFormat] =
+            pattern.hasDirection ? [.pairs] : [.dbmate, .goose, .upOnly]
+        if let format, !possible.contains(format) {
+            throw MigrationCreationError.unusableFormat(format, pattern: pattern)
+        }
+        return format ?? possible[0]
     }
 
     private static func number(
         after latest: MigrationFileName?,
         format: any FolderFormat,
+        pattern: MigrationNamePattern?,
         numbering: MigrationNumbering,
         now: Date
     ) -> String {
-        let digits = latest.map { format.number(in: $0.identifier) } ?? format.zero
+        let digits =
+            latest.map { pattern?.number(in: $0.identifier) ?? format.number(in: $0.identifier) }
+            ?? format.zero
         func isLater(_ number: String) -> Bool {
             guard let latest else { return true }
             return format.version(of: number).map { $0 > latest.version } ?? false
@@ -230,6 +265,9 @@ public enum MigrationCreationError: Error, Equatable, Sendable {
     /// The folder's migrations have another format than the requested one.
     case otherFormat(MigrationFormat, MigrationFormat, file: String)
 
+    /// A folder whose files have such names can't have the format.
+    case unusableFormat(MigrationFormat, pattern: MigrationNamePattern)
+
     /// A file can't be written.
     case cannotWrite(path: String, reason: String)
 }
@@ -254,6 +292,8 @@ extension MigrationCreationError: LocalizedError {
         case .otherFormat(let asked, let known, let file):
             "the folder has the format \(known.rawValue), not \(asked.rawValue): \(file) "
                 + known.implementation.phrase
+        case .unusableFormat(let format, let pattern):
+            "files of the format \(format.rawValue) can't have the pattern \(pattern.text)"
         case .cannotWrite(let path, let reason):
             "\(path) can't be written: \(reason)"
         }
@@ -266,6 +306,8 @@ extension MigrationCreationError: LocalizedError {
             "Say in a few words what it does: letters, digits, spaces, '-', '+' and '_'."
         case .otherFormat:
             "All migrations of a folder have one format: leave the format out."
+        case .unusableFormat:
+            "Leave the format out: the pattern says whether a migration has two files."
         case .cannotWrite:
             "Check the folder and its permissions."
         }
@@ -276,7 +318,7 @@ extension MigrationCreationError: CodedError {
     /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
-        case .unusableName, .otherFormat: ErrorCode("unusableName", .usage)
+        case .unusableName, .otherFormat, .unusableFormat: ErrorCode("unusableName", .usage)
         case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
         }
     }

@@ -15,18 +15,27 @@ extension MigrationFolder {
 
     /// Reads migrations that may be a stranger's: no link may leave the folder's repository.
     ///
-    /// - Parameter path: The folder's path.
+    /// - Parameters:
+    ///   - path: The folder's path.
+    ///   - names: The names of its files, if they are no known tool's.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
-    package init(ofStranger path: String) throws {
-        try self.init(reading: SQLFolder(path: path, repository: Repository(of: path)))
+    package init(ofStranger path: String, names: MigrationNamePattern? = nil) throws {
+        try self.init(
+            reading: SQLFolder(path: path, repository: Repository(of: path), pattern: names)
+        )
     }
 
     /// All statements for which a folder can't be used. No link may leave its repository.
     ///
-    /// - Parameter path: The folder's path.
+    /// - Parameters:
+    ///   - path: The folder's path.
+    ///   - names: The names of its files, if they are no known tool's.
     /// - Throws: ``MigrationFolderError`` for anything else that can't be used.
-    package static func refusals(in path: String) throws -> [Refusal] {
-        let folder = SQLFolder(path: path, repository: Repository(of: path))
+    package static func refusals(
+        in path: String,
+        names: MigrationNamePattern? = nil
+    ) throws -> [Refusal] {
+        let folder = SQLFolder(path: path, repository: Repository(of: path), pattern: names)
         return try MigrationFiles.group(folder.migrationFiles()).flatMap { files in
             let source = try MigrationSource(files, in: folder)
             let parts = try source.parts()
@@ -52,9 +61,14 @@ extension MigrationFolder {
     /// - Parameters:
     ///   - path: The folder's path, for messages.
     ///   - files: The contents of the files, by their paths in the folder.
+    ///   - names: The names of the files, if they are no known tool's.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
-    package init(path: String, files: [String: [UInt8]]) throws {
-        try self.init(reading: SQLFolder(path: path, files: files))
+    package init(
+        path: String,
+        files: [String: [UInt8]],
+        names: MigrationNamePattern? = nil
+    ) throws {
+        try self.init(reading: SQLFolder(path: path, files: files, pattern: names))
     }
 
     /// The text of a migration's file without what it has in single quotes, since that may be a

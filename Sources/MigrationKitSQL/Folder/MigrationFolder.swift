@@ -44,8 +44,12 @@ public struct MigrationFolder: Sendable {
     /// Notes about statements that work, but perhaps not as their author expects.
     public let notes: [MigrationNote]
 
+    /// The SQL files that are no migrations by their names, and that golang-migrate ignores, too.
+    /// Empty in the other formats, where such a file is an error.
+    public let ignoredFiles: [String]
+
     /// The identifiers of the steps whose files are unchanged since
-    /// ``create(_:in:format:numbering:sql:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
+    /// ``create(_:in:format:numbering:names:sql:now:)``, in order. ``checkForDrafts(in:)`` refuses them.
     public var drafts: [String] {
         draftPlaces.map(\.identifier)
     }
@@ -57,20 +61,27 @@ public struct MigrationFolder: Sendable {
 
     /// Reads and checks all migrations of a folder.
     ///
-    /// Hidden files, folders without SQL and files that don't end in `.sql` are ignored.
+    /// Hidden files, folders without SQL and files that don't end in `.sql` are ignored. Several
+    /// histories, each in a subfolder, are refused.
     ///
-    /// - Parameter path: The folder's path.
+    /// - Parameters:
+    ///   - path: The folder's path.
+    ///   - names: The names of its files, if they are no known tool's.
     /// - Throws: ``MigrationFolderError`` for the first thing found that can't be used.
-    public init(path: String) throws {
-        try self.init(reading: SQLFolder(path: path))
+    public init(path: String, names: MigrationNamePattern? = nil) throws {
+        try self.init(reading: SQLFolder(path: path, pattern: names))
     }
 
     init(reading folder: SQLFolder) throws {
         let path = folder.path
-        let sources = try MigrationFiles.group(folder.migrationFiles())
+        let names = try folder.names()
+        let sources = try MigrationFiles.group(names.migrations)
             .concurrentMap { try MigrationSource($0, in: folder) }
         guard let first = sources.first else {
-            throw MigrationFolderError.empty(path: path)
+            let folders = folder.foldersOfMigrations()
+            throw folders.isEmpty
+                ? MigrationFolderError.empty(path: path)
+                : .severalHistories(path: path, folders: folders)
         }
         if let other = sources.first(where: { $0.format != first.format }) {
             throw MigrationFolderError.mixedFormats(
@@ -88,6 +99,7 @@ public struct MigrationFolder: Sendable {
         }
         self.path = path
         self.format = format
+        self.ignoredFiles = names.ignored
         self.steps = migrations.map(\.step)
         self.scripts = Dictionary(
             uniqueKeysWithValues: migrations.map {

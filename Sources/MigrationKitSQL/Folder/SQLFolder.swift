@@ -11,24 +11,55 @@ struct SQLFolder {
     /// The repository that no link may leave; `nil` if links may lead anywhere.
     var repository: Repository?
 
+    /// The names of the files; `nil` if they are those of a known tool.
+    var pattern: MigrationNamePattern?
+
     /// The files of migrations: those in the folder, and those in its subfolders.
+    ///
+    /// - Throws: As ``names()``.
+    func migrationFiles() throws -> [MigrationFileName] { try names().migrations }
+
+    /// The files of migrations, and the SQL files that golang-migrate would ignore.
     ///
     /// - Throws: ``MigrationFolderError/noSuchFolder(path:)``,
     ///   ``MigrationFolderError/notAFolder(path:)``,
     ///   ``MigrationFolderError/unreadable(file:reason:)``, or what is wrong with a name.
-    func migrationFiles() throws -> [MigrationFileName] {
-        try contents().sorted().flatMap { name in
+    func names() throws -> (migrations: [MigrationFileName], ignored: [String]) {
+        var unexpected: [String] = []
+        let migrations = try contents().sorted().flatMap { name in
             // In what is printed, such a name could be a line of its own.
             let shown = name.withoutControlCharacters
             if shown != name, try name.contains(".sql") || isFolder(name) {
                 throw MigrationFolderError.unexpectedName(file: shown)
             }
-            if let file = try MigrationFileName.read(name) { return [file] }
-            guard !name.hasPrefix("."), try isFolder(name) else { return [] }
+            do {
+                if let file = try MigrationFileName.read(name, as: pattern) { return [file] }
+            } catch MigrationFolderError.unexpectedName {
+                unexpected.append(name)
+                return []
+            }
+            guard pattern == nil, !name.hasPrefix("."), try isFolder(name) else { return [] }
             try checkPlace(of: name)
             return try MigrationFormat.implementations.flatMap {
                 try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
             }
+        }
+        // No other tool has such files and ignores the rest.
+        let isIgnoring = !migrations.isEmpty && migrations.allSatisfy { $0.format == .pairs }
+        if let first = unexpected.first, !isIgnoring {
+            throw MigrationFolderError.unexpectedName(file: first)
+        }
+        return (migrations, unexpected)
+    }
+
+    /// The subfolders that are folders of migrations themselves.
+    func foldersOfMigrations() -> [String] {
+        let names = (try? contents().sorted()) ?? []
+        return names.filter { name in
+            guard !name.hasPrefix("."), (try? isFolder(name)) == true,
+                (try? checkPlace(of: name)) != nil
+            else { return false }
+            return (try? subfolder(name).migrationFiles().isEmpty) == false
         }
     }
 
@@ -41,7 +72,12 @@ struct SQLFolder {
                 }
             )
         }
-        return SQLFolder(path: path(of: name), files: files, repository: repository)
+        return SQLFolder(
+            path: path(of: name),
+            files: files,
+            repository: repository,
+            pattern: pattern
+        )
     }
 
     private func contents() throws -> [String] {

@@ -218,19 +218,30 @@ struct PairFormat: FolderFormat {
         ]
     }
 
+    /// The endings `.up.sql` and `.down.sql` after a number, or else golang-migrate's own rule, where
+    /// anything may follow the direction, such as `1_name.up.db.sql`.
+    /// <https://github.com/golang-migrate/migrate/blob/master/source/parse.go>
     func fileName(_ name: String) -> MigrationFileName? {
         let lowercased = name.lowercased()
         let endings: [(String, MigrationFileName.Role)] = [(".up.sql", .up), (".down.sql", .down)]
-        guard let (ending, role) = endings.first(where: { lowercased.hasSuffix($0.0) }),
-            let version = MigrationFileName.number(of: name)
-        else { return nil }
-        return MigrationFileName(
-            path: name,
-            format: .pairs,
-            role: role,
-            identifier: String(name.dropLast(ending.count)),
-            version: version
-        )
+        guard let version = MigrationFileName.number(of: name) else { return nil }
+        func file(_ role: MigrationFileName.Role, _ identifier: some StringProtocol)
+            -> MigrationFileName
+        {
+            MigrationFileName(
+                path: name,
+                format: .pairs,
+                role: role,
+                identifier: String(identifier),
+                version: version
+            )
+        }
+        if let (ending, role) = endings.first(where: { lowercased.hasSuffix($0.0) }) {
+            return file(role, name.dropLast(ending.count))
+        }
+        return name.wholeMatch(of: /([0-9]+_.*)\.(down|up)\..*/).map {
+            file($0.2 == "up" ? .up : .down, $0.1)
+        }
     }
 
     func parts(up: SQLOutline, down: SQLOutline?, metadata: SQLFile?) throws -> MigrationParts {

@@ -18,16 +18,27 @@ struct MigrationFileName {
 
     /// Parses a name.
     ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - pattern: The folder's own names; `nil` for those of the known tools.
     /// - Returns: `nil` for a file to ignore: it is hidden, or isn't SQL.
-    /// - Throws: ``MigrationFolderError/unexpectedName(file:)`` or
+    /// - Throws: ``MigrationFolderError/unexpectedName(file:)``,
+    ///   ``MigrationFolderError/otherThanPattern(_:file:)`` or
     ///   ``MigrationFolderError/unsupportedFile(_:file:)``.
-    static func read(_ name: String) throws -> MigrationFileName? {
+    static func read(_ name: String, as pattern: MigrationNamePattern?) throws -> MigrationFileName?
+    {
         guard !name.hasPrefix(".") else { return nil }
         if let unsupported = UnsupportedFile(name: name) {
             throw MigrationFolderError.unsupportedFile(unsupported, file: name)
         }
         // On some file systems, the ending may be .SQL.
         guard name.lowercased().hasSuffix(".sql") else { return nil }
+        if let pattern {
+            guard let read = pattern.fileName(name) else {
+                throw MigrationFolderError.otherThanPattern(pattern, file: name)
+            }
+            return read
+        }
         for format in MigrationFormat.implementations {
             if let read = format.fileName(name) { return read }
         }

@@ -15,6 +15,11 @@ extension MigrationFolderError: LocalizedError {
                 + otherFormat.implementation.phrase
         case .unexpectedName(let file):
             "\(file): not a migration's file name"
+        case .otherThanPattern(let pattern, let file):
+            "\(file): the name doesn't match the pattern \(pattern.text)"
+        case .severalHistories(let path, let folders):
+            "there are no migrations in '\(path)' itself, but in "
+                + folders.map { "'\($0)'" }.joined(separator: ", ")
         case .unsupportedFile(let kind, let file):
             "\(file): \(kind.reason)"
         case .duplicateVersion(let version, let files):
@@ -74,7 +79,8 @@ extension MigrationFolderError: LocalizedError {
     /// The place in a file.
     public var place: SQLPlace? {
         switch self {
-        case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName, .unsupportedFile,
+        case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName,
+            .otherThanPattern, .severalHistories, .unsupportedFile,
             .duplicateVersion, .downWithoutUp, .missing, .unreadable, .leavesRepository:
             nil
         case .notUTF8(let place), .nulCharacter(let place), .unterminatedStatement(_, let place),
@@ -104,6 +110,15 @@ extension MigrationFolderError: LocalizedError {
             "Rename it to up.sql or down.sql, or move it: a migration's folder has no other .sql files."
         case .unexpectedName:
             "Name it like 0001_name.sql or V1__name.sql, or move it if it is not a migration."
+        case .otherThanPattern:
+            "Rename it, or move it if it is not a migration."
+        case .severalHistories(let path, let folders) where folders.count == 1:
+            "Give the path of that folder: \(path)/\(folders[0])"
+        case .severalHistories:
+            """
+            A database has one history of migrations, in one folder. Several histories in one file are not \
+            supported: give one of the folders, and keep each history's tables in a file of their own.
+            """
         case .unsupportedFile(let kind, _):
             kind.advice
         case .duplicateVersion:

@@ -191,7 +191,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             for case .password(let taken) in named { password = taken.unwipableText }
             if password != nil { other = named.first { $0.option != "password" } }
         }
-        let resolved = MigrationDatabaseOpenOptions(
+        var resolved = MigrationDatabaseOpenOptions(
             dbPath: path,
             password: password,
             keychainService: service,
@@ -208,6 +208,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             allowsPrompt: !keychain.noPrompt,
             cipher: try file.cipher(in: context)
         )
+        resolved.acceptsDoubleQuotedStrings = try context.acceptsDoubleQuotedStrings
         if !(isHosts && isForOpenWriter) { try resolved.checkKeySource() }
         return resolved
     }

@@ -120,8 +120,11 @@ struct FolderMigrations: MigrationsOptions {
     ) throws -> LoadedMigrations {
         let path = try path(in: context)
         if ofStranger, migrations == nil { try context.checkPlace(ofFoundMigrations: path) }
+        let names = try context.namePattern
         let folder =
-            try ofStranger ? MigrationFolder(ofStranger: path) : MigrationFolder(path: path)
+            try ofStranger
+            ? MigrationFolder(ofStranger: path, names: names)
+            : MigrationFolder(path: path, names: names)
         // The folder has already sorted the steps by number.
         return LoadedMigrations(
             runner: try GRDBMigrationRunner(steps: folder.steps, enforceLexicographicOrder: false),

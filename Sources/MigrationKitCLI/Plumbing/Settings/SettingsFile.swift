@@ -202,7 +202,7 @@ extension SettingsFile {
             // Standard input belongs to the person who types the command.
             guard let text = text(value), text != "-" else { return nil }
             return .text(resolved(text, seenFrom: path, home: home))
-        case .text, .choice, .salt:
+        case .text, .choice, .salt, .namePattern:
             return text(value).flatMap { kind.value($0) }
         case .number:
             return value.type == .int ? value.int.flatMap { kind.value($0) } : nil

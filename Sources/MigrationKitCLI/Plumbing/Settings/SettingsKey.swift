@@ -1,11 +1,13 @@
 import ArgumentParser
 import MigrationKitCommon
+import MigrationKitSQL
 import MigrationKitSQLCipher
 
 /// The settings that a settings file can have.
 enum SettingsKey: String, CaseIterable, Sendable {
     case dbPath = "db-path"
     case migrations
+    case namePattern = "name-pattern"
     case keychainService = "keychain-service"
     case keychainAccount = "keychain-account"
     case keychainCollection = "keychain-collection"
@@ -22,6 +24,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
     case requireIndex = "require-index"
     case ignoreTable = "ignore-table"
     case allowOutOfOrder = "allow-out-of-order"
+    case doubleQuotedStrings = "double-quoted-strings"
     case nameFrom = "name-from"
     case lint
 
@@ -54,6 +57,14 @@ enum SettingsKey: String, CaseIterable, Sendable {
         }
     }
 
+    /// Whether it is about a folder of SQL files, which a program with its own steps doesn't have.
+    var isOfFolder: Bool {
+        switch self {
+        case .migrations, .namePattern, .doubleQuotedStrings: true
+        default: false
+        }
+    }
+
     /// All environment variables that the tool knows.
     static let variables =
         allCases.compactMap(\.variable) + ["MIGRATIONKIT_CONFIG", "MIGRATIONKIT_PASSWORD"]
@@ -64,7 +75,7 @@ enum SettingsKey: String, CaseIterable, Sendable {
 /// `--show-settings` and the manual page go by this.
 struct Setting {
     enum Kind {
-        case path, text, indexes, names, flag, levels, salt
+        case path, text, indexes, names, flag, levels, salt, namePattern
         case number(ClosedRange<Int>)
         case choice([String])
         /// Capped at 24 h to avoid overflow.
@@ -103,6 +114,11 @@ extension SettingsKey {
                 ),
                 standard: .text(FolderMigrations.defaultFolder),
                 option: \FolderMigrations.migrations
+            )
+        case .namePattern:
+            Setting(
+                kind: .namePattern,
+                meaning: "The names of the SQL files, if they are no tool's"
             )
         case .keychainService:
             Setting(
@@ -243,6 +259,12 @@ extension SettingsKey {
                 standard: .flag(false),
                 option: \RangeOptions.allowOutOfOrder
             )
+        case .doubleQuotedStrings:
+            Setting(
+                kind: .flag,
+                meaning: "Whether a name in double quotes that names nothing is a string",
+                standard: .flag(false)
+            )
         case .nameFrom:
             Setting(
                 kind: .path,
@@ -272,6 +294,7 @@ extension Setting.Kind {
             choices.dropLast().map { "\"\($0)\"" }.joined(separator: ", ")
                 + " or \"\(choices.last ?? "")\""
         case .salt: "a string of 32 hexadecimal digits"
+        case .namePattern: MigrationNamePattern.expected
         }
     }
 
@@ -292,6 +315,7 @@ extension Setting.Kind {
         switch self {
         case .choice(let choices) where !choices.contains(text): nil
         case .salt where CipherSalt(rawValue: text) == nil: nil
+        case .namePattern where MigrationNamePattern(text) == nil: nil
         default: .text(text)
         }
     }
@@ -368,7 +392,7 @@ extension CommandContext {
         case .folder: SettingsKey.allCases
         case .runner:
             SettingsKey.allCases.filter {
-                $0 != .migrations && (host.store == nil || !$0.isOfDatabase)
+                !$0.isOfFolder && (host.store == nil || !$0.isOfDatabase)
             }
         }
     }
