@@ -2,6 +2,7 @@ import Foundation
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitFleet
+import MigrationKitSQLCipher
 
 /// A command that works on many stores.
 protocol FleetJob: ContextCommand {
@@ -77,6 +78,9 @@ extension FleetJob {
             }
             try fleet.run.metrics.write(document)
         }
+        // SQLCipher starts with the first connection of a process, and complains to standard error if
+        // another thread sets a key meanwhile.
+        _ = EncryptedDatabase.engine
         do {
             end = try display.watch(options) { options in
                 let cancellation = options.cancellation
