@@ -117,8 +117,8 @@ struct CommandContext: Sendable {
         let path = resolved.dbPath
         database.note(path)
         // A host may open another file, or none.
-        let look = path.flatMap { try? DatabaseFile($0).look() }
-        if changesIt, !acceptsLostCommits, look?.hasContent == true { try look?.checkLog() }
+        let look = createsFile || changesIt ? path.flatMap { try? DatabaseFile($0).look() } : nil
+        if changesIt, !acceptsLostCommits { try look?.checkLog() }
         if let draft { resolved.dbPath = draft }
         let wasNew = draft == nil ? createsFile && look?.hasContent == false : resolved.isNew
         let writer = try host.openWriter(resolved)
