@@ -150,14 +150,13 @@ public struct DatabaseConversion: Sendable {
     /// Whether a key opens a database already, as after a ``rekey(_:from:to:cipher:newCipher:options:)``
     /// that was killed. Then its name is on the disk when this returns. Nothing is locked.
     ///
-    /// - Throws: ``EncryptedDatabaseError`` if the file is missing, empty, plaintext or unreadable;
+    /// - Throws: ``EncryptedDatabaseError`` if the file is missing, plaintext or unreadable;
     ///   ``DatabaseConversionError/notSynced(path:code:)``.
     package static func isRekeyed(
         _ path: String,
         to key: DatabaseKey,
         cipher: CipherSettings = .current
     ) throws -> Bool {
-        try EncryptedDatabase.check(path, is: .encrypted, cipher: cipher)
         let file = try DatabaseFile(path).resolved()
         let inspection = try FileInspection(file.look(), cipher: cipher)
         guard try inspection.opens(with: inspection.derive(key)) else { return false }
