@@ -176,8 +176,13 @@ struct FleetFailure: Error {
         case report(path: String)
     }
 
-    /// Whether the command has done its work in some stores, and only checks these when it is run again.
-    var keepsFinished = false
+    /// The commands whose work it was.
+    var commands: Set<String> = []
+
+    /// Whether these only check the stores in which they have done their work, when they are run again.
+    private var keepsFinished: Bool {
+        commands.isSubset(of: ["migrate", "rollback", "restore", "rekey"])
+    }
 }
 
 extension FleetFailure: CodedError {

@@ -147,7 +147,7 @@ extension FleetJob {
                 isUnsound: result.causes["verificationFailed"] != nil && deed == "verify",
                 keysGoByNames: keysGoByNames,
                 list: fleet.run.report.map { .report(path: $0) } ?? .none,
-                keepsFinished: ["migrate", "rollback", "restore", "rekey"].contains(deed)
+                commands: [deed]
             )
         }
         try check(result)
@@ -208,6 +208,21 @@ extension FleetRecord {
         if let applied = first.applied { self.applied = applied + (self.applied ?? 0) }
         if let undone = first.undone { self.undone = undone + (self.undone ?? 0) }
     }
+}
+
+// MARK: - Findings
+
+extension FleetJob {
+    /// What `restore` and `rekey` note about a file that they have replaced, a line each.
+    func notes(_ path: String, _ formerMode: UInt32?, _ otherNameCount: Int) -> [String] {
+        [.narrowedMode(from: formerMode, path: path), .otherNames(otherNameCount)]
+            .compactMap { (note: ConversionNote?) in note?.headline }
+    }
+}
+
+extension [String] {
+    /// `nil` in the place of an empty list.
+    var nonEmpty: [String]? { isEmpty ? nil : self }
 }
 
 // MARK: - Progress

@@ -72,7 +72,7 @@ struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
                 summary: summary,
                 end: .complete,
                 list: list ? .listed : .merged,
-                keepsFinished: commands.allSatisfy { ["migrate", "rollback"].contains($0) }
+                commands: Set(commands)
             )
         }
     }

@@ -113,16 +113,3 @@ struct FleetRestoreCommand<Migrations: MigrationsOptions>: FleetJob {
         )
     }
 }
-
-extension FleetJob {
-    /// What `restore` and `rekey` note about a file that they have replaced, a line each.
-    func notes(_ path: String, _ formerMode: UInt32?, _ otherNameCount: Int) -> [String] {
-        [.narrowedMode(from: formerMode, path: path), .otherNames(otherNameCount)]
-            .compactMap { (note: ConversionNote?) in note?.headline }
-    }
-}
-
-extension [String] {
-    /// `nil` in the place of an empty list.
-    var nonEmpty: [String]? { isEmpty ? nil : self }
-}
