@@ -7,7 +7,7 @@ import Testing
     private static let storeCount = 24
 
     /// How many runs are killed. `MIGRATIONKIT_KILL_POINTS` makes it more.
-    private static let killCount =
+    fileprivate static let killCount =
         (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
         / 10
 
@@ -168,9 +168,7 @@ import Testing
 @Suite struct FleetReplacementKillTests {
     private static let storeCount = 12
 
-    private static let killCount =
-        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
-        / 20
+    private static let killCount = FleetKillTests.killCount / 2
 
     private let fleet: StoreFleet
     private var tool: Tool { fleet.tool }

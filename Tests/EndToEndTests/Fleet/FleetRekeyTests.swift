@@ -217,19 +217,22 @@ import Testing
         try folder.makeFolder("keys")
         let key = try folder.write("keys/s00.key", Tool.randomDigits(count: 64).utf8)
         let trace = folder.path("trace")
-        let result = try TestSupport.run(
-            "strace",
-            [
-                "-f", "-qq", "-y", "-o", trace, "-e", "trace=rename,fsync",
-                builtExecutable("migrationkit-cli"), "fleet", "rekey", "--stores",
-                fleet.path("s00"), "--name-from", folder.path("stores"), "--new-raw-key",
-                "--new-keys-dir", folder.path("keys"),
-            ] + fleet.besideStores,
-            environment: tool.environment,
-            newSession: true
-        )
-        try #require(result.status == 0, "\(result)")
-        let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+        func traced() throws -> String {
+            let result = try TestSupport.run(
+                "strace",
+                [
+                    "-f", "-qq", "-y", "-o", trace, "-e", "trace=rename,fsync",
+                    builtExecutable("migrationkit-cli"), "fleet", "rekey", "--stores",
+                    fleet.path("s00"), "--name-from", folder.path("stores"), "--new-raw-key",
+                    "--new-keys-dir", folder.path("keys"),
+                ] + fleet.besideStores,
+                environment: tool.environment,
+                newSession: true
+            )
+            try #require(result.status == 0, "\(result)")
+            return try String(contentsOfFile: trace, encoding: .utf8)
+        }
+        let calls = try traced().split(separator: "\n")
         func index(_ call: String, _ path: String) throws -> Int {
             try #require(
                 calls.firstIndex { $0.contains(call) && $0.contains(path) },
@@ -241,19 +244,7 @@ import Testing
         #expect(try index("fsync(", "<\(folder.path("keys"))>") < replaced)
 
         // A run that was killed may have renamed the file without synchronizing the folder.
-        let again = try TestSupport.run(
-            "strace",
-            [
-                "-f", "-qq", "-y", "-o", trace, "-e", "trace=rename,fsync",
-                builtExecutable("migrationkit-cli"), "fleet", "rekey", "--stores",
-                fleet.path("s00"), "--name-from", folder.path("stores"), "--new-raw-key",
-                "--new-keys-dir", folder.path("keys"),
-            ] + fleet.besideStores,
-            environment: tool.environment,
-            newSession: true
-        )
-        try #require(again.status == 0, "\(again)")
-        let later = try String(contentsOfFile: trace, encoding: .utf8)
+        let later = try traced()
         #expect(later.contains("<\(folder.path("stores"))>"), "\(later)")
     }
 }
