@@ -130,8 +130,11 @@ package enum FileBeginning {
     ///
     /// - Parameter start: The first bytes of the file.
     package static func isPlaintext(_ start: [UInt8]) -> Bool {
-        // The first page is a leaf or an interior page of a table.
-        DatabaseHeader(start) != nil && [5, 13].contains(start[DatabaseHeader.count])
+        guard let header = DatabaseHeader(start) else { return false }
+        let page = start[DatabaseHeader.count..<min(header.pageSize, start.count)]
+        // The first page is a leaf or an interior page of a table. Behind a plaintext header of 96
+        // bytes, one encrypted page in 128 begins like one.
+        return [5, 13].contains(page[DatabaseHeader.count]) && !looksRandom(page)
     }
 
     /// Pearson's test: how far the bytes are from being equally frequent. For random ones the sum is

@@ -60,6 +60,28 @@ import Testing
 
     // MARK: - Telling Apart
 
+    /// The first encrypted byte after a header of 96 bytes may be any: that of a table's page, too.
+    @Test(arguments: [5, 13] as [UInt8])
+    func pageThatBeginsLikeATablesIsNotTakenForPlaintext(byte: UInt8) throws {
+        let cipher = try CipherSettings(plaintextHeaderSize: 96, salt: cipher.salt)
+        let key = try TestKey.raw()
+        try make(key: key, cipher)
+        let options = EncryptedDatabase.Options(cipher: cipher)
+        let queue = try EncryptedDatabase.open(path, key: key.key, options: options)
+        // Each commit encrypts the first page with another vector.
+        var number = 0
+        while try Data(contentsOf: URL(filePath: path))[100] != byte {
+            try #require(number < 20_000)
+            number += 1
+            try queue.write { try $0.execute(sql: "PRAGMA user_version = \(number)") }
+        }
+        try queue.close()
+        try open(key, cipher)
+        #expect(
+            try EncryptedDatabase.inspect(path, key: key.key, cipher: cipher).kind == .encrypted
+        )
+    }
+
     @Test(arguments: [16, 32, 48, 64, 80, 96], [1024, 4096, 65536])
     func headerIsToldFromDamageAndPlaintext(size: Int, pageSize: Int) throws {
         let salt = CipherSettingsTests.randomSalt()
