@@ -113,6 +113,25 @@ import Testing
         #expect(!all.stdout.contains("needs the"), "\(all)")
     }
 
+    @Test func whatIsMissingIsSaidBeforeTheRunAndAfterItsFailure() throws {
+        let needs = [
+            "note: 0001_app.sql:3: needs the function 'shout', which SQLite doesn't have",
+            "note: 0001_app.sql:4: needs the collation 'backwards'",
+            "note: 0001_app.sql:6: needs the tokenizer 'words'",
+        ]
+        for arguments in [["--dry-run"], []] {
+            let failed = try tool.run(
+                ["migrate"] + tool.opening + ["--migrations", tool.migrations] + arguments
+            )
+            #expect(failed.status == 1, "\(failed)")
+            for need in needs { #expect(failed.stderr.contains(need), "\(failed)") }
+            #expect(failed.stderr.contains("no such function: shout"), "\(failed)")
+            #expect(failed.stderr.contains("--extension, or let the app"), "\(failed)")
+        }
+        let migrated = try onStore("migrate")
+        #expect(migrated.status == 0 && migrated.stderr == "", "\(migrated)")
+    }
+
     /// A fault of a table that can be checked is found beside one that can't.
     @Test func aFaultBesideThemIsFound() throws {
         #expect(try onStore("migrate").status == 0)

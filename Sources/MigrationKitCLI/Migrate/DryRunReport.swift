@@ -16,7 +16,7 @@ extension CommandContext {
         json: Bool,
         _ run: (MigrationOptions) throws -> MigrationPreview
     ) throws {
-        let notes = try json ? store.notes(with: adoption) : nil
+        let notes = try json ? store.notes(with: adoption, in: self) : nil
         let preview = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
@@ -84,8 +84,11 @@ extension CollectionDifference.Change {
 extension OpenStore {
     /// What a document says of an adoption and of the migrations that are about to run; `nil` if there
     /// is neither.
-    func notes(with adoption: MigrationAdoption?) throws -> [String]? {
-        let notes = try (adoption?.notes ?? []) + notesOfPending()
+    func notes(
+        with adoption: MigrationAdoption?,
+        in context: CommandContext
+    ) throws -> [String]? {
+        let notes = try (adoption?.notes ?? []) + notesOfPending(in: context)
         return adoption == nil && notes.isEmpty ? nil : notes
     }
 }

@@ -157,7 +157,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
             .applied,
             on: store,
             recorded: adopted,
-            notes: json ? store.notes(with: adoption) : nil,
+            notes: json ? store.notes(with: adoption, in: context) : nil,
             options: options,
             json: json
         ) { options in

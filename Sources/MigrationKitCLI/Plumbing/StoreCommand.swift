@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
+import MigrationKitLint
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
@@ -158,11 +159,11 @@ struct OpenStore {
 
     /// Prints notes about the migrations that are about to run.
     func tellNotes(to context: CommandContext) throws {
-        try notesOfPending().forEach(context.note)
+        try notesOfPending(in: context).forEach(context.note)
     }
 
     /// Notes about the migrations that are about to run.
-    func notesOfPending() throws -> [String] {
+    func notesOfPending(in context: CommandContext) throws -> [String] {
         guard let folder else { return [] }
         let ignored = folder.ignoredFiles.map {
             """
@@ -170,10 +171,20 @@ struct OpenStore {
             1_name.down.sql
             """
         }
-        let notes = folder.notes
-        guard !notes.isEmpty else { return ignored }
-        let pending = Set(try runner.pendingMigrationIdentifiers(in: writer))
-        return ignored + notes.filter { pending.contains($0.identifier) }.map(\.description)
+        let pending = try runner.pendingMigrationIdentifiers(in: writer)
+        guard !pending.isEmpty else { return ignored }
+        let notes = Dictionary(grouping: folder.notes, by: \.identifier)
+        let needs = try StepNeeds(context.configurationOfSteps)
+        return ignored
+            + pending.flatMap { identifier in
+                (notes[identifier] ?? []).map(\.description)
+                    + (folder.scripts[identifier].map(needs.missing) ?? []).map { statement, need in
+                        """
+                        \(statement.file.printable):\(statement.line): needs \(need.phrase), which \
+                        SQLite doesn't have: --extension loads it
+                        """
+                    }
+            }
     }
 }
 

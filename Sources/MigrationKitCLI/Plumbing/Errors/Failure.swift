@@ -185,6 +185,12 @@ struct Failure {
                 (error.message, error.sql.flatMap { SQLSubject(sql: $0)?.description })
             default: (nil, nil)
             }
+        if message.flatMap(SchemaNeed.init) != nil {
+            return """
+                If the app's own connections have it, give an extension of SQLite that has it, too, \
+                with --extension, or let the app apply the migration.
+                """
+        }
         guard let advice = message.flatMap(LintAdvice.init) else { return nil }
         return [
             statement.map { "Statement: \($0)".printable }, advice.text,
