@@ -163,6 +163,7 @@ extension CommandPageTests {
             page.say("A database in the format of SQLCipher 3:")
             try page.run(
                 "migrationkit-cli encrypt --db-path plain.db --cipher-compatibility 3 --output old.db",
+                "migrationkit-cli upgrade --db-path old.db --dry-run",
                 "migrationkit-cli upgrade --db-path old.db"
             )
         },

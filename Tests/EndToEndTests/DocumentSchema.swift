@@ -34,6 +34,7 @@ enum DocumentSchema {
             case ("status", _) where words.contains("--show-settings"):
                 return "status-show-settings"
             case ("migrate", _) where words.contains("--dry-run"): return "migrate-dry-run"
+            case ("upgrade", _) where words.contains("--dry-run"): return "upgrade-dry-run"
             case ("create", _) where words.contains("--to"): return "create-to"
             case ("repair", _) where words.contains("--schema"): return "repair-schema"
             case ("schema-dump", _) where words.contains("--check"): return "schema-dump-check"

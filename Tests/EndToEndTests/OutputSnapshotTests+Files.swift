@@ -94,6 +94,7 @@ extension OutputSnapshotTests {
             try transcript.run("tables \(salt) --cipher-plaintext-header-size 64")
             try transcript.run("tables --cipher-plaintext-header-size 32")
             try transcript.run("tables --cipher-salt ffeeddccbbaa99887766554433221100")
+            try transcript.run("upgrade \(salt) --page-size 8192 --dry-run --json")
             try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
             try transcript.run(
                 "rekey \(salt) --new-password-file other --new-raw-key "
@@ -212,7 +213,10 @@ extension OutputSnapshotTests {
                 "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);"
             )
             try transcript.run("inspect")
+            try transcript.run("upgrade --dry-run")
+            try transcript.run("upgrade --dry-run --json")
             try transcript.run("upgrade --output new.db --json")
+            try transcript.run("upgrade --db-path new.db --dry-run")
             try transcript.run("upgrade --db-path new.db")
             try transcript.run("upgrade --keep-original old.db --json")
             try transcript.run("upgrade --db-path old.db")

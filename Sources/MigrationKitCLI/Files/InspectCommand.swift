@@ -67,14 +67,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                     .text(width: context.reportWidth)
             )
         }
-        switch report.key {
-        case .wrong: throw report.wrongKey
-        case .saltNeeded: throw EncryptedDatabaseError.plaintextHeader(path: path, size: nil)
-        case .notGiven, .unneeded, .opens: break
-        }
-        if let damage = report.damage {
-            throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages)
-        }
+        try report.checkIsSound()
     }
 
     /// Inspects with the key that the options name. If no key opens the file, reports the last one.
@@ -112,6 +105,16 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
 }
 
 extension FileReport {
+    /// Throws if a key was given that doesn't open the file, or if the file is damaged.
+    func checkIsSound() throws {
+        switch key {
+        case .wrong: throw wrongKey
+        case .saltNeeded: throw EncryptedDatabaseError.plaintextHeader(path: path, size: nil)
+        case .notGiven, .unneeded, .opens: break
+        }
+        if let damage { throw EncryptedDatabaseError.damaged(path: path, pages: damage.pages) }
+    }
+
     /// The error of a key that doesn't open the file.
     fileprivate var wrongKey: EncryptedDatabaseError {
         switch kind {

@@ -25,6 +25,14 @@ struct InspectionDocument: Encodable {
         let hmacAlgorithm: String
         /// Omitted if there is none.
         let plaintextHeaderSize: Int?
+
+        init(_ cipher: CipherSettings) {
+            pageSize = cipher.pageSize
+            kdfIterations = cipher.kdfIterations
+            kdfAlgorithm = cipher.kdfAlgorithm.rawValue
+            hmacAlgorithm = cipher.hmacAlgorithm.rawValue
+            plaintextHeaderSize = cipher.hasPlaintextHeader ? cipher.plaintextHeaderSize : nil
+        }
     }
 
     struct Table: Encodable {
@@ -114,15 +122,7 @@ struct InspectionDocument: Encodable {
             case .saltNeeded: "saltNeeded"
             }
         cipherCompatibility = cipher?.compatibility
-        self.cipher = cipher.map {
-            Cipher(
-                pageSize: $0.pageSize,
-                kdfIterations: $0.kdfIterations,
-                kdfAlgorithm: $0.kdfAlgorithm.rawValue,
-                hmacAlgorithm: $0.hmacAlgorithm.rawValue,
-                plaintextHeaderSize: $0.hasPlaintextHeader ? $0.plaintextHeaderSize : nil
-            )
-        }
+        self.cipher = cipher.map(Cipher.init)
         let engine = EncryptedDatabase.engine
         cipherVersion = cipher == nil ? nil : engine.cipherVersion
         engineFaults = cipher == nil ? nil : engine.faults.map(\.name)

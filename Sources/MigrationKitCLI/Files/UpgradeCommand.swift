@@ -1,4 +1,6 @@
 import ArgumentParser
+import KeyStore
+import MigrationKitRescue
 import MigrationKitSQLCipher
 
 struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
@@ -19,6 +21,12 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
 
     @OptionGroup var conversion: ConversionOptions
     @OptionGroup var waiting: LockTimeoutOptions
+    @Flag(
+        name: [.customShort("n"), .long],
+        help: "Only check the database, and say what would change."
+    )
+    var dryRun = false
+
     @Flag(help: "Print one JSON document.")
     var json = false
 
@@ -28,11 +36,60 @@ struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var settings: SettingsOptions
 
+    var isReport: Bool { dryRun }
+
     func run(in context: CommandContext) throws {
         let (path, key, cipher) = try namedDatabase(in: context)
         let new = try newCipher(cipher.ofVersion(CipherSettings.current.compatibility))
+        guard !dryRun else {
+            return try preview(path, key: key, cipher: cipher, newCipher: new, in: context)
+        }
         try convert(path, in: context, deed: "Upgraded") {
             .upgrade(path, key: key, cipher: cipher, newCipher: new, options: $0)
         }
     }
+
+    private func preview(
+        _ path: String,
+        key: DatabaseKey,
+        cipher: CipherSettings,
+        newCipher: CipherSettings,
+        in context: CommandContext
+    ) throws {
+        let report = try EncryptedDatabase.inspect(path, key: key, cipher: cipher)
+        try report.checkIsSound()
+        guard let found = report.cipher, found != newCipher else {
+            throw DatabaseConversionError.alreadyCurrent(
+                path: EncryptedDatabase.absolutePath(of: path)
+            )
+        }
+        guard !json else {
+            return try context.printJSON(
+                UpgradePreviewDocument(
+                    database: path,
+                    bytes: report.size,
+                    cipher: .init(found),
+                    newCipher: .init(newCipher)
+                )
+            )
+        }
+        context.output(
+            """
+            Would upgrade \(path.printable), which has \(report.size.byteCount),
+            from \(found),
+            to \(newCipher).
+            Nothing was changed.
+            """
+        )
+    }
+}
+
+/// What `upgrade --dry-run --json` prints.
+private struct UpgradePreviewDocument: Encodable {
+    let schemaVersion = JSON.schemaVersion
+    let database: String
+    let dryRun = true
+    let bytes: Int
+    let cipher: InspectionDocument.Cipher
+    let newCipher: InspectionDocument.Cipher
 }

@@ -206,6 +206,11 @@ import Testing
             compatibility: 3,
             "CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');"
         )
+        let before = try tool.folder.snapshot()
+        let preview = try run("upgrade", "--dry-run")
+        #expect(preview.status == 0, "\(preview)")
+        #expect(preview.stdout.contains("from 1024-byte pages, PBKDF2-HMAC-SHA1 64000 times"))
+        #expect(try tool.folder.snapshot() == before)
         let result = try run("upgrade")
         #expect(result.status == 0, "\(result)")
         #expect(try row(key: spelled) == "zettel")
