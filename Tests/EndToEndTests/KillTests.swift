@@ -6,10 +6,9 @@ import Testing
 @Suite struct KillTests {
     private static let stepCount = 5
     private static let rowCount = 3200
-    /// Of each of the eight kinds of a run; MIGRATIONKIT_KILL_POINTS asks for more of all together.
+    /// Of each of the eight kinds of a run.
     private static let pointCount =
-        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 96)
-        / 8
+        Samples.count(12)
 
     private let tool: Tool
 

@@ -7,11 +7,9 @@ import Testing
 @testable import MigrationKitGRDB
 
 /// Random schemas, spelled in other ways, and changed in one place.
-///
-/// `MIGRATIONKIT_DIFFERENCES` asks for more of them.
 @Suite struct RandomDifferenceTests {
     private static let count =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_DIFFERENCES"].flatMap { Int($0) } ?? 30
+        Samples.count(30)
 
     @Test func anotherSpellingIsNoDifference() throws {
         for number in 0..<Self.count {

@@ -4,9 +4,9 @@ import Testing
 
 /// `kill -9` in the middle of a backup, or of its restoring, before one system call after the other.
 @Suite struct BackupKillTests {
-    /// For restoring over either journal; MIGRATIONKIT_KILL_POINTS asks for more.
+    /// For restoring over either journal.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 40
+        Samples.count(40)
 
     private let tool: Tool
     private let otherKey: String

@@ -4,9 +4,9 @@ import Testing
 
 /// `kill -9` in the middle of a conversion, before one system call after the other.
 @Suite struct ConversionKillTests {
-    /// For the six kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
+    /// For the six kinds together.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 60
+        Samples.count(60)
     /// Enough that several threads write the new file.
     private static let rowCount = 1500
 

@@ -6,10 +6,9 @@ import Testing
 @Suite struct FleetKillTests {
     private static let storeCount = 24
 
-    /// How many runs are killed. `MIGRATIONKIT_KILL_POINTS` makes it more.
+    /// How many runs are killed.
     fileprivate static let killCount =
-        (ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 160)
-        / 10
+        Samples.count(16)
 
     private let fleet: StoreFleet
     private var tool: Tool { fleet.tool }

@@ -5,9 +5,9 @@ import Testing
 /// `kill -9` in the middle of a rotation, before one system call after the other: those that change
 /// the disk, and those that speak to the Secret Service.
 @Suite struct KeyRotationKillTests {
-    /// For both kinds together; MIGRATIONKIT_KILL_POINTS asks for more.
+    /// For both kinds together.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 16
+        Samples.count(16)
 
     @Test(arguments: ["DELETE", "WAL"])
     func storeOpensAfterEveryKill(_ journalMode: String) throws {

@@ -149,11 +149,8 @@ struct KWalletLostItemTests {
 }
 
 /// The program that keeps the keys is killed at a random time after a rotation and after a restored
-/// backup. `MIGRATIONKIT_KILLS` says how often; then the times are spread over ten seconds.
+/// backup. With larger samples, the times are spread over ten seconds.
 @Suite struct KilledProviderTests {
-    private static let kills = ProcessInfo.processInfo.environment["MIGRATIONKIT_KILLS"]
-        .flatMap { Int($0) }
-
     private func kill(
         _ bus: PrivateSecretService,
         crashesItself: Bool = false,
@@ -161,8 +158,8 @@ struct KWalletLostItemTests {
     ) throws {
         let database = try RotatedDatabase(in: bus)
         // The first key is on the disk.
-        Thread.sleep(forTimeInterval: Self.kills == nil ? 1 : 10)
-        for round in 0..<(Self.kills ?? 2) {
+        Thread.sleep(forTimeInterval: Samples.factor == 1 ? 1 : 10)
+        for round in 0..<Samples.count(2) {
             // The one from before the last rotation is restored.
             let backup = database.tool.folder.path("\(round / 4).db")
             if round % 4 == 1 {
@@ -176,7 +173,7 @@ struct KWalletLostItemTests {
                 let result = try database.run("key", "rotate")
                 #expect(result.status == 0 || result.status == 69 && crashesItself, "\(result)")
             }
-            Thread.sleep(forTimeInterval: .random(in: 0...(Self.kills == nil ? 0.1 : 10)))
+            Thread.sleep(forTimeInterval: .random(in: 0...(Samples.factor == 1 ? 0.1 : 10)))
             try crash()
             let launched = try database.launch()
             #expect(launched.status == 0, "\(round): \(launched)")
@@ -197,7 +194,7 @@ struct KWalletLostItemTests {
     ) throws {
         let tool = try Tool(environment: bus.environment)
         let passphrase = ["--recovery-password-file", tool.folder.path("password")]
-        for round in 0..<(Self.kills ?? 2) {
+        for round in 0..<Samples.count(2) {
             let (path, account) = (tool.folder.path("\(round).db"), "account \(round)")
             func launched() throws -> ProcessResult {
                 try TestSupport.run(
@@ -212,7 +209,7 @@ struct KWalletLostItemTests {
                 #expect(result.status == 0, "\(round): \(result)")
             }
             func crashLater() throws {
-                Thread.sleep(forTimeInterval: .random(in: 0...(Self.kills == nil ? 0.1 : 10)))
+                Thread.sleep(forTimeInterval: .random(in: 0...(Samples.factor == 1 ? 0.1 : 10)))
                 try crash()
             }
             let item = [

@@ -6,7 +6,7 @@ import Testing
 @Suite(.enabled(if: PrivatePortal.isAvailable, "needs bubblewrap and xdg-desktop-portal"))
 struct PortalStoreTests {
     private static let kills =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILLS"].flatMap { Int($0) } ?? 6
+        Samples.count(6)
 
     private let portal: PrivatePortal
     private let tool: Tool

@@ -5,9 +5,8 @@ import Testing
 /// `kill -9` in the middle of a restore that gives the item its former key, before one system call
 /// after the other.
 @Suite struct FormerKeyRestoreKillTests {
-    /// MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 10
+        Samples.count(10)
 
     @Test(arguments: ["rekey", "reinstate"])
     func aKeyOpensTheFileAfterEveryKill(_ action: String) throws {

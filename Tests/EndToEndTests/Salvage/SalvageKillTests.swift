@@ -4,9 +4,8 @@ import Testing
 
 /// `kill -9` in the middle of a salvage, before one system call after the other.
 @Suite struct SalvageKillTests {
-    /// MIGRATIONKIT_KILL_POINTS asks for more.
     private static let pointCount =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_KILL_POINTS"].flatMap { Int($0) } ?? 24
+        Samples.count(24)
     private static let calls = ["openat", "pwrite64", "fsync", "fchmod", "link", "unlink"]
 
     private let tool: Tool

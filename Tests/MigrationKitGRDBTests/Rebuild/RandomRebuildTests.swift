@@ -7,11 +7,11 @@ import Testing
 
 /// Random schemas and contents, rebuilt, and compared by plain SQL.
 ///
-/// `MIGRATIONKIT_REBUILDS` asks for more of them. `MIGRATIONKIT_EXPORT_REBUILDS` names a file that
+/// `MIGRATIONKIT_EXPORT_REBUILDS` names a file that
 /// gets them, a JSON document a line, for `Scripts/compare-rebuilds`.
 @Suite struct RandomRebuildTests {
     private static let environment = ProcessInfo.processInfo.environment
-    private static let count = environment["MIGRATIONKIT_REBUILDS"].flatMap { Int($0) } ?? 100
+    private static let count = Samples.count(100)
 
     @Test func nothingDiffersAfterARebuild() throws {
         var changes: [RandomSchema.Change: Int] = [:]

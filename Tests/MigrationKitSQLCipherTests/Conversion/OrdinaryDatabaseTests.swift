@@ -5,11 +5,9 @@ import TestSupport
 import Testing
 
 /// Random databases with deleted rows, written anew in every way, and compared by another engine.
-///
-/// `MIGRATIONKIT_ORDINARY` asks for more of them.
 @Suite struct OrdinaryDatabaseTests {
     private static let count =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_ORDINARY"].flatMap { Int($0) } ?? 5
+        Samples.count(5)
 
     @Test(arguments: 0..<count)
     func rowsKeepTheirRowidsHoweverTheFileIsWritten(_ number: Int) throws {

@@ -7,9 +7,9 @@ import Testing
 
 /// Files with a journal beside them, which has pages that go before those of the file.
 @Suite struct DamagedJournalTests {
-    /// How many frames are damaged; MIGRATIONKIT_SALVAGE_PAGES asks for more.
+    /// How many frames are damaged.
     private static let frameLimit =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_SALVAGE_PAGES"].flatMap { Int($0) } ?? 12
+        Samples.count(12)
 
     let folder: TemporaryFolder
     let key: TestKey

@@ -8,9 +8,9 @@ import Testing
 
 /// One bit flips, in one page after the other: what was on the page is lost, and nothing else.
 @Suite struct DamagedPageTests {
-    /// How many pages of each store are damaged; MIGRATIONKIT_SALVAGE_PAGES asks for more.
+    /// How many pages of each store are damaged.
     private static let pageLimit =
-        ProcessInfo.processInfo.environment["MIGRATIONKIT_SALVAGE_PAGES"].flatMap { Int($0) } ?? 40
+        Samples.count(40)
 
     let folder: TemporaryFolder
     let key: TestKey

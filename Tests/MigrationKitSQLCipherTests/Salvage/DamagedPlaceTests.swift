@@ -260,8 +260,7 @@ import Testing
         let key = try TestKey.raw()
         try store.make(folder.database, key: key)
         let whole = try folder.databaseData()
-        let rounds = ProcessInfo.processInfo.environment["MIGRATIONKIT_SALVAGE_ROUNDS"]
-        for _ in 0..<(rounds.flatMap { Int($0) } ?? 25) {
+        for _ in 0..<Samples.count(25) {
             var data = whole
             for _ in 0..<Int.random(in: 1...200) {
                 let page = Int.random(in: 0..<(data.count / 1024))

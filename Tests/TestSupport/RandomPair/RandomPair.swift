@@ -6,8 +6,8 @@ import MigrationKitGRDB
 /// Tables and columns keep their numbers when they are renamed, so that it is known what must become
 /// of each row, without knowing how a migration is planned.
 ///
-/// `MIGRATIONKIT_PAIRS` asks for more of them than a test tries by itself, `MIGRATIONKIT_PAIR` for
-/// the one with this number, and `MIGRATIONKIT_FIRST_PAIR` for those from this number on.
+/// `MIGRATIONKIT_PAIR` asks for the one with this number, and `MIGRATIONKIT_FIRST_PAIR` for those from
+/// this number on.
 package struct RandomPair: Encodable {
     package let number: Int
     package let from: SchemaSketch
@@ -47,7 +47,7 @@ package struct RandomPair: Encodable {
         }
         if let one = number("MIGRATIONKIT_PAIR") { return one..<one + 1 }
         let first = number("MIGRATIONKIT_FIRST_PAIR") ?? 0
-        return first..<first + (number("MIGRATIONKIT_PAIRS") ?? count)
+        return first..<first + Samples.count(count)
     }
 
     package var schemaRenames: [SchemaRename] {
