@@ -247,8 +247,12 @@ import Testing
                 isCancelled.wait()
             }
         )
-        let launch = Task { try await store.asyncOpen() }
-        for await _ in calls { break }
+        let launch = Task {
+            defer { continuation.finish() }
+            return try await store.asyncOpen()
+        }
+        var call = calls.makeAsyncIterator()
+        try #require(await call.next() != nil)
         launch.cancel()
         isCancelled.signal()
         try await launch.value.close()

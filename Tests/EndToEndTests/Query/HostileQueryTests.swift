@@ -236,15 +236,14 @@ import Testing
         #expect(process.readLine() == "i")
         usleep(200_000)
         process.send(SIGINT)
-        var status: Int32 = 0
-        let deadline = ContinuousClock.now + .seconds(20)
-        while waitpid(process.processIdentifier, &status, WNOHANG) == 0,
-            ContinuousClock.now < deadline
-        {
-            usleep(10_000)
+        // What it has written is read only when it has ended.
+        try wait(for: "the end of the query") {
+            var status = siginfo_t()
+            let options = WEXITED | WNOHANG | WNOWAIT
+            waitid(P_PID, id_t(process.processIdentifier), &status, options)
+            return status.si_signo == SIGCHLD
         }
-        #expect(ContinuousClock.now < deadline)
-        #expect((status >> 8) & 0xFF == 130)
+        #expect(try process.finish().status == 130)
     }
 
     @Test func closedPipeEndsTheQueryQuietly() throws {

@@ -45,7 +45,7 @@ import Testing
                 }
             )
         }
-        while !isWaiting.value { usleep(10_000) }
+        try wait(for: "the rewriting to wait") { isWaiting.value }
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
@@ -91,9 +91,7 @@ import Testing
                 }
             )
         }
-        let deadline = ContinuousClock.now + .seconds(50)
-        while !isWaiting.value, ContinuousClock.now < deadline { usleep(10_000) }
-        try #require(isWaiting.value)
+        try wait(for: "the rewriting to wait") { isWaiting.value }
         app.write("\n".utf8)
         #expect(app.readLine() == "written")
         app.write("\n".utf8)
