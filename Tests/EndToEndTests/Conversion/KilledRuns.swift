@@ -18,6 +18,8 @@ struct KilledRuns {
     private let trace: [Call]
     /// Which of them makes the file of the first lock: what comes before changes nothing.
     private let begin: Int
+    /// The calls of the main thread from the first one on that is about the folder's files.
+    private let mainCalls: [Call]
 
     private struct Call {
         let name: String
@@ -56,6 +58,8 @@ struct KilledRuns {
             counts["\(thread ?? "") \(name)"] = ordinal
             return Call(name: name, ordinal: ordinal, isOfMainThread: thread == main)
         }
+        let first = lines.firstIndex { $0.contains(tool.folder.path) } ?? begin
+        mainCalls = trace[first...].filter(\.isOfMainThread)
     }
 
     /// How many calls there are to be killed before.
@@ -103,14 +107,29 @@ struct KilledRuns {
     func stop(inLast name: String, before call: String) throws -> ChildProcess {
         let end = try #require(trace.lastIndex { $0.name == call })
         let calls = trace[...end].filter { $0.name == name && $0.isOfMainThread }
-        let ordinal = try #require(calls.last).ordinal
+        let call = try #require(calls.last)
+        return try #require(try stop(at: call))
+    }
+
+    /// How many calls ``stop(atMainCall:)`` can name.
+    var mainCallCount: Int { mainCalls.count }
+
+    /// Runs the command on the files as they were, and stops it in one of its calls, from 0.
+    ///
+    /// - Returns: `nil` if it ended without this call.
+    func stop(atMainCall number: Int) throws -> ChildProcess? {
+        try stop(at: mainCalls[number])
+    }
+
+    private func stop(at call: Call) throws -> ChildProcess? {
         try prepare()
         // -D: the tracer is not between the process and the test.
         let process = try ChildProcess(
             "strace",
             [
                 "-D", "-f", "-qq", "-o", tool.folder.path("migrations/trace"),
-                "-e", "trace=\(name)", "-e", "inject=\(name):signal=SIGSTOP:when=\(ordinal)",
+                "-e", "trace=\(call.name)",
+                "-e", "inject=\(call.name):signal=SIGSTOP:when=\(call.ordinal)",
                 builtExecutable("migrationkit-cli"),
             ] + arguments,
             environment: tool.environment,
@@ -122,6 +141,7 @@ struct KilledRuns {
             if state == "T" { return process }
             // Under a tracer that listens for the end of the stop.
             if state == "t", try hasStopped() { return process }
+            if state == "Z" { return nil }
             usleep(1000)
         }
         throw POSIXError(.ETIMEDOUT)
