@@ -23,7 +23,7 @@ import Testing
 
     @Test func sixteenProcessesOnANewFileRunEachStepOnce() throws {
         var winners: [Int: Int] = [:]
-        for round in 0..<20 {
+        for round in 0..<Samples.count(5) {
             let outcome = try race(ours: 16, plain: 0, round: round)
             #expect(outcome.appliedByOurs == Self.stepCount)
             winners[outcome.activeOurs, default: 0] += 1
@@ -32,11 +32,11 @@ import Testing
     }
 
     @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFail() throws {
-        try raceAgainstPlainGRDB(rounds: 20, prepare: {})
+        try raceAgainstPlainGRDB(rounds: Samples.count(8), prepare: {})
     }
 
     @Test func processesOfPlainGRDBInBetweenMakeNoneOfOursFailInWALMode() throws {
-        try raceAgainstPlainGRDB(rounds: 5) {
+        try raceAgainstPlainGRDB(rounds: Samples.count(3)) {
             _ = try tool.shell("PRAGMA journal_mode = WAL; CREATE TABLE old (id INTEGER);")
         }
     }

@@ -8,7 +8,7 @@ import Testing
     private static let rowCount = 3200
     /// Of each of the eight kinds of a run.
     private static let pointCount =
-        Samples.count(12)
+        Samples.count(4)
 
     private let tool: Tool
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct BackupKillTests {
     /// For restoring over either journal.
     private static let pointCount =
-        Samples.count(40)
+        Samples.count(12)
 
     private let tool: Tool
     private let otherKey: String

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConversionKillTests {
     /// For the six kinds together.
     private static let pointCount =
-        Samples.count(60)
+        Samples.count(24)
     /// Enough that several threads write the new file.
     private static let rowCount = 1500
 

@@ -8,7 +8,7 @@ import Testing
 
     /// How many runs are killed.
     fileprivate static let killCount =
-        Samples.count(16)
+        Samples.count(8)
 
     private let fleet: StoreFleet
     private var tool: Tool { fleet.tool }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeyRotationKillTests {
     /// For both kinds together.
     private static let pointCount =
-        Samples.count(16)
+        Samples.count(12)
 
     @Test(arguments: ["DELETE", "WAL"])
     func storeOpensAfterEveryKill(_ journalMode: String) throws {

@@ -6,7 +6,7 @@ import Testing
 /// after the other.
 @Suite struct FormerKeyRestoreKillTests {
     private static let pointCount =
-        Samples.count(10)
+        Samples.count(6)
 
     @Test(arguments: ["rekey", "reinstate"])
     func aKeyOpensTheFileAfterEveryKill(_ action: String) throws {

@@ -5,7 +5,7 @@ import Testing
 /// `kill -9` in the middle of a salvage, before one system call after the other.
 @Suite struct SalvageKillTests {
     private static let pointCount =
-        Samples.count(24)
+        Samples.count(10)
     private static let calls = ["openat", "pwrite64", "fsync", "fchmod", "link", "unlink"]
 
     private let tool: Tool

@@ -9,7 +9,7 @@ import Testing
 @Suite struct DamagedJournalTests {
     /// How many frames are damaged.
     private static let frameLimit =
-        Samples.count(12)
+        Samples.count(6)
 
     let folder: TemporaryFolder
     let key: TestKey

@@ -10,7 +10,7 @@ import Testing
 @Suite struct DamagedPageTests {
     /// How many pages of each store are damaged.
     private static let pageLimit =
-        Samples.count(40)
+        Samples.count(20)
 
     let folder: TemporaryFolder
     let key: TestKey

@@ -260,7 +260,7 @@ import Testing
         let key = try TestKey.raw()
         try store.make(folder.database, key: key)
         let whole = try folder.databaseData()
-        for _ in 0..<Samples.count(25) {
+        for _ in 0..<Samples.count(10) {
             var data = whole
             for _ in 0..<Int.random(in: 1...200) {
                 let page = Int.random(in: 0..<(data.count / 1024))
