@@ -163,6 +163,30 @@ import Testing
         #expect(try tool.run(["history"] + tool.opening).stdout.contains(/repaired +0002_row/))
     }
 
+    /// The next 'verify' would say it, to somebody else.
+    @Test func repairSaysWhereTheSchemaIsNotWhatTheNewTextMakes() throws {
+        try tool.write("0003_tags", up: "CREATE TABLE tag (id INTEGER, name TEXT);")
+        let repaired = try tool.onStore("repair", "0003", "--yes")
+        #expect(repaired.status == 0)
+        #expect(repaired.stdout == "Accepted the new text of 0003_tags\n")
+        #expect(repaired.stderr.hasPrefix("warning: 'verify' fails now: "), "\(repaired)")
+        #expect(repaired.stderr.contains("\n    - column tag.name is missing\n"))
+        #expect(repaired.stderr.contains("'repair --schema'"))
+        #expect(try tool.onStore("verify").status == 2)
+
+        try tool.writeItems()
+        let undone = try tool.onStore("repair", "0003", "--yes")
+        #expect(undone.status == 0)
+        #expect(undone.stderr.isEmpty)
+        #expect(try tool.onStore("verify").status == 0)
+
+        try FileManager.default.removeItem(atPath: "\(tool.migrations)/0003_tags.sql")
+        let forgotten = try tool.onStore("repair", "--forget", "0003_tags", "--yes", "--json")
+        let notes = try #require(try forgotten.json()["notes"] as? [String])
+        #expect(notes.count == 1)
+        #expect(notes[0].contains("table tag comes from no applied migration"))
+    }
+
     @Test func repairIsAskedOnTheTerminal() throws {
         try changeRow()
         for (answer, status) in [("n", 77), ("y", 0)] as [(String, Int32)] {

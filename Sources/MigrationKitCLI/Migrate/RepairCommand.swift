@@ -16,7 +16,8 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
                 """,
             discussion: """
                 Asks first. Only the record is changed. The database stays as the old files made \
-                it, so the new files must have the same effect.
+                it, so the new files must have the same effect. A warning names what they would \
+                make differently.
 
                 With --schema, it changes nothing: it writes the SQL that gives the database the \
                 schema of its applied migrations again, for you to read and to run.
@@ -94,7 +95,9 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         if schema { return try repairSchema(in: context) }
         var named: [String] = []
         var renamings: [(old: String, new: String)] = []
-        let store = try openStore(in: context, changesIt: true) { runner in
+        let loaded = try loadMigrations(in: context)
+        let options = try DriftOptions(loaded, ignoring: [], in: context)
+        let store = try openStore(in: context, loaded: loaded, changesIt: true) { runner in
             named = try identifiers.map { try runner.identifier($0) }
             renamings = try rename.map { ($0.old, try runner.identifier($0.new)) }
         }
@@ -121,17 +124,23 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
             forgetting: forget,
             in: store.writer
         )
+        if !json { tell(repaired, renamings, named: named, overview, in: context) }
+        let isChanged = !repaired.isEmpty || !renamings.isEmpty || !forget.isEmpty
+        let warning =
+            try isChanged ? DriftWarning(store.runner.drift(in: store.writer, options)) : nil
         if json {
-            return try context.printJSON(
+            try context.printJSON(
                 Document(
                     database: store.path,
                     repaired: repaired,
                     renamed: renamings.map { .init(from: $0.old, to: $0.new) },
-                    forgotten: forget
+                    forgotten: forget,
+                    notes: warning.map { [$0.note] }
                 )
             )
+        } else if let warning {
+            context.message("warning: \(warning.headline)", warning.lines)
         }
-        tell(repaired, renamings, named: named, overview, in: context)
     }
 
     private func repairSchema(in context: CommandContext) throws {
@@ -240,7 +249,29 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
         let repaired: [String]
         let renamed: [Renaming]
         let forgotten: [String]
+        let notes: [String]?
     }
+}
+
+/// Says that the record now promises another schema than the database has.
+private struct DriftWarning {
+    let headline = "'verify' fails now: the schema differs from that of the applied migrations"
+    private let changes: [String]
+
+    /// - Returns: `nil` if no difference is known.
+    init?(_ drift: SchemaDrift) {
+        guard !drift.texts.isEmpty else { return nil }
+        changes = drift.texts
+    }
+
+    private let wayOut = """
+        'repair --schema' writes the SQL that changes the database. Or put the old text back, accept \
+        it with 'repair' too, and write a new migration.
+        """
+
+    var lines: [String] { changes.map { "  - \($0)" } + [wayOut] }
+
+    var note: String { "\(headline): \(changes.joined(separator: "; ")). \(wayOut)" }
 }
 
 /// `OLD=NEW` on the command line.
