@@ -78,6 +78,29 @@ import Testing
         #expect(LintAdvice(sqliteMessage: message) == nil)
     }
 
+    /// The values that CAST would change are found, and no others, whatever the old column's type is.
+    @Test(arguments: ["TEXT", "INTEGER", ""])
+    func whatCastWouldLoseIsFoundFirst(_ type: String) throws {
+        let message = "cannot store TEXT value in INTEGER column new_t.c"
+        let advice = try #require(LintAdvice(sqliteMessage: message))
+        let query = try #require(
+            advice.text.split(separator: "'").first { $0.hasPrefix("SELECT ") }
+        )
+        let inPage = query.replacing("FROM t", with: "FROM notes")
+            .replacing("(c", with: "(changed")
+        #expect(advice.rule.page.contains("\(inPage);"))
+        let found = try DatabaseQueue().write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE t (c \(type));
+                    INSERT INTO t VALUES (12), ('12'), ('-3'), (NULL), ('12 kg'), ('abc'), (''), (1.5);
+                    """
+            )
+            return try String.fetchAll(db, sql: String(query))
+        }
+        #expect(found == ["12 kg", "abc", "", "1.5"])
+    }
+
     @Test func everyRuleHasASummary() {
         for rule in LintRule.allCases {
             #expect(rule.summary.hasSuffix("."))

@@ -72,7 +72,12 @@ public struct LintAdvice: Equatable, Sendable {
         if begins("cannot store ") {
             return LintAdvice(
                 .mayViolateStrict,
-                "Convert the values with CAST in the same migration, as the rows are copied."
+                """
+                CAST makes 12 of '12 kg' and 0 of 'abc'. First look at what it would change: \
+                'SELECT * FROM t WHERE CAST(CAST(c AS INTEGER) AS TEXT) <> CAST(c AS TEXT)', with \
+                the old table, the column and its new type. Say in the same migration what becomes \
+                of these rows; then copy the others with CAST.
+                """
             )
         }
         return nil

@@ -309,7 +309,8 @@ struct NewConstraint {
         case .check:
             "Correct the rows first, or in the copy with CASE."
         case .strict:
-            "Cast the columns in the copy, or correct the rows first."
+            "Look at the values that CAST would change, say what becomes of them, and cast the rest "
+                + "in the copy."
         case .foreignKey:
             "Delete or correct the rows without a parent first."
         }
