@@ -369,6 +369,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitRescue",
+                "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "SecretService",
                 "TestSupport",

@@ -38,7 +38,8 @@ import Testing
             text == """
                 error: the migration 0002 failed: SQLite: UNIQUE constraint failed: item.id
                   Statement: INSERT INTO item
-                  Merge or delete the duplicates in the same migration, before the index.
+                  Merge or delete the duplicates in the same migration, before the index. If
+                  other databases have it already, do that in a new migration before it.
                   See '\(HostMigrations.programName) lint --explain may-violate-unique'
                   Its transaction was rolled back: nothing has changed.
                 """

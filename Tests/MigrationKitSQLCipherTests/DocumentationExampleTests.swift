@@ -1,6 +1,9 @@
 import DocumentationExamples
 import Foundation
 import GRDB
+import MigrationKit
+import MigrationKitGRDB
+import MigrationKitSQL
 import TestSupport
 import Testing
 
@@ -51,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
+        ("Correcting", 4), ("FirstLaunch", 2), ("Flatpak", 2), ("FromGRDB", 2), ("Rebuilding", 3),
         ("SchemaDifference", 1), ("Services", 4), ("Testing", 2),
     ])
     func examplesOfAPageAreCompiled(_ page: String, _ count: Int) throws {
@@ -111,6 +114,107 @@ import Testing
         #expect(try database.read { try $0.columns(in: "notes").count } == 3)
         try migrator.migrate(database)
         #expect(try database.read(migrator.hasBeenSuperseded))
+    }
+
+    // MARK: - What Correcting.md Says
+
+    private static let unique = "CREATE UNIQUE INDEX account_email ON account (email);"
+    private static let merging =
+        "DELETE FROM account WHERE id NOT IN (SELECT min(id) FROM account GROUP BY email);"
+
+    /// A folder of migrations; a database that has them all, and one for which the last one failed.
+    private func stores(
+        of folder: TemporaryFolder
+    ) throws -> (applied: DatabaseQueue, failed: DatabaseQueue) {
+        try folder.write(
+            "0001_account.sql",
+            "CREATE TABLE account (id INTEGER PRIMARY KEY, email TEXT NOT NULL);".utf8
+        )
+        try folder.write("0002_name.sql", "ALTER TABLE account ADD COLUMN name TEXT;".utf8)
+        try folder.write("0003_unique_email.sql", Self.unique.utf8)
+        let runner = try runner(folder)
+        let (applied, failed) = (try DatabaseQueue(), try DatabaseQueue())
+        for (queue, emails) in [(applied, "('a'), ('b')"), (failed, "('a'), ('a')")] {
+            try runner.migrate(in: queue, upTo: "0002_name")
+            try queue.write {
+                try $0.execute(sql: "INSERT INTO account (email) VALUES \(emails)")
+            }
+        }
+        try runner.migrate(in: applied)
+        #expect(throws: SQLStatementError.self) { try runner.migrate(in: failed) }
+        return (applied, failed)
+    }
+
+    private func runner(_ folder: TemporaryFolder) throws -> GRDBMigrationRunner {
+        try GRDBMigrationRunner(
+            steps: MigrationFolder(path: folder.path).steps,
+            enforceLexicographicOrder: false
+        )
+    }
+
+    private func expectCorrected(_ queue: DatabaseQueue, _ runner: GRDBMigrationRunner) throws {
+        #expect(try !runner.hasPendingMigrations(in: queue))
+        #expect(try runner.drift(in: queue).isSame)
+        try runner.runPostMigrationChecks(in: queue)
+    }
+
+    @Test func aRepairingMigrationBeforeTheFailingOneIsAppliedAsDocumented() throws {
+        let folder = try TemporaryFolder()
+        let (applied, failed) = try stores(of: folder)
+        try folder.write("0002.5_merge_accounts.sql", Self.merging.utf8)
+        for queue in [applied, failed, try DatabaseQueue()] {
+            try migrateWithALateMigration(folder.path, in: queue)
+            try expectCorrected(queue, runner(folder))
+        }
+        #expect(try applied.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM account") } == 2)
+        #expect(try failed.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM account") } == 1)
+    }
+
+    @Test func aChangedTextIsAcceptedAsDocumented() throws {
+        let folder = try TemporaryFolder()
+        let (applied, failed) = try stores(of: folder)
+        try folder.write("0003_unique_email.sql", (Self.merging + Self.unique).utf8)
+        let runner = try runner(folder)
+        #expect(throws: MigrationKitError.changedAfterApplied(["0003_unique_email"])) {
+            try runner.migrate(in: applied)
+        }
+        for queue in [applied, failed, try DatabaseQueue()] {
+            try migrateAcceptingTheText(runner, in: queue)
+            try migrateAcceptingTheText(runner, in: queue)
+            try expectCorrected(queue, runner)
+        }
+    }
+
+    @Test func aDecisionComesBeforeTheStepAsDocumented() throws {
+        let folder = try TemporaryFolder()
+        let (applied, failed) = try stores(of: folder)
+        for queue in [applied, failed] {
+            try migrateAfterADecision(runner(folder), in: queue) {
+                try $0.execute(sql: Self.merging)
+            }
+            try expectCorrected(queue, runner(folder))
+        }
+    }
+
+    @Test func aStepInSwiftIsCorrectedAsDocumented() throws {
+        let folder = try TemporaryFolder()
+        _ = try stores(of: folder)
+        let earlier = Array(try MigrationFolder(path: folder.path).steps.prefix(2))
+        let failing = MigrationStep<Database>(identifier: "0003_unique_email") {
+            try $0.execute(sql: Self.unique)
+        }
+        let corrected = try GRDBMigrationRunner(steps: earlier + [correctedStep()])
+        for emails in ["('a'), ('b')", "('a'), ('a')"] {
+            let released = try GRDBMigrationRunner(steps: earlier + [failing])
+            let queue = try DatabaseQueue()
+            try released.migrate(in: queue, upTo: "0002_name")
+            try queue.write {
+                try $0.execute(sql: "INSERT INTO account (email) VALUES \(emails)")
+            }
+            _ = try? released.migrate(in: queue)
+            try corrected.migrate(in: queue)
+            try expectCorrected(queue, corrected)
+        }
     }
 
     @Test func lockedKeyringIsToldInATestAsDocumented() throws {

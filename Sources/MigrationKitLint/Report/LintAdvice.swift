@@ -32,6 +32,10 @@ public struct LintAdvice: Equatable, Sendable {
             ?? transaction(has: has, begins: begins)
     }
 
+    /// A changed text would be refused there: see Documentation/Correcting.md.
+    private static let ifAppliedElsewhere =
+        "If other databases have it already, do that in a new migration before it."
+
     // https://github.com/sqlite/sqlite/blob/master/src/vdbe.c
     private static func constraint(begins: (String) -> Bool) -> LintAdvice? {
         if begins("foreign key constraint") {
@@ -54,19 +58,28 @@ public struct LintAdvice: Equatable, Sendable {
         if begins("unique constraint failed") {
             return LintAdvice(
                 .mayViolateUnique,
-                "Merge or delete the duplicates in the same migration, before the index."
+                """
+                Merge or delete the duplicates in the same migration, before the index. \
+                \(ifAppliedElsewhere)
+                """
             )
         }
         if begins("not null constraint failed") {
             return LintAdvice(
                 .mayViolateNotNull,
-                "Give the rows a value in the same migration, before the column becomes NOT NULL."
+                """
+                Give the rows a value in the same migration, before the column becomes NOT NULL. \
+                \(ifAppliedElsewhere)
+                """
             )
         }
         if begins("check constraint failed") {
             return LintAdvice(
                 .mayViolateCheck,
-                "Change the rows that don't satisfy it in the same migration, before the CHECK."
+                """
+                Change the rows that don't satisfy it in the same migration, before the CHECK. \
+                \(ifAppliedElsewhere)
+                """
             )
         }
         if begins("cannot store ") {
