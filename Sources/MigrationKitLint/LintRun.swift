@@ -127,6 +127,7 @@ final class LintRun {
             rebuilds: Rebuild.all(in: statements, before: before),
             valuesBefore: rows?.valuesBefore ?? [:],
             valuesAfter: rows?.valuesAfter ?? [:],
+            leavesOrphans: rows?.leavesOrphans ?? false,
             broken: newlyBroken(before: before, after: after),
             incomplete: incomplete,
             down: try down(of: step, from: after),

@@ -6,6 +6,8 @@ struct RowPass {
     let countsBefore: [String: Int]
     let valuesBefore: [String: ColumnValues]
     let valuesAfter: [String: ColumnValues]
+    /// Whether rows lack their parent afterwards that had one.
+    let leavesOrphans: Bool
 
     /// - Parameters:
     ///   - sources: The migration's statements.
@@ -34,6 +36,7 @@ struct RowPass {
             }
         }
         valuesBefore = values(before)
+        let orphanCount = database.orphanCount()
         pass = try StepPass(
             sources,
             on: database,
@@ -42,6 +45,7 @@ struct RowPass {
             settings
         )
         valuesAfter = values(after)
+        leavesOrphans = database.orphanCount() > orphanCount
     }
 }
 

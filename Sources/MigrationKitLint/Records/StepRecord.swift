@@ -48,6 +48,9 @@ struct StepRecord {
     /// Their values after it.
     let valuesAfter: [String: ColumnValues]
 
+    /// Whether rows lack their parent after it has run on generated rows.
+    let leavesOrphans: Bool
+
     /// The views and triggers that SQLite no longer compiles, but did before.
     let broken: [BrokenObject]
 

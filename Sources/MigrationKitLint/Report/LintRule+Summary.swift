@@ -15,7 +15,7 @@ extension LintRule {
         case .updateWithoutWhere: "UPDATE without WHERE overwrites existing data."
         case .conflictDropsRows: "OR REPLACE or OR IGNORE drops rows."
         case .deleteWithoutCascade:
-            "A DELETE counts on a cascade, but foreign keys are off in a migration."
+            "A DELETE, or an UPDATE of a key, leaves rows of other tables without their parent."
         case .rebuildLosesIndex:
             "A rebuild loses an index, its direction, its collation or its WHERE."
         case .rebuildLosesTrigger: "A rebuild loses a trigger."

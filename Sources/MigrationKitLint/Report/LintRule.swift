@@ -23,7 +23,7 @@ public enum LintRule: String, CaseIterable, Codable, Sendable {
     case updateWithoutWhere = "update-without-where"
     /// `OR REPLACE` or `OR IGNORE` drops rows.
     case conflictDropsRows = "conflict-drops-rows"
-    /// A `DELETE` counts on a cascade, but foreign keys are off in a migration.
+    /// A `DELETE`, or an `UPDATE` of a key, leaves rows of other tables without their parent.
     case deleteWithoutCascade = "delete-without-cascade"
 
     // MARK: Something else is lost

@@ -16,6 +16,7 @@ enum LostRows {
                 orphans(of: table, statement, step, &findings)
             case .update(let table, let conflict):
                 update(of: table, statement, step, &findings)
+                orphans(of: table, statement, step, &findings)
                 if conflict == "REPLACE" {
                     replacement("UPDATE OR REPLACE", in: table, statement, step, &findings)
                 }
@@ -145,7 +146,8 @@ enum LostRows {
         )
     }
 
-    /// A `DELETE` that leaves children without their parent, since foreign keys are off.
+    /// A `DELETE`, or an `UPDATE` of a key, that leaves children without their parent: foreign keys
+    /// are off, so SQLite neither refuses it nor applies an action.
     private static func orphans(
         of name: String,
         _ statement: StatementRecord,
@@ -153,27 +155,44 @@ enum LostRows {
         _ findings: inout FindingList
     ) {
         guard !statement.foreignKeysAreOn, step.original(of: name, at: statement) != nil,
-            step.data?.rows(in: name) != 0
+            step.data?.rows(in: name) != 0, !step.inserts(into: name, after: statement)
         else { return }
-        let written = step.writtenTables
         let children = statement.before.children(of: name).filter { child in
-            child.key.reachesChildren && !child.table.name.isSameName(as: name)
-                && !written.contains(child.table.name.foldedName)
+            !child.table.name.isSameName(as: name)
+                && statement.changesKeys(of: name, to: child.key)
+                && step.original(of: child.table.name, at: statement) != nil
                 && step.after.table(child.table.name) != nil
+                && !step.seesTo(rowsOf: child.table.name, at: statement)
                 && step.data?.rows(in: child.table.name) != 0
         }
-        guard !children.isEmpty else { return }
-        findings.add(
-            .deleteWithoutCascade,
-            at: statement,
-            "foreign keys are off in a migration, and so the rows of "
-                + "\(listed(Set(children.map(\.table.name)).sorted())) that belong to deleted rows of "
-                + "'\(name)' stay: "
-                + (step.foreignKeyChecks == .off
-                    ? "they refer to rows that don't exist"
-                    : "the check of foreign keys before the commit then fails"),
-            fix: "Delete or change these rows in the same migration."
-        )
+        let then =
+            step.foreignKeyChecks == .off
+            ? "they refer to rows that don't exist"
+            : "the check of foreign keys before the commit then fails"
+        func report(
+            _ children: [(table: SchemaModel.Table, key: SchemaModel.ForeignKey)],
+            _ message: (String) -> String
+        ) {
+            guard !children.isEmpty else { return }
+            findings.add(
+                .deleteWithoutCascade,
+                at: statement,
+                message(listed(Set(children.map(\.table.name)).sorted())) + ": " + then,
+                fix: "Delete or change these rows in the same migration."
+            )
+        }
+        guard case .delete = statement.kind else {
+            return report(children) {
+                "rows of \($0) may refer to keys of '\(name)' that are changed"
+            }
+        }
+        report(children.filter(\.key.reachesChildren)) {
+            "foreign keys are off in a migration, and so the rows of \($0) that belong to deleted rows "
+                + "of '\(name)' stay"
+        }
+        report(children.filter { !$0.key.reachesChildren }) {
+            "rows of \($0) may refer to rows of '\(name)' that are deleted"
+        }
     }
 
     // MARK: - DELETE and UPDATE
@@ -256,6 +275,56 @@ enum LostRows {
                 "Use `ON CONFLICT (...) DO UPDATE SET ...`, which keeps the row's other columns and "
                 + "its children."
         )
+    }
+}
+
+extension StatementRecord {
+    /// Whether it deletes rows, or changes columns of rows, to which a foreign key may refer.
+    fileprivate func changesKeys(of name: String, to key: SchemaModel.ForeignKey) -> Bool {
+        if case .delete = kind { return true }
+        return before.referencedColumns(of: key).contains { column in
+            !parsed.changesOnlyNulls(of: column)
+                && actions.contains {
+                    $0.kind == .update && $0.cause == nil && $0.name.isSameName(as: name)
+                        && $0.detail?.isSameName(as: column) ?? false
+                }
+        }
+    }
+}
+
+extension StepRecord {
+    /// Whether the migration says what becomes of the rows of a table whose parents a statement
+    /// deletes or changes.
+    fileprivate func seesTo(rowsOf child: String, at statement: StatementRecord) -> Bool {
+        func has(_ kinds: [StatementAction.Kind]) -> Bool {
+            statement.actions.contains {
+                kinds.contains($0.kind) && $0.name.isSameName(as: child)
+            }
+        }
+        // A trigger may delete them.
+        if writtenTables.contains(child.foldedName) || has([.update, .delete])
+            || rebuilds.contains(where: { $0.table.isSameName(as: child) })
+        {
+            return true
+        }
+        // It may keep rows that have children.
+        return has([.read]) && !leavesOrphans
+    }
+
+    /// Whether a later statement puts rows into a table.
+    fileprivate func inserts(into table: String, after statement: StatementRecord) -> Bool {
+        statements.dropFirst(statement.number + 1).contains { later in
+            later.actions.contains { $0.kind == .insert && $0.name.isSameName(as: table) }
+        }
+    }
+}
+
+extension ParsedStatement {
+    /// Whether it has `column IS NULL`: nothing refers to such a key.
+    fileprivate func changesOnlyNulls(of column: String) -> Bool {
+        zip(words, zip(words.dropFirst(), words.dropFirst(2))).contains {
+            $0.name.isSameName(as: column) && $1.0.keyword == "IS" && $1.1.keyword == "NULL"
+        }
     }
 }
 

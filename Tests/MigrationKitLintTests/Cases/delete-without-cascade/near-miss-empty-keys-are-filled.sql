@@ -1,0 +1,14 @@
+-- Nothing refers to a NULL.
+-- migration: 0001_lists
+CREATE TABLE lists (
+    id INTEGER PRIMARY KEY, code TEXT UNIQUE, archived INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE items (
+    id INTEGER PRIMARY KEY, done INTEGER NOT NULL DEFAULT 0,
+    list_id INTEGER NOT NULL REFERENCES lists (id)
+);
+CREATE INDEX items_list ON items (list_id);
+CREATE TABLE tags (id INTEGER PRIMARY KEY, code TEXT REFERENCES lists (code));
+CREATE INDEX tags_code ON tags (code);
+-- migration: 0003_fill
+UPDATE lists SET code = 'L' || id WHERE code IS NULL;
