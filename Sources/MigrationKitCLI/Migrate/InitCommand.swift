@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitSQL
 import MigrationKitSQLCipher
 
 struct InitCommand: ContextCommand {
@@ -15,7 +16,9 @@ struct InitCommand: ContextCommand {
                 key, write a migration and create the database. No key is made here, and no \
                 database.
 
-                Without options, the database and its key are named after this folder.
+                Without options, the database and its key are named after this folder. A folder of \
+                another tool that has migrations, such as db/migrations, is used: on a terminal, it \
+                asks.
                 """
         )
     }
@@ -105,7 +108,10 @@ struct InitCommand: ContextCommand {
         )
         let found = try search.file(in: "")
         if let found { try check(found) }
-        let values = found.map(self.values) ?? defaults
+        var values = found.map(self.values) ?? defaults
+        if found == nil, let folder = folderOfOtherTool(in: context) {
+            values[.migrations] = folder
+        }
         if found != nil, migrations == nil, let path = values[.migrations] {
             try context.checkPlace(ofFoundMigrations: path)
         }
@@ -151,6 +157,27 @@ struct InitCommand: ContextCommand {
             values[.keychainAccount] = keychainAccount ?? "main"
         }
         return values
+    }
+
+    /// The folder in which another tool has migrations, if there is none of the usual name.
+    private func folderOfOtherTool(in context: CommandContext) -> String? {
+        let isNamed =
+            migrations != nil || context.environment.nonEmpty("MIGRATIONKIT_MIGRATIONS") != nil
+        guard !isNamed, !isFolder(FolderMigrations.defaultFolder) else { return nil }
+        let folder = FolderMigrations.foldersOfOtherTools.first { path in
+            guard (try? context.checkPlace(ofFoundMigrations: path)) != nil,
+                let folder = try? MigrationFolder(path: path)
+            else { return false }
+            return !folder.steps.isEmpty
+        }
+        guard let folder else { return nil }
+        if context.canPrompt, Terminal.isWatched,
+            let isWanted = Terminal.confirm("There are migrations in \(folder). Use that folder?")
+        {
+            return isWanted ? folder : nil
+        }
+        context.note("there are migrations in \(folder): --migrations names another folder")
+        return folder
     }
 
     /// What the settings that exist say, and the defaults for what they leave to the command line.

@@ -61,9 +61,10 @@ extension MigrationRepairError: ToolSuggesting {
 extension MigrationFolderError: ToolSuggesting {
     func suggestion(program: String) -> String? {
         switch self {
-        case .noSuchFolder where !Self.usualFolders.isEmpty:
+        case .noSuchFolder where !FolderMigrations.foldersOfOtherTools.isEmpty:
             "Other tools' usual folders are here. If it is one of them:\n"
-                + Self.usualFolders.map { "  --migrations \($0)" }.joined(separator: "\n")
+                + FolderMigrations.foldersOfOtherTools.map { "  --migrations \($0)" }
+                .joined(separator: "\n")
         case .noSuchFolder:
             """
             Give the folder of the SQL files with --migrations. 'create <name>' creates it with a \
@@ -74,11 +75,5 @@ extension MigrationFolderError: ToolSuggesting {
                 .joined(separator: "\n")
         default: recoverySuggestion
         }
-    }
-
-    /// Those that exist of the folders in which dbmate and Rails, Flyway, refinery, and others look.
-    private static var usualFolders: [String] {
-        ["db/migrations", "db/migrate", "src/main/resources/db/migration", "src/migrations", "sql"]
-            .filter { isFolder($0) }
     }
 }

@@ -51,6 +51,60 @@ import Testing
         #expect(try project.folder.names == [".gitignore", "migrationkit.toml", "migrations"])
     }
 
+    /// A project in which another tool has a migration.
+    private func projectOfOtherTool(in folder: String) throws -> Project {
+        let project = try Project()
+        try FileManager.default.createDirectory(
+            atPath: project.folder.path(folder),
+            withIntermediateDirectories: true
+        )
+        try project.folder.write(
+            "\(folder)/20260101000000_note.sql",
+            "-- migrate:up\nCREATE TABLE note (id INTEGER PRIMARY KEY);\n".utf8
+        )
+        return project
+    }
+
+    @Test(arguments: ["db/migrations", "sql"])
+    func aFolderOfAnotherToolIsUsed(_ folder: String) throws {
+        let project = try projectOfOtherTool(in: folder)
+        let result = try project.run("init", "--password-file", "key")
+        #expect(result.status == 0)
+        #expect(result.stderr.hasPrefix("note: there are migrations in \(folder): "), "\(result)")
+        #expect(result.stdout.contains("\(folder) exists already"), "\(result)")
+        #expect(!result.stdout.contains("create first_table"), "\(result)")
+        #expect(try project.text("migrationkit.toml").contains("migrations = \"\(folder)\"\n"))
+        #expect(try !project.folder.names.contains("migrations"))
+        let lint = try project.run("lint")
+        #expect(lint.stdout.contains("Checked 1 migration"), "\(lint)")
+    }
+
+    @Test(arguments: [true, false])
+    func aFolderOfAnotherToolIsAskedForOnTheTerminal(isWanted: Bool) throws {
+        let project = try projectOfOtherTool(in: "db/migrations")
+        let terminal = try TerminalProcess(
+            "/usr/bin/env",
+            ["-C", project.folder.path, builtExecutable("migrationkit-cli"), "init"],
+            environment: project.environment
+        )
+        #expect(terminal.wait(for: "There are migrations in db/migrations. Use that folder? [y/N]"))
+        terminal.type("\(isWanted ? "y" : "n")\n".utf8)
+        #expect(terminal.finish().status == 0)
+        let folder = isWanted ? "db/migrations" : "migrations"
+        #expect(try project.text("migrationkit.toml").contains("migrations = \"\(folder)\"\n"))
+    }
+
+    @Test func aFolderOfAnotherToolIsLeftIfItHasNoMigrationsOrAnotherIsNamed() throws {
+        let project = try projectOfOtherTool(in: "db/migrations")
+        #expect(try project.run("init", "--migrations", "mine").stderr.isEmpty)
+        #expect(try project.text("migrationkit.toml").contains("migrations = \"mine\"\n"))
+        let queries = try Project()
+        try queries.folder.makeFolder("sql")
+        try queries.folder.write("sql/report.sql", "SELECT 1;".utf8)
+        #expect(try queries.run("init").stderr.isEmpty)
+        #expect(try queries.text("migrationkit.toml").contains("migrations = \"migrations\"\n"))
+    }
+
     /// A lost key is no reason to make another one.
     @Test func noNewKeyIsProposedForADatabaseThatIsThere() throws {
         let project = try Project()

@@ -97,6 +97,12 @@ struct HostMigrations: MigrationsOptions {
 struct FolderMigrations: MigrationsOptions {
     static let programName = "migrationkit-cli"
     static let defaultFolder = "migrations"
+
+    /// Those that exist of the folders in which dbmate and Rails, Flyway, refinery, and others look.
+    static var foldersOfOtherTools: [String] {
+        ["db/migrations", "db/migrate", "src/main/resources/db/migration", "src/migrations", "sql"]
+            .filter { isFolder($0) }
+    }
     static let abstract =
         "Migrates encrypted SQLite databases. A database is never left half migrated."
     static let areFiles = true
