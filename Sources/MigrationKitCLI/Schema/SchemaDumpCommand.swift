@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import GRDB
 import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
@@ -25,7 +26,8 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
                 and what refers to what.
 
                 --check compares a file with what would be written. If they differ, it prints the \
-                difference and exits with 3.
+                difference and exits with 3. In SQL, spaces, comments and quotes around names are no \
+                difference.
                 """
         )
     }
@@ -131,12 +133,17 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
         in context: CommandContext
     ) throws {
         let command = command(writing: path)
-        let found = Data(try contents(of: path, command: command))
-        let matches = found == Data(text.utf8)
-        let difference = UnifiedDifference(
-            from: (path, String(decoding: found, as: UTF8.self)),
-            to: (database.dbPath ?? "migrations", text)
-        ).lines.joined(separator: "\n")
+        let found = try contents(of: path, command: command)
+        let matches =
+            found == Array(text.utf8)
+            || format == .sql && isSameSchema(found, text, path: path, in: context)
+        let difference =
+            matches
+            ? ""
+            : UnifiedDifference(
+                from: (path, String(decoding: found, as: UTF8.self)),
+                to: (database.dbPath ?? "migrations", text)
+            ).lines.joined(separator: "\n")
         if json {
             try context.printJSON(
                 Comparison(
@@ -156,6 +163,31 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
                 command: command
             )
         }
+    }
+
+    /// Whether a file's SQL makes the same schema as a dump, in other words: SQLite adds quotes to a
+    /// name when a table is renamed. If the file records migrations, they are the same, too.
+    private func isSameSchema(
+        _ file: [UInt8],
+        _ text: String,
+        path: String,
+        in context: CommandContext
+    ) -> Bool {
+        func load(_ sql: [UInt8]) throws -> (schema: DatabaseSchema, migrations: Set<String>) {
+            let dump = try SQLDump(sql, name: path)
+            return try DatabaseQueue(configuration: context.configurationOfSteps).write { db in
+                try dump.run(in: db)
+                let migrations = try GRDBMigrationRunner(steps: [])
+                    .appliedMigrationIdentifiers(in: db)
+                return (try DatabaseSchema(of: db), migrations)
+            }
+        }
+        // The difference of the texts also shows what is wrong with a file that can't be loaded.
+        guard let found = try? load(file), let wanted = try? load(Array(text.utf8)),
+            let difference = try? SchemaDifference(from: found.schema, to: wanted.schema)
+        else { return false }
+        return difference.isEmpty
+            && (found.migrations.isEmpty || found.migrations == wanted.migrations)
     }
 
     private func contents(of path: String, command: String) throws -> [UInt8] {

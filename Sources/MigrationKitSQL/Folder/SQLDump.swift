@@ -31,6 +31,13 @@ public struct SQLDump: Sendable {
         try self.init(name: name) { try FileContents.of(descriptor) }
     }
 
+    /// Checks a text that was read already.
+    ///
+    /// - Throws: As for a file.
+    package init(_ contents: [UInt8], name: String) throws {
+        try self.init(name: name) { contents }
+    }
+
     private init(name path: String, read: () throws -> [UInt8]) throws {
         let file = try SQLFile(name: path, contents: Self.contents(of: path, read))
         for statement in try SQLOutline(of: file).statements {

@@ -142,6 +142,39 @@ import Testing
         #expect(try dump("--check", file).status == 0)
     }
 
+    /// The text that SQLite keeps of a table changes when a migration renames it, or adds a column.
+    @Test func otherWordsForTheSameSchemaAreNoDifference() throws {
+        try tool.write("0001_note", up: "CREATE TABLE note (id INTEGER PRIMARY KEY);")
+        let file = tool.folder.path("schema.sql")
+        try tool.folder.write(
+            "schema.sql",
+            """
+            -- What we want.
+            CREATE TABLE note (id INTEGER PRIMARY KEY, title TEXT DEFAULT '', n INTEGER UNIQUE);
+            CREATE INDEX note_title ON note(title);
+            """.utf8
+        )
+        let create = ["create", "title", "--to", file, "--migrations", tool.migrations]
+        let created = try tool.run(create + ["--allow-hazard", "rewrites-table"])
+        #expect(created.status == 0, "\(created)")
+        #expect(try dump().stdout.contains("CREATE TABLE \"note\""))
+        let same = try dump("--check", file)
+        #expect(same.status == 0, "\(same)")
+        #expect(same.stdout == "\(file) is up to date.\n")
+        let document = try dump("--check", file, "--json").json()
+        #expect(document["matches"] as? Bool == true && document["difference"] as? String == "")
+
+        // What it records is compared, too.
+        _ = try dump("--output", file)
+        let text = String(decoding: try tool.folder.data("schema.sql"), as: UTF8.self)
+        try tool.folder.write("schema.sql", text.replacing("\"note\"", with: "note").utf8)
+        #expect(try dump("--check", file).status == 0)
+        try tool.folder.write("schema.sql", text.replacing("0001_note", with: "0001_n").utf8)
+        #expect(try dump("--check", file).status == 3)
+        try tool.folder.write("schema.sql", text.replacing("DEFAULT ''", with: "DEFAULT 'a'").utf8)
+        #expect(try dump("--check", file).status == 3)
+    }
+
     @Test func aMissingLineEndIsADifferenceThatCanBeApplied() throws {
         try tool.writeItems()
         let file = try tool.folder.write("schema.sql", "CREATE TABLE item (id INTEGER);".utf8)
