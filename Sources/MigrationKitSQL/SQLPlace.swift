@@ -61,47 +61,6 @@ extension Substring {
     }
 }
 
-// MARK: - Strings
-
-extension String {
-    /// SQL with a star for each character in single quotes, since that may be a secret. Lines and
-    /// columns stay. What is never closed is hidden to its end.
-    ///
-    /// - Parameter hidesDoubleQuoted: Whether what is in double quotes is hidden, too. Usually it
-    ///   is a name.
-    package func withoutStrings(hidingDoubleQuoted hidesDoubleQuoted: Bool = false) -> String {
-        let bytes = Array(utf8)
-        var hidden: [Range<Int>] = []
-        for token in SQLTokenizer(bytes) {
-            let isClosed = token.kind == .quoted
-            guard isClosed || token.kind == .unterminated else { continue }
-            let quote = bytes[token.range.lowerBound]
-            guard quote == UInt8(ascii: "'") || hidesDoubleQuoted && quote == UInt8(ascii: "\"")
-            else { continue }
-            let start = token.range.lowerBound + 1
-            let end = isClosed ? token.range.upperBound - 1 : token.range.upperBound
-            if start < end { hidden.append(start..<end) }
-        }
-        var result = ""
-        var offset = 0
-        var next = 0
-        for character in self {
-            let range = offset..<(offset + character.utf8.count)
-            offset = range.upperBound
-            while next < hidden.count, hidden[next].upperBound <= range.lowerBound { next += 1 }
-            if next == hidden.count || !hidden[next].overlaps(range) {
-                result.append(character)
-            } else if character == "\n" || character == "\r\n" {
-                // Only these end a line of a file.
-                result.append("\n")
-            } else {
-                result.append("*")
-            }
-        }
-        return result
-    }
-}
-
 // MARK: - Excerpt
 
 /// The part of a line that fits a terminal, around a column, with a caret under it.

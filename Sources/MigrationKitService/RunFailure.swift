@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKitCommon
+import MigrationKitGRDB
 import ServiceLifecycle
 
 /// What is said of an error: to a log, and when a program ends with it. No SQL and no value is in it.
@@ -18,14 +19,13 @@ struct RunFailure {
             reason = error.errorDescription ?? "\(error)"
             suggestion = error.recoverySuggestion
         case let error as DatabaseError:
-            let resultCode = error.extendedResultCode
             code =
                 error.isUnexplained
                 ? ErrorCode("damaged", .inputOutput)
                 : ErrorCode(sqlite: error.resultCode.rawValue)
                     ?? ErrorCode("databaseError", .failed)
             // Its description would have the SQL.
-            reason = error.message ?? "SQLite's error \(resultCode.rawValue)"
+            reason = error.messageWithoutValues
             suggestion = nil
         default:
             code = ErrorCode("failed", .failed)

@@ -306,6 +306,39 @@ import Testing
         #expect(!result.stderr.contains("private"))
     }
 
+    @Test(arguments: [
+        (
+            "CHECK (words <> 'a private matter')",
+            "CHECK constraint failed: words <> '****************'"
+        ),
+        (
+            "CONSTRAINT is_public CHECK (words <> 'a private matter')",
+            "CHECK constraint failed: is_public"
+        ),
+        ("", "a trigger refuses the row"),
+    ])
+    func valuesInAMessageOfSQLiteAreNotShown(_ constraint: String, _ shown: String) throws {
+        try tool.write(
+            "0004_words",
+            up: """
+                CREATE TABLE note (words TEXT \(constraint));
+                CREATE TRIGGER refuse BEFORE INSERT ON note WHEN \(constraint.isEmpty ? 1 : 0)
+                BEGIN SELECT RAISE(ABORT, 'a private matter'); END;
+                INSERT INTO note VALUES ('a private matter');
+                """
+        )
+        for arguments in [["migrate"], ["migrate", "--json"], ["migrate", "--dry-run"], ["lint"]] {
+            let result = try tool.run(
+                arguments.first == "lint"
+                    ? ["lint", "--migrations", tool.migrations]
+                    : onStore(arguments[0]) + arguments.dropFirst()
+            )
+            #expect(result.status == (arguments == ["lint"] ? 3 : 1), "\(result)")
+            #expect((result.stdout + result.stderr).contains(shown), "\(result)")
+            #expect(!(result.stdout + result.stderr).contains("private"), "\(result)")
+        }
+    }
+
     @Test func unknownTarget() throws {
         try expectFailure(
             64,

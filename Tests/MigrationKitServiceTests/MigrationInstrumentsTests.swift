@@ -160,6 +160,20 @@ import Tracing
         #expect(tracer.activeSpans.isEmpty)
     }
 
+    @Test func aRefusedRowIsLoggedWithoutValues() async throws {
+        let secret = UUID().uuidString
+        let stores = try stores([
+            step("0001", "CREATE TABLE a (b CHECK (b <> '\(secret)'))"),
+            step("0002", "INSERT INTO a VALUES ('\(secret)')"),
+        ])
+        await #expect(throws: DatabaseError.self) { try await stores.withStore("acme") { _ in } }
+        await stores.shutDown()
+        let errors = log.lines.filter { $0.hasPrefix("error ") }
+        #expect(errors.count == 1)
+        #expect(errors[0].contains("reason=CHECK constraint failed: b <> '"), "\(errors)")
+        #expect(!"\(log.lines)".contains(secret))
+    }
+
     @Test func aNameWithoutAStoreMakesNeitherErrorNorMetric() async throws {
         let stores = EncryptedStores(
             folder: served.folder.path,

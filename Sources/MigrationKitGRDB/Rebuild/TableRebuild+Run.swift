@@ -60,7 +60,7 @@ extension TableRebuild {
                 throw TableRebuildError.brokenReference(
                     table: table,
                     from: object.title,
-                    reason: error.message ?? "\(error.resultCode)"
+                    reason: error.messageWithoutValues
                 )
             }
             // One by one: an error of SQLite's doesn't say in which trigger of a table it is.
@@ -126,7 +126,7 @@ extension TableRebuild {
             case (.success, .failure(let error)):
                 throw TableRebuildError.foreignKeysBroken(
                     table: name,
-                    reason: error.message ?? "\(error.resultCode)"
+                    reason: error.messageWithoutValues
                 )
             default: continue
             }

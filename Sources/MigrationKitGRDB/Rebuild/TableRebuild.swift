@@ -265,7 +265,7 @@ extension Database {
             throw TableRebuildError.brokenReference(
                 table: table,
                 from: "the schema",
-                reason: error.message ?? "\(error.resultCode)"
+                reason: error.messageWithoutValues
             )
         }
     }
@@ -274,6 +274,6 @@ extension Database {
 extension DatabaseError {
     /// SQLite's message, with the name of the table instead of that of the new one.
     func message(about temporaryName: String, as table: String) -> String {
-        (message ?? "\(resultCode)").replacing(temporaryName, with: table)
+        messageWithoutValues.replacing(temporaryName, with: table)
     }
 }

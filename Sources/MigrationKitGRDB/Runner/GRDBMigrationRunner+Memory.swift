@@ -195,7 +195,8 @@ enum StepReplay {
         } catch let error as GRDBMigrationReplayError {
             throw error
         } catch {
-            let reason = (error as? DatabaseError)?.message ?? error.localizedDescription
+            let reason =
+                (error as? DatabaseError)?.messageWithoutValues ?? error.localizedDescription
             throw GRDBMigrationReplayError(reason: "\(what): \(reason)", underlying: error)
         }
     }

@@ -229,7 +229,7 @@ final class RunMonitor: Sendable {
                 throw error
             }
             let reason =
-                (error as? DatabaseError)?.message
+                (error as? DatabaseError)?.messageWithoutValues
                 ?? (error as? any LocalizedError)?.errorDescription
             log?("❌ \(step) failed: \(reason ?? "\(error)")")
             throw (error as? DatabaseError)?.naming(step, writer.configuration) ?? error
@@ -303,36 +303,6 @@ final class RunMonitor: Sendable {
             ),
         ]
     }
-}
-
-extension DatabaseError {
-    /// The same error, whose message also names a step, unless it does already.
-    fileprivate func naming(_ step: String, _ configuration: Configuration) -> DatabaseError {
-        guard let message, !message.contains(step) else { return self }
-        return DatabaseError(
-            resultCode: extendedResultCode,
-            message: message + Self.suffix(naming: step),
-            sql: sql,
-            arguments: arguments,
-            publicStatementArguments: configuration.publicStatementArguments
-        )
-    }
-
-    /// The error with SQLite's own message, for a text that names the step itself.
-    ///
-    /// - Parameter step: The step that the message may name.
-    package func withoutNaming(_ step: String) -> DatabaseError {
-        let suffix = Self.suffix(naming: step)
-        guard let message, message.hasSuffix(suffix) else { return self }
-        return DatabaseError(
-            resultCode: extendedResultCode,
-            message: String(message.dropLast(suffix.count)),
-            sql: sql,
-            arguments: arguments
-        )
-    }
-
-    private static func suffix(naming step: String) -> String { " (in the migration \(step))" }
 }
 
 // MARK: - Migration Event

@@ -150,9 +150,8 @@ extension Error {
     /// What is wrong, in one line, without the SQL that found it and without values.
     var findingText: String {
         guard let error = self as? DatabaseError else { return localizedDescription }
-        let message = error.message ?? "error \(error.resultCode.rawValue)"
         return error.isUnreadablePage || error.isUnexplained
-            ? "a page can't be read" : "SQLite: \(message)"
+            ? "a page can't be read" : "SQLite: \(error.messageWithoutValues)"
     }
 }
 

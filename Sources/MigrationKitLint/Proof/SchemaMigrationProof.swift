@@ -180,7 +180,7 @@ public struct SchemaMigrationProof: Sendable {
             let isConstraint = [.SQLITE_CONSTRAINT, .SQLITE_MISMATCH].contains(error.resultCode)
             throw failure(
                 stage,
-                "it fails: \(error.withoutNaming(Self.identifier).messageWithoutRow)",
+                "it fails: \(error.withoutNaming(Self.identifier).messageWithoutValues)",
                 isRefusal: isConstraint || isOfValues,
                 isOfValues: isOfValues
             )
@@ -246,14 +246,5 @@ extension SchemaHazard.Kind {
             .reusesRowIDs, .rewritesTable:
             false
         }
-    }
-}
-
-extension DatabaseError {
-    /// The message of SQLite or GRDB. GRDB includes the whole row that violates a foreign key.
-    fileprivate var messageWithoutRow: String {
-        let message = message ?? "error \(resultCode.rawValue)"
-        guard let row = message.range(of: ", in [") else { return message }
-        return String(message[..<row.lowerBound])
     }
 }

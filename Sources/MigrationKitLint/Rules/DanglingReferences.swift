@@ -17,7 +17,7 @@ enum DanglingReferences {
                 level: isMended ? .warning : nil,
                 at: step.statements.lastBreaking(object.name),
                 "the \(what) '\(object.name)' doesn't work any more: "
-                    + SQLiteMessage(object.message).withoutValues(in: nil),
+                    + SQLiteMessage(object.message).withoutValues,
                 fix: "Drop it, or create it again for the changed tables."
             )
         }

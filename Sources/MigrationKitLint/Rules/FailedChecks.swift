@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKit
 import MigrationKitGRDB
 
 /// The rules about migrations that fail, or whose check ended early.
@@ -47,7 +48,7 @@ enum FailedChecks {
             findings.add(
                 .migrationFails,
                 at: step.statements.last,
-                "the migration can't be committed: \(SQLiteMessage(failure).withoutValues(in: nil))"
+                "the migration can't be committed: \(SQLiteMessage(failure).withoutValues)"
             )
         }
     }
@@ -91,42 +92,16 @@ extension StatementFailure {
     }
 }
 
-/// A message of SQLite, which may contain literals of a statement.
-struct SQLiteMessage {
-    private let text: String
-
-    /// SQLite's extended result code, if it is known.
-    private let code: ResultCode?
-
-    init(_ text: String) {
-        self.text = text
-        code = nil
-    }
-
+extension SQLiteMessage {
     init(_ failure: StatementFailure) {
-        text = failure.message
-        code = failure.code
+        self.init(failure.message, code: failure.code.rawValue)
     }
 
-    /// The message without strings and numbers of the statement, and without the expressions of
-    /// constraints.
-    func withoutValues(in statement: StatementRecord?) -> String {
-        // The text of a RAISE is its author's, and may contain anything. SQLite uses the code for
-        // the actions of foreign keys, too: https://www.sqlite.org/rescode.html#constraint_trigger
-        if code == .SQLITE_CONSTRAINT_TRIGGER, text != "FOREIGN KEY constraint failed" {
-            return "a trigger refuses the row"
-        }
-        if let rest = text.firstRange(of: "unrecognized token: ") {
-            return text[..<rest.lowerBound] + "unrecognized token"
-        }
-        if text.hasPrefix("CHECK constraint failed") {
-            let name = text.dropFirst("CHECK constraint failed: ".count)
-            let isName = name.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
-            return isName ? text : "CHECK constraint failed"
-        }
-        var message = text
-        for word in statement?.parsed.words ?? [] {
-            let isKnown = statement.map { $0.isName(word.name) } ?? false
+    /// The message without values, and without strings and numbers of the statement.
+    func withoutValues(in statement: StatementRecord) -> String {
+        var message = withoutValues
+        for word in statement.parsed.words {
+            let isKnown = statement.isName(word.name)
             guard word.isLiteral || word.text.hasPrefix("\"") && !isKnown, !word.name.isEmpty else {
                 continue
             }

@@ -185,7 +185,8 @@ public struct SQLStatementError: Error, Equatable, Sendable {
     /// The column of that token in characters, from 1; `nil` if SQLite reports none.
     public let column: Int?
 
-    /// SQLite's message, such as `near "CREAT": syntax error`.
+    /// SQLite's message, such as `near "CREAT": syntax error`. It may contain values: the text of a
+    /// `RAISE`, or of a `CHECK` constraint. The error's description doesn't.
     public let sqliteMessage: String
 
     /// SQLite's extended result code. Its `primaryResultCode` distinguishes a full disk or a locked
@@ -231,10 +232,11 @@ public struct SQLStatementError: Error, Equatable, Sendable {
 
 extension SQLStatementError: LocalizedError {
     /// The place and SQLite's message, such as `0003_tags.sql:12:8: near "CREAT": syntax error`.
-    /// Without the column if it isn't known.
+    /// Without the column if it isn't known, and without values.
     public var errorDescription: String? {
         let place = column.map { "\(line):\($0)" } ?? "\(line)"
-        return "\(file):\(place): \(sqliteMessage)"
+        let message = SQLiteMessage(sqliteMessage, code: resultCode.rawValue)
+        return "\(file):\(place): \(message.withoutValues)"
     }
 
     /// The line of the file, with a caret under the column if that is known. What it has in single

@@ -67,6 +67,30 @@ import Testing
         #expect(lines.values.last == "❌ 1_own failed: unknown context")
     }
 
+    @Test func aTextOfARaiseIsThrownButNotLogged() throws {
+        let lines = Recorder<String>()
+        let runner = try GRDBMigrationRunner(
+            steps: [
+                step(
+                    "1_raise",
+                    """
+                    CREATE TABLE a (b);
+                    CREATE TRIGGER t BEFORE INSERT ON a
+                    BEGIN SELECT RAISE(ABORT, 'a private matter'); END;
+                    INSERT INTO a VALUES (1);
+                    """
+                )
+            ],
+            log: { lines.append($0) }
+        )
+        let error = #expect(throws: DatabaseError.self) { try runner.migrate(in: store.open()) }
+        #expect(error?.message == "a private matter (in the migration 1_raise)")
+        #expect(
+            error?.messageWithoutValues == "a trigger refuses the row (in the migration 1_raise)"
+        )
+        #expect(lines.values.last == "❌ 1_raise failed: a trigger refuses the row")
+    }
+
     @Test func aDatabaseForReadingIsRefusedBeforeAnything() throws {
         let runner = try GRDBMigrationRunner(steps: [
             step("1", "CREATE TABLE a (id)", down: "DROP TABLE a"),

@@ -255,19 +255,6 @@ struct Failure {
     }
 }
 
-extension DatabaseError {
-    /// The message of SQLite or GRDB. GRDB includes the whole row that violates a foreign key, but
-    /// a message must not contain values of an encrypted database.
-    fileprivate var messageWithoutValues: String {
-        let message = message ?? "error \(resultCode.rawValue)"
-        guard extendedResultCode == .SQLITE_CONSTRAINT_FOREIGNKEY,
-            let row = message.range(of: ", in [")
-        else { return message }
-        return String(message[..<row.lowerBound])
-    }
-
-}
-
 /// The meanings of the exit codes, for the help and the manual page.
 extension ErrorCode.ExitStatus {
     static let meanings: [(code: Int32, meaning: String)] = [
