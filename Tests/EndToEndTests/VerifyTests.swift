@@ -61,6 +61,17 @@ import Testing
         #expect(try tool.onStore("verify", "--full").status == 0)
     }
 
+    @Test func aDamagedPageLeadsToABackupAndToSalvage() throws {
+        try flip(20 * 4096 + 100)
+        try tool.write("0005_all", up: "UPDATE filler SET a = 1;")
+        for (command, status) in [("verify", Int32(2)), ("migrate", 74)] {
+            let result = try tool.onStore(command)
+            #expect(result.status == status, "\(result)")
+            #expect(result.stderr.contains("'migrationkit-cli restore'"), "\(result)")
+            #expect(result.stderr.contains("'migrationkit-cli salvage'"), "\(result)")
+        }
+    }
+
     @Test func aFlippedBitInTheSaltIsToldByBoth() throws {
         try flip(3)
         let findings = try #require(failedCheck()["findings"] as? [[String: Any]])

@@ -1,3 +1,4 @@
+import MigrationKitSQL
 import MigrationKitSQLCipher
 
 extension EncryptedDatabaseError: ToolSuggesting {
@@ -64,8 +65,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
             "The hexadecimal digits are the key itself: add --raw-key."
         case .damaged:
             """
-            The file is damaged; the key is not the problem. Keep a copy of the file. Then restore \
-            a backup ('\(program) restore'), or recover what can be read ('\(program) salvage').
+            The file is damaged; the key is not the problem. \(Failure.adviceOnDamage(program: program))
             """
         case .damagedLog:
             """
@@ -80,6 +80,14 @@ extension EncryptedDatabaseError: ToolSuggesting {
         default:
             recoverySuggestion
         }
+    }
+}
+
+extension SQLStatementError: ToolSuggesting {
+    func suggestion(program: String) -> String? {
+        guard code.name == "damaged" else { return recoverySuggestion }
+        return [recoverySuggestion, Failure.adviceOnDamage(program: program)]
+            .compactMap { $0 }.joined(separator: "\n")
     }
 }
 

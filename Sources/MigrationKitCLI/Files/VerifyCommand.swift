@@ -157,7 +157,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
         guard failed.isEmpty else {
             throw MigrationVerificationFailure(
                 failed: failed.map(\.name),
-                hasDamagedPages: failed.contains { $0.findings.contains { $0.page != nil } }
+                hasDamagedPages: failed.contains(where: \.hasDamagedPages)
             )
         }
     }

@@ -84,7 +84,7 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
             }
             throw MigrationVerificationFailure(
                 failed: failed.map(\.name),
-                hasDamagedPages: failed.contains { $0.findings.contains { $0.page != nil } }
+                hasDamagedPages: failed.contains(where: \.hasDamagedPages)
             )
         }
     }

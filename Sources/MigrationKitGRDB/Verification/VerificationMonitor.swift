@@ -48,7 +48,7 @@ package final class VerificationMonitor {
         } catch let error as CancellationError {
             throw error
         } catch {
-            outcome = VerificationOutcome(detail: error.findingText)
+            outcome = VerificationOutcome(error)
         }
         return finish(outcome)
     }
@@ -262,6 +262,11 @@ public struct VerificationCheck: Sendable {
     /// How many more places there are.
     public let unlistedCount: Int
 
+    /// Whether a page is damaged: one that a finding names, or an unknown one.
+    package var hasDamagedPages: Bool {
+        findings.contains { $0.page != nil } || detail == DatabaseError.unreadablePage.message
+    }
+
     /// How long the check took, in seconds. If it ran at the same time as the check before it, only
     /// the additional time. Ignored by `==`.
     public package(set) var seconds: Double
@@ -347,6 +352,16 @@ package struct VerificationOutcome {
     package init(detail: String? = nil, note: String? = nil) {
         self.detail = detail
         self.note = note
+    }
+
+    /// The outcome of a check that ended with an error.
+    fileprivate init(_ error: any Error) {
+        detail = error.findingText
+        // If SQLite's check names a page, that page's content is damaged.
+        guard case GRDBMigrationVerificationError.quickCheckFailed(let result) = error,
+            let match = result.firstMatch(of: /^(?:Tree \d+ p|P)age (\d+)/), let page = Int(match.1)
+        else { return }
+        add(VerificationFinding(error.findingText, page: page))
     }
 
     fileprivate var noteWithUnchecked: String? {

@@ -41,7 +41,7 @@ struct Failure {
                 hint: error.hint(program: parser.configuration.commandName ?? "")
             )
         case let error as DatabaseError:
-            self.init(database: error)
+            self.init(database: error, program: parser.configuration.commandName ?? "")
         default:
             self.init(other: error, parser: parser)
         }
@@ -198,8 +198,16 @@ struct Failure {
         ].compactMap { $0 }.joined(separator: "\n")
     }
 
+    /// What to do with a file that is damaged.
+    static func adviceOnDamage(program: String) -> String {
+        """
+        Keep a copy of the file. Then restore a backup ('\(program) restore'), or recover what can be \
+        read ('\(program) salvage').
+        """
+    }
+
     /// An error of SQLite outside a step.
-    private init(database error: DatabaseError) {
+    private init(database error: DatabaseError, program: String) {
         let message = "SQLite: \(error.messageWithoutValues)"
         let code =
             ErrorCode(sqlite: error.resultCode.rawValue) ?? ErrorCode("databaseError", .failed)
@@ -214,13 +222,7 @@ struct Failure {
             case "inputOutput":
                 (message, "Check the disk, and the permissions of the database's folder.")
             case "damaged":
-                (
-                    message,
-                    """
-                    Keep a copy of the file. Then restore a backup, or recover what can be read with \
-                    'salvage'.
-                    """
-                )
+                (message, Self.adviceOnDamage(program: program))
             case "readOnly":
                 (message, "Check the permissions of the database and of its folder.")
             default: (message, nil)

@@ -240,8 +240,7 @@ extension MigrationVerificationFailure: ToolSuggesting {
         guard hasDamagedPages else { return findings }
         return """
             \(findings)
-            Keep a copy of the file. Then restore a backup ('\(program) restore'), or recover \
-            what can be read ('\(program) salvage').
+            \(Failure.adviceOnDamage(program: program))
             """
     }
 }
