@@ -28,8 +28,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
         case .wrongKey(let path):
             """
             \(recoverySuggestion ?? "")
-            To search the secret store for its key:
-              \(program) key find --db-path \(path.shellWord)
+            \(Self.search(path, program))
             If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
             them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
             --hmac-algorithm.
@@ -55,8 +54,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
         case .wrongKeyOrSalt(let path):
             """
             \(recoverySuggestion ?? "")
-            To search the secret store for its key:
-              \(program) key find --db-path \(path.shellWord) --cipher-salt <digits>
+            \(Self.search(path, program, more: " --cipher-salt <digits>"))
             If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
             them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
             --hmac-algorithm.
@@ -80,6 +78,21 @@ extension EncryptedDatabaseError: ToolSuggesting {
         default:
             recoverySuggestion
         }
+    }
+
+    /// The commands that find a database's key, or bring it back, each on a line.
+    private static func search(
+        _ path: String,
+        _ program: String,
+        more: String = ""
+    ) -> String {
+        """
+        To search the secret store for its key, and each file of a folder:
+          \(program) key find --db-path \(path.shellWord)\(more) --key-file DIR
+        To get it back from the copy that 'key export' made, into a file (without --output: into the \
+        secret store):
+          \(program) key import COPY --db-path \(path.shellWord)\(more) --output FILE
+        """
     }
 }
 

@@ -99,8 +99,8 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 items = contents.entries.filter(isAsked).compactMap(KeyCandidate.init)
                 locked = contents.lockedCollections
             } catch let error as KeyStoreError {
-                // Without a Secret Service, the files are all there is.
-                guard !files.isEmpty else { throw error }
+                // Without a Secret Service, the files are all there is, even if none can be a key.
+                guard !keyFile.isEmpty else { throw error }
                 let reason = error.errorDescription ?? "\(error)"
                 if context.writesNotes {
                     context.note("only files were tried: \(reason)")
@@ -225,8 +225,8 @@ extension KeyFindError: ToolSuggesting {
                 """
         }
         return (record.map { "\($0).".printable + "\n" } ?? "") + """
-            Give files that may have the key with --key-file. If you have a recovery copy: \
-            '\(program) key import'.
+            Give files that may have the key, or a folder of them, with --key-file. If you have a \
+            recovery copy: '\(program) key import'.
             If the file has settings of its own, give them: --cipher-compatibility, \
             --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
             '\(program) inspect' reports what the file is.

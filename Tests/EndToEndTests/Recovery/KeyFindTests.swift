@@ -141,9 +141,12 @@ import Testing
 
         let missing = try find(tool, "--key-file", tool.folder.path("none"), "--json")
         #expect(missing.status == 66, "\(missing)")
-        let none = try find(tool, "--key-file", tool.folder.path("keys/a"), "--json")
-        #expect(none.status == 69)
-        #expect(try none.jsonError()["code"] as? String == "noKeyOpens")
+        // The inner folder is empty.
+        for name in ["keys/a", "keys/inner"] {
+            let none = try find(tool, "--key-file", tool.folder.path(name), "--json")
+            #expect(none.status == 69)
+            #expect(try none.jsonError()["code"] as? String == "noKeyOpens")
+        }
     }
 
     @Test func lockedCollectionIsSaidAndNobodyIsAskedIfAnotherKeyOpensTheFile() throws {
@@ -247,7 +250,9 @@ import Testing
         try tool.folder.write("password", Tool.randomDigits(count: 64).utf8)
         let wrong = try tool.onStore("status")
         #expect(wrong.status == 77)
-        #expect(wrong.stderr.contains("migrationkit-cli key find --db-path \(tool.database)"))
+        let command = "--db-path \(tool.database)"
+        #expect(wrong.stderr.contains("migrationkit-cli key find \(command) --key-file DIR"))
+        #expect(wrong.stderr.contains("migrationkit-cli key import COPY \(command) --output FILE"))
         let missing = try tool.run(
             "status",
             "--db-path",
