@@ -79,7 +79,7 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        let item = try output == nil ? keychain.requiredItem(in: context) : nil
+        let item = try output == nil ? namedItem(in: context) : nil
         let key = try read(in: context)
         let checked = try database.check(opensWith: key, in: context)
         let stored: KeyItem?
@@ -115,6 +115,14 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
         if let stored {
             context.output("Stored the key: \(stored.summaryLine)")
         }
+        if stored != nil, let path = try keyFile(in: context) {
+            context.note(
+                """
+                the settings name the key file \(path), so other commands need --keychain-service and \
+                --keychain-account to find this key
+                """
+            )
+        }
         if let output {
             context.output(
                 """
@@ -126,6 +134,23 @@ struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
         }
         if replaced { context.output(KeyEntry.keptText) }
         if let checked { context.output("The key opens \(checked.printable).") }
+    }
+
+    /// The item to store the key in.
+    ///
+    /// - Throws: ``KeyCommandError/keyIsInFile(path:)``, if nothing is named and the settings have the
+    ///   key in a file; ``KeyCommandError/noItemNamed(missing:)``.
+    private func namedItem(in context: CommandContext) throws -> (service: String, account: String)
+    {
+        if try keychain.service(in: context) == nil, let path = try keyFile(in: context) {
+            throw KeyCommandError.keyIsInFile(path: path)
+        }
+        return try keychain.requiredItem(in: context)
+    }
+
+    /// The file that has the database's key, if the settings say so.
+    private func keyFile(in context: CommandContext) throws -> String? {
+        try context.settings()?.value(.passwordFile)
     }
 
     // MARK: - Reading

@@ -281,6 +281,28 @@ import Testing
         )
     }
 
+    @Test func whereTheSettingsNameAKeyFileTheKeyIsWrittenToIt() throws {
+        #expect(try export().status == 0)
+        let settings = tool.folder.path("settings.toml")
+        try tool.folder.write("settings.toml", "db-path = 'store.db'\npassword-file = 'key'\n".utf8)
+        let file = tool.folder.path("key")
+        let back = ["key", "import", copy, "--config", settings] + withPassphrase
+        let refused = try tool.run(back)
+        #expect(refused.status == 64)
+        #expect(refused.stderr.contains("the settings name the key file \(file)"), "\(refused)")
+        #expect(refused.stderr.contains("--output \(file)"), "\(refused)")
+        try expectRefused(tool.run(back + ["--json"]), 64, "noItemNamed")
+
+        try forget()
+        let stored = try tool.run(back + item)
+        #expect(stored.status == 0)
+        #expect(stored.stderr.contains("note: the settings name the key file"), "\(stored)")
+
+        #expect(try tool.run(back + ["--output", file]).status == 0)
+        let status = try tool.run(["tables", "--config", settings, "--raw-key"])
+        #expect(status.status == 0, "\(status)")
+    }
+
     // MARK: - Paper
 
     @Test func paperCopyComesBackFromStandardInput() throws {

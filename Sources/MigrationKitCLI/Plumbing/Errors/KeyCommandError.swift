@@ -6,6 +6,9 @@ public enum KeyCommandError: Error, Equatable, Sendable {
     /// The item is not named. Lists the missing options.
     case noItemNamed(missing: [String])
 
+    /// No place was named for a recovery copy's key, and the settings name a file of a key.
+    case keyIsInFile(path: String)
+
     /// No source of the key to store was named, and there is no terminal to ask on.
     case noSource
 
@@ -53,6 +56,8 @@ extension KeyCommandError: LocalizedError {
         case .noItemNamed(let missing):
             "the key's item is not given: \(missing.joined(separator: " and ")) "
                 + (missing.count == 1 ? "is missing" : "are missing")
+        case .keyIsInFile(let path):
+            "the settings name the key file \(path), and no option says where to put the key"
         case .noSource:
             "no key was given to store"
         case .allAndService:
@@ -90,6 +95,12 @@ extension KeyCommandError: LocalizedError {
             Give it with --keychain-service and --keychain-account, in the environment \
             (MIGRATIONKIT_KEYCHAIN_SERVICE, MIGRATIONKIT_KEYCHAIN_ACCOUNT), or in \
             migrationkit.toml.
+            """
+        case .keyIsInFile(let path):
+            """
+            Add --output \(path.shellPath). A file that is there already isn't replaced: move it away \
+            first. With --keychain-service and --keychain-account, the key is stored in the \
+            desktop's secret store, where commands look only if they are given the same options.
             """
         case .noSource:
             """
@@ -139,7 +150,7 @@ extension KeyCommandError: CodedError {
     /// What programs are given of the error.
     public var code: ErrorCode {
         switch self {
-        case .noItemNamed: ErrorCode("noItemNamed", .usage)
+        case .noItemNamed, .keyIsInFile: ErrorCode("noItemNamed", .usage)
         case .noSource: ErrorCode("noKey", .usage)
         case .allAndService: ErrorCode("allAndService", .usage)
         case .needsConfirmation: ErrorCode("needsConfirmation", .usage)
