@@ -39,13 +39,13 @@ extension ConversionCommand {
     ///
     /// - Parameters:
     ///   - deed: What was done, as text: `Encrypted`.
-    ///   - note: Returns a note about it.
+    ///   - notes: Notes about it.
     ///   - make: Makes the conversion from its options.
     func convert(
         _ path: String,
         in context: CommandContext,
         deed: String,
-        note: ConversionNote? = nil,
+        notes: [ConversionNote] = [],
         _ make: (DatabaseConversion.Options) -> DatabaseConversion
     ) throws {
         let options = DatabaseConversion.Options(
@@ -57,10 +57,12 @@ extension ConversionCommand {
         )
         let display = ProgressDisplay(ConversionProgress(), in: context)
         let report = try display.watch(options) { try make($0).run() }
-        let notes = [
-            note, .narrowedMode(from: report.formerMode, path: path),
-            .otherNames(report.otherNameCount),
-        ].compactMap { $0 }
+        let notes =
+            notes
+            + [
+                .narrowedMode(from: report.formerMode, path: path),
+                .otherNames(report.otherNameCount),
+            ].compactMap { $0 }
         if json {
             return try context.printJSON(
                 ConversionDocument(

@@ -38,7 +38,7 @@ struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand, Databas
         _ = try newCipher(.current)
         let (path, key, cipher) = try namedDatabase(in: context, keyIsNew: true)
         let new = try newCipher(cipher)
-        try convert(path, in: context, deed: "Encrypted", note: note) {
+        try convert(path, in: context, deed: "Encrypted", notes: [note]) {
             .encrypt(path, key: key, cipher: new, options: $0)
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
@@ -47,8 +48,11 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseC
         let source = try newKey.source(for: path, beside: database, in: context)
         let new = try read(newKey, from: source, in: context)
         let newCipher = try newHeader.header(newCipher(cipher), from: key, to: new)
-        let note = newHeader.note(newCipher, from: key, to: new)
-        try convert(path, in: context, deed: "Gave another key to", note: note) {
+        let notes = try [
+            newHeader.note(newCipher, from: key, to: new), copiesNote,
+            settingsNote(source, for: path, in: context),
+        ].compactMap { $0 }
+        try convert(path, in: context, deed: "Gave another key to", notes: notes) {
             .rekey(
                 path,
                 from: key,
@@ -58,6 +62,58 @@ struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseC
                 options: $0
             )
         }
+    }
+}
+
+extension RekeyCommand {
+    /// A note that copies of the database or its key don't change; `nil` if the database doesn't, either.
+    private var copiesNote: ConversionNote? {
+        guard conversion.output == nil else { return nil }
+        return ConversionNote(
+            headline: "backups still have the old key",
+            explanation: "Keep it for them. \(KeyEntry.newCopyText)"
+        )
+    }
+
+    /// A note that the settings file names another key for the database than its new one.
+    private func settingsNote(
+        _ source: KeySource,
+        for path: String,
+        in context: CommandContext
+    ) throws -> ConversionNote? {
+        guard conversion.output == nil, let file = try context.settings(),
+            let named = file.keySource, !named.isSame(as: source),
+            file.value(.dbPath, as: String.self).map({ $0.isSameFile(as: path) }) ?? true
+        else { return nil }
+        return ConversionNote(
+            headline: "\(file.path) names another key than the new one: \(named)",
+            explanation: "Change it there, or put the new key in that place."
+        )
+    }
+}
+
+extension SettingsFile {
+    /// Where the database's key is; `nil` if the file doesn't say.
+    fileprivate var keySource: KeySource? {
+        if let path: String = value(.passwordFile) { return .file(path: path) }
+        let service: String? = value(.keychainService)
+        return service.map { .keyStore(service: $0, account: value(.keychainAccount)) }
+    }
+}
+
+extension KeySource {
+    fileprivate func isSame(as other: KeySource) -> Bool {
+        guard case .file(let path) = self, case .file(let otherPath) = other else {
+            return self == other
+        }
+        return path.isSameFile(as: otherPath)
+    }
+}
+
+extension String {
+    fileprivate func isSameFile(as other: String) -> Bool {
+        func resolved(_ path: String) -> URL { URL(filePath: path).resolvingSymlinksInPath() }
+        return resolved(self) == resolved(other)
     }
 }
 

@@ -104,7 +104,7 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             return context.output(
                 """
                 The old key was deleted. Older backups can't be opened any more.
-                \(Self.newCopy)
+                \(KeyEntry.newCopyText)
                 """
             )
         }
@@ -113,13 +113,9 @@ struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             The old key is kept, because older backups need it:
               --keychain-service \(kept.service.shellWord)
               --keychain-account \((kept.account ?? "").shellWord)
-            \(Self.newCopy)
+            \(KeyEntry.newCopyText)
             """
         )
-    }
-
-    private static var newCopy: String {
-        "Recovery copies have the old key. Make a new one: 'key export'."
     }
 
     /// A note that another program has changed the item meanwhile, and where its key is kept.

@@ -75,6 +75,9 @@ extension KeyEntry {
     /// What is said when another key has taken its place.
     static let keptText = "The other key is kept as a previous one."
 
+    /// What is said when a database has got another key.
+    static let newCopyText = "Recovery copies have the old key. Make a new one: 'key export'."
+
     /// Whether it has this key.
     func holds(_ key: DatabaseKey) -> Bool {
         (try? self.key(assuming: item.form ?? key.form)) == key

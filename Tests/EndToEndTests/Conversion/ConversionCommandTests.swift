@@ -123,6 +123,35 @@ import Testing
         #expect(!(try tool.folder.names.contains("new.db")))
     }
 
+    @Test func rekeySaysWhatStillHasTheOldKey() throws {
+        try makeEncrypted()
+        for (named, isNoted) in [("password", true), ("new", false)] {
+            try tool.folder.write(
+                "settings.toml",
+                "db-path = 'store.db'\npassword-file = '\(named)'\n".utf8
+            )
+            let arguments = [
+                "rekey", "--new-password-file", tool.folder.path("new"), "--new-raw-key",
+                "--config", tool.folder.path("settings.toml"),
+            ]
+            let copied = try tool.run(
+                arguments + tool.opening + ["--output", tool.folder.path("\(named).db")]
+            )
+            #expect(copied.status == 0 && copied.stderr.isEmpty, "\(copied)")
+            let result = try tool.run(arguments + tool.opening)
+            #expect(result.status == 0, "\(result)")
+            #expect(result.stderr.contains("note: backups still have the old key"), "\(result)")
+            #expect(result.stderr.contains("Recovery copies have the old key"), "\(result)")
+            #expect(
+                result.stderr.contains("settings.toml names another key than the new one")
+                    == isNoted,
+                "\(result)"
+            )
+            try FileManager.default.removeItem(atPath: tool.database)
+            try makeEncrypted()
+        }
+    }
+
     @Test func rekeyTakesTheNewKeyFromEverySource() throws {
         try makeEncrypted()
         let file = try run(
