@@ -8,8 +8,7 @@ struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComman
             _superCommandName: Migrations.programName,
             abstract: "Copy a database into a new file while other programs use it.",
             usage: """
-                \(Migrations.programName) backup [<database>] --output <path>
-                \(Migrations.programName) backup <database> <path>
+                \(Migrations.programName) backup [<database> [<path>]] [--output <path>]
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """

@@ -36,7 +36,9 @@ extension CopyCommand {
     func validate() throws {
         if let (option, named, plain) = backupFile {
             guard named != nil || plain != nil else {
-                throw ValidationError("missing expected argument '\(option) <path>'")
+                throw ValidationError(
+                    "The backup is missing. Give its path as an argument, or with \(option)."
+                )
             }
             if named != nil, let plain {
                 throw ValidationError(

@@ -13,7 +13,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             _superCommandName: Migrations.programName,
             abstract: "Find what would lose data or fail in the migrations.",
             usage: """
-                \(Migrations.programName) lint \(Migrations.areFiles ? "[<folder>] " : "")[--level <level>]
+                \(Migrations.programName) lint [<\(MigrationsArgument<Migrations>.name)>] [--level <level>]
                   [--format <format>] [<options>]
                 \(Migrations.programName) lint --since <identifier> | --pending | --base <ref>
                 \(Migrations.programName) lint --explain <rule>
@@ -34,7 +34,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         )
     }
 
-    @OptionGroup var argument: DatabaseArgument
+    @OptionGroup var argument: MigrationsArgument<Migrations>
 
     @Option(
         help: ArgumentHelp(

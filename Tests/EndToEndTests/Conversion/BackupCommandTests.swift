@@ -49,6 +49,13 @@ import Testing
         #expect(try rows(tool.folder.path("back.db")) == "zettel")
     }
 
+    @Test func theUsageNamesBothPlacesOfTheBackup() throws {
+        let missing = try run("backup")
+        #expect(missing.status == 64)
+        #expect(missing.stderr.contains("Give its path as an argument, or with --output."))
+        #expect(missing.stderr.contains("backup [<database> [<path>]] [--output <path>]"))
+    }
+
     @Test func onlyWhatIsSoundIsCalledSound() throws {
         let plain = tool.folder.path("plain.db")
         _ = try SQLCipherShell.run(plain, key: nil, SQLCipherShell.shortIndex)

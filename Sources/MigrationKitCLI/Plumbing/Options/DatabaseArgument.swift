@@ -1,13 +1,35 @@
 import ArgumentParser
 import Foundation
 
+/// What a command works on, as a plain argument.
+protocol PlainArgument: ParsableArguments {
+    var path: String? { get }
+}
+
 /// The database as a plain argument.
-struct DatabaseArgument: ParsableArguments {
+struct DatabaseArgument: PlainArgument {
     @Argument(
         help: ArgumentHelp("The database, in place of --db-path.", valueName: "database"),
         completion: .file()
     )
     var path: String?
+}
+
+/// The folder of migrations or the database as a plain argument, for a command that mostly needs no
+/// database.
+struct MigrationsArgument<Migrations: MigrationsOptions>: PlainArgument {
+    @Argument(
+        help: ArgumentHelp(
+            Migrations.areFiles
+                ? "The folder of migrations or the database, in place of its option."
+                : "The database, in place of --db-path.",
+            valueName: Self.name
+        ),
+        completion: .file()
+    )
+    var path: String?
+
+    static var name: String { Migrations.areFiles ? "path" : "database" }
 }
 
 /// The options of a command that name its database.
@@ -33,7 +55,9 @@ protocol DatabaseUsing: ContextCommand {
 
 /// A command whose only object is a database, which may be a plain argument.
 protocol DatabaseCommand: DatabaseUsing {
-    var argument: DatabaseArgument { get }
+    associatedtype Subject: PlainArgument
+
+    var argument: Subject { get }
     var database: DatabaseOptions { get set }
 }
 
