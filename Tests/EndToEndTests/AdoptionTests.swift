@@ -72,6 +72,23 @@ import Testing
 
     // MARK: - Before the adoption
 
+    @Test func twoHistoriesInOneDatabaseAreSaidToBeUnsupported() throws {
+        try make(Self.tables[0].1 + "; " + Self.tables[2].1)
+        let refused = try onPlain("migrate")
+        #expect(refused.status == 65)
+        let status = try onPlain("status")
+        #expect(status.status == 0)
+        for result in [refused, status] {
+            #expect(
+                result.stderr.contains("goose and sqlx have migrated this database"),
+                "\(result)"
+            )
+            #expect(result.stderr.contains("Several histories in one database are not supported"))
+            #expect(result.stderr.contains("Folders.md"), "\(result)")
+            #expect(!result.stderr.contains("--adopt"), "\(result)")
+        }
+    }
+
     /// What it costs not to notice: the row is there twice.
     @Test func databaseOfDbmatesIsNotMigratedASecondTime() throws {
         try tool.write("0001_items", up: "CREATE TABLE IF NOT EXISTS item (id INTEGER);", down: "")

@@ -63,7 +63,8 @@ extension OpenStore {
     func noteOtherTools(in context: CommandContext, json: Bool) throws -> [OtherTool]? {
         let tools = try otherTools()
         guard !tools.isEmpty else { return nil }
-        if !json { context.note(NotAdopted(tools: tools).note) }
+        let note = NotAdopted(tools: tools).note
+        if !json { context.message("note: \(note.headline)".printable, note.lines) }
         return tools
     }
 
@@ -113,7 +114,18 @@ struct NotAdopted: Error {
     let tools: [OtherTool]
 
     /// The note for commands that change nothing.
-    var note: String { "\(fact); adopt it with \(ways)" }
+    var note: (headline: String, lines: [String]) {
+        hasTwoHistories ? (fact, [Self.oneHistory]) : ("\(fact); adopt it with \(ways)", [])
+    }
+
+    /// Whether several tables record migrations. Only one of them can be continued.
+    private var hasTwoHistories: Bool { tools.count > 1 }
+
+    private static let oneHistory = """
+        Several histories in one database are not supported: keep each history's tables in a file of \
+        their own, or merge the folders into one that continues both. See the page Folders.md of \
+        the documentation, "One history in a database".
+        """
 
     private var fact: String {
         let tables = tools.map { "'\($0.table)'" }.joined(separator: ", ")
@@ -142,11 +154,17 @@ extension NotAdopted: CodedError {
     var errorDescription: String? { fact }
 
     var recoverySuggestion: String? {
-        """
-        MigrationKit has no record of those migrations, and would run them again. \(ways) records \
-        the migrations that the tool applied, then continues. Add --dry-run to list them. To \
-        choose them yourself, use 'baseline'.
-        """
+        guard !hasTwoHistories else {
+            return """
+                \(Self.oneHistory)
+                For a merged folder, 'baseline' records which of its migrations are applied.
+                """
+        }
+        return """
+            MigrationKit has no record of those migrations, and would run them again. \(ways) records \
+            the migrations that the tool applied, then continues. Add --dry-run to list them. To \
+            choose them yourself, use 'baseline'.
+            """
     }
 
     var code: ErrorCode { ErrorCode("notAdopted", .dataError) }
