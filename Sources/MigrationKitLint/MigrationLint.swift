@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitGRDB
@@ -53,6 +54,12 @@ public struct MigrationLint: Sendable {
     /// How much processor time a migration may take on the scratch database.
     var timeLimit = Duration.seconds(2)
 
+    /// Ends the check before the next migration.
+    package var cancellation: Cancellation?
+
+    /// Gets the number of migrations that were run.
+    package var observer: (@Sendable (LintProgress) -> Void)?
+
     private let steps: [MigrationStep<Database>]
     private let folder: MigrationFolder?
 
@@ -89,7 +96,10 @@ public struct MigrationLint: Sendable {
             database: database
         )
         var records: [(step: StepRecord, findings: FindingList)] = []
-        for step in steps {
+        let operation = operation
+        for (number, step) in steps.enumerated() {
+            try operation.checkCancellation()
+            operation.report(LintProgress(done: number, total: steps.count))
             if isSelected(step) {
                 var record = try run.record(step)
                 var list = FindingList(of: record)
@@ -174,4 +184,15 @@ public struct MigrationLint: Sendable {
         guard let setting = levels[finding.rule] else { return finding }
         return setting.map { finding.with(level: $0) }
     }
+}
+
+extension MigrationLint: OperationOptions {
+    /// Nothing is waited for.
+    package var timeout: TimeInterval { 0 }
+}
+
+/// How many of the migrations were run.
+package struct LintProgress: Sendable {
+    package let done: Int
+    package let total: Int
 }

@@ -114,9 +114,16 @@ package struct CipherConnection: ~Copyable {
     /// - Parameters:
     ///   - key: A raw key.
     ///   - cipher: How the file is encrypted.
-    /// - Throws: The ``CipherCode`` of a read error.
-    package borrowing func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
-        try DamagedPages(of: SharedBytes(of: connection), key: key, cipher: cipher).find()
+    ///   - reach: Called again and again with the number of bytes that were read. If it throws, the
+    ///     search ends.
+    /// - Throws: The ``CipherCode`` of a read error; what `reach` throws.
+    package borrowing func damagedPages(
+        key: DatabaseKey,
+        cipher: CipherSettings,
+        reach: (Int) throws -> Void = { _ in }
+    ) throws -> [Int] {
+        try DamagedPages(of: SharedBytes(of: connection), key: key, cipher: cipher)
+            .find(reach: reach)
     }
 
     /// Sets the connection's key and how the file is encrypted, before anything is read.

@@ -56,6 +56,27 @@ import Testing
         if columns == 120 { #expect(lines.contains { $0.count > 80 }, "\(shown)") }
     }
 
+    @Test func inspectAndLintShowHowFarTheyAre() throws {
+        let tool = try Tool(isRawKey: true)
+        try tool.writeItems()
+        #expect(try tool.onStore("migrate").status == 0)
+        let pages = try tool.folder.data("store.db").count / 4096
+        for (arguments, line) in [
+            (["inspect"] + tool.opening, "checking: \(pages) of \(pages) pages"),
+            (["lint", "--migrations", tool.migrations], "checking: 2 of 3 migrations"),
+        ] {
+            let process = try TerminalProcess(
+                builtExecutable("migrationkit-cli"),
+                arguments,
+                environment: tool.environment.merging(["TERM": "xterm"]) { $1 }
+            )
+            let shown = process.finish().stdout
+            #expect(shown.contains(line), "\(shown)")
+            let piped = try tool.run(arguments)
+            #expect(!piped.stderr.contains("checking:"), "\(piped)")
+        }
+    }
+
     @Test func nothingIsColouredInAPipe() throws {
         var tool = try Tool(isRawKey: true)
         tool.environment["TERM"] = "xterm"

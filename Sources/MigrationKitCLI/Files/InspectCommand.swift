@@ -56,9 +56,11 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         context.keySource.note(keySource)
         defer { context.release(keySource) }
         if keySource != nil { try EncryptedDatabase.check(path, is: .file) }
-        let report =
-            keySource == nil
-            ? try inspect(path, with: nil, options) : try inspect(path, options)
+        let display = ProgressDisplay(PageProgress(), in: context)
+        let report = try display.watch(InspectionOptions()) { watched in
+            try keySource == nil
+                ? inspect(path, with: nil, options, watched) : inspect(path, options, watched)
+        }
         if json {
             try context.printJSON(InspectionDocument(report))
         } else {
@@ -73,18 +75,19 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     /// Inspects with the key that the options name. If no key opens the file, reports the last one.
     private func inspect(
         _ path: String,
-        _ options: MigrationDatabaseOpenOptions
+        _ options: MigrationDatabaseOpenOptions,
+        _ watched: InspectionOptions
     ) throws -> FileReport {
         var last: FileReport?
         do {
             return try options.open(isReadOnly: true, timeout: 0) { key in
-                let report = try inspect(path, with: key, options)
+                let report = try inspect(path, with: key, options, watched)
                 last = report
                 if report.key == .wrong { throw report.wrongKey }
                 return report
             }
         } catch {
-            guard let last else { throw error }
+            guard let last, !(error is CancellationError) else { throw error }
             return last
         }
     }
@@ -92,15 +95,28 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     private func inspect(
         _ path: String,
         with key: DatabaseKey?,
-        _ options: MigrationDatabaseOpenOptions
+        _ options: MigrationDatabaseOpenOptions,
+        _ watched: InspectionOptions
     ) throws -> FileReport {
         try EncryptedDatabase.inspect(
             path,
             key: key,
             cipher: options.cipher,
             countsRows: tables,
-            checksPages: !quick
+            checksPages: !quick,
+            options: watched
         )
+    }
+}
+
+/// How many pages are checked.
+private struct PageProgress: OperationProgress {
+    static let endsAtOnce = true
+
+    private(set) var line: String?
+
+    mutating func note(_ event: InspectionProgress) {
+        line = "checking: \(event.checkedPages) of \(event.pageCount) pages"
     }
 }
 

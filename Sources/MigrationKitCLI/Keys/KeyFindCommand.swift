@@ -238,9 +238,6 @@ extension KeyFindError: ToolSuggesting {
 
 /// How many keys were tried.
 struct KeySearchProgress: OperationProgress {
-    static let endedState = "Nothing was changed."
-    static let endedAtOnceState = "Nothing is lost by it."
-
     private(set) var line: String?
 
     mutating func note(_ event: KeySearch.Progress) {

@@ -176,7 +176,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             lint.selection = former.changed
         }
         guard namesDatabase else {
-            return LintResult(report: try lint.report(), folder: loaded.folder)
+            return LintResult(report: try report(of: lint, in: context), folder: loaded.folder)
         }
         // Also with --pending: a mistyped path must not look like a database that is new.
         let store = try openStore(in: context, forReading: true, loaded: loaded)
@@ -185,7 +185,11 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         }
         lint.published.append(try store.publishedMigrations())
         lint.database = store.writer
-        return LintResult(report: try lint.report(), folder: loaded.folder)
+        return LintResult(report: try report(of: lint, in: context), folder: loaded.folder)
+    }
+
+    private func report(of lint: MigrationLint, in context: CommandContext) throws -> LintReport {
+        try ProgressDisplay(StepProgress(), in: context).watch(lint) { try $0.report() }
     }
 
     /// Whether the command line asks for a database. The environment and the settings alone don't:
@@ -213,6 +217,19 @@ extension OpenStore {
 }
 
 extension LintLevel: ExpressibleByArgument {}
+
+// MARK: - Progress
+
+/// How many migrations were run.
+private struct StepProgress: OperationProgress {
+    static let endsAtOnce = true
+
+    private(set) var line: String?
+
+    mutating func note(_ event: LintProgress) {
+        line = "checking: \(event.done) of \(event.total) migrations"
+    }
+}
 
 // MARK: - Base
 

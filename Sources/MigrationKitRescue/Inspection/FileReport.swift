@@ -323,7 +323,27 @@ extension EncryptedDatabase {
         countsRows: Bool = false,
         checksPages: Bool = true
     ) throws -> FileReport {
+        try inspect(
+            path,
+            key: key,
+            cipher: cipher,
+            countsRows: countsRows,
+            checksPages: checksPages,
+            options: InspectionOptions()
+        )
+    }
+
+    /// The same, and it reports how many pages are checked.
+    package static func inspect(
+        _ path: String,
+        key: DatabaseKey?,
+        cipher: CipherSettings,
+        countsRows: Bool,
+        checksPages: Bool,
+        options: InspectionOptions
+    ) throws -> FileReport {
         let file = DatabaseFile(path)
+        let operation = options.operation
         var stamp = try file.stamp
         for attempt in 1... {
             let report = try ReportWriter(
@@ -331,7 +351,8 @@ extension EncryptedDatabase {
                 key: key,
                 cipher: cipher,
                 countsRows: countsRows,
-                checksPages: checksPages
+                checksPages: checksPages,
+                operation: operation
             ).report()
             // What looks damaged may have been another program's unfinished write.
             let isSound = report.damage == nil && report.key != .wrong

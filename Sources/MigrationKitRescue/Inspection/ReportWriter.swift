@@ -1,6 +1,7 @@
 import MigrationKitPages
 import Foundation
 import KeyStore
+import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
@@ -11,6 +12,7 @@ struct ReportWriter {
     let cipher: CipherSettings
     let countsRows: Bool
     let checksPages: Bool
+    let operation: LongOperation<InspectionProgress>
 
     /// The result of opening.
     private struct Finding {
@@ -291,7 +293,13 @@ struct ReportWriter {
     private func damagedPages(key: DatabaseKey, cipher: CipherSettings) throws -> [Int] {
         do {
             let connection = try CipherConnection(immutable: file.absolutePath)
-            return try connection.damagedPages(key: key, cipher: cipher)
+            let count = try Int(file.status.st_size) / cipher.pageSize
+            return try connection.damagedPages(key: key, cipher: cipher) { bytes in
+                try operation.checkCancellation()
+                operation.report(
+                    InspectionProgress(checkedPages: bytes / cipher.pageSize, pageCount: count)
+                )
+            }
         } catch let code as CipherCode {
             throw FileInspection.cannotRead(file, code)
         }

@@ -17,6 +17,9 @@ protocol OperationProgress: Sendable {
     /// Whether SQLite undoes everything that an end at once leaves. Then the first signal is enough.
     static var isUndoneBySQLite: Bool { get }
 
+    /// Whether signals end the process as they usually do, since there is nothing to undo.
+    static var endsAtOnce: Bool { get }
+
     mutating func note(_ event: Event)
 
     /// How far it is now; `nil` if there is nothing to show.
@@ -24,7 +27,10 @@ protocol OperationProgress: Sendable {
 }
 
 extension OperationProgress {
+    static var endedState: String { "Nothing was changed." }
+    static var endedAtOnceState: String { "Nothing is lost by it." }
     static var isUndoneBySQLite: Bool { false }
+    static var endsAtOnce: Bool { false }
 }
 
 /// Shows how far a long operation is, and ends it by Ctrl-C and the other signals that ask a program
@@ -60,7 +66,8 @@ final class ProgressDisplay<Progress: OperationProgress>: Sendable {
         }
         defer { context.showProgress(nil) }
         let signals =
-            context.endsOnSignals ? EndingSignals(cancellation.cancel, stillRunning: insist) : nil
+            context.endsOnSignals && !Progress.endsAtOnce
+            ? EndingSignals(cancellation.cancel, stillRunning: insist) : nil
         defer { signals?.stop() }
         do {
             return try refreshing { try run(options) }
