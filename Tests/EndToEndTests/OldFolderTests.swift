@@ -161,6 +161,13 @@ import Testing
         )
         let again = try onStore("migrate", "--migrations", "old", "--json")
         #expect(again.stdout.contains("notes.sql is ignored"), "\(again)")
+
+        // With these names, it can't be sqlx's.
+        try write("3_c.sql", "CREATE TABLE c (id INTEGER PRIMARY KEY);")
+        let third = try onStore("migrate", "--migrations", "old")
+        #expect(third.status == 0, "\(third)")
+        #expect(third.stderr.contains("3_c.sql is ignored"), "\(third)")
+        #expect(try here.tool.shell("SELECT count(*) FROM sqlite_schema WHERE name = 'c';") == "0")
     }
 
     // MARK: - Several Histories

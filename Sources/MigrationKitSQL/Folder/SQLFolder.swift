@@ -44,12 +44,16 @@ struct SQLFolder {
                 try $0.fileNames(inFolder: name, contents: subfolder(name).contents)
             }
         }
-        // No other tool has such files and ignores the rest.
-        let isIgnoring = !migrations.isEmpty && migrations.allSatisfy { $0.format == .pairs }
+        // No other tool has pairs and ignores the rest. A numbered file among them is sqlx's, unless a
+        // name is only golang-migrate's.
+        let isGolang = migrations.contains(where: \.isOnlyOfGolangMigrate)
+        let others = migrations.filter { isGolang && $0.format == nil }
+        let used = isGolang ? migrations.filter { $0.format != nil } : migrations
+        let isIgnoring = !used.isEmpty && used.allSatisfy { $0.format == .pairs }
         if let first = unexpected.first, !isIgnoring {
             throw MigrationFolderError.unexpectedName(file: first)
         }
-        return (migrations, unexpected)
+        return (used, (unexpected + others.map(\.path)).sorted())
     }
 
     /// The subfolders that are folders of migrations themselves.

@@ -16,6 +16,11 @@ struct MigrationFileName {
     let identifier: String
     let version: MigrationVersion
 
+    /// Whether golang-migrate alone has such names: ``PairFormat/fileName(_:)``.
+    var isOnlyOfGolangMigrate: Bool {
+        format == .pairs && !path.lowercased().hasSuffix(role == .up ? ".up.sql" : ".down.sql")
+    }
+
     /// Parses a name.
     ///
     /// - Parameters:
