@@ -173,7 +173,7 @@ extension GRDBMigrationRunner {
         }
     }
 
-    #if DEBUG
+    #if DEBUG || MIGRATIONKIT_TESTING
         /// The asynchronous form of ``eraseDatabaseOnSchemaChange(in:)``. **This destroys all
         /// rows.**
         ///
