@@ -146,7 +146,7 @@ public enum KeySource: Sendable, Equatable {
     case command(String)
     /// The value of an environment variable.
     case environment(variable: String, value: Secret)
-    /// A file in the service manager's credentials folder.
+    /// A file in the service manager's credentials folder; the name alone if it has given none.
     case credentialsFile(path: String)
     /// An item of the key store.
     case keyStore(service: String, account: String?)
@@ -190,6 +190,8 @@ extension KeySource {
             try SecretReader.checked(secret, named: self)
         case .file(let path):
             try SecretFile.read(path, trust: .ownerOnly, named: self)
+        case .credentialsFile(let name) where !name.contains("/"):
+            throw KeySourceError.noCredential(name: name)
         case .credentialsFile(let path):
             try SecretFile.read(path, trust: .anyOwner, named: self)
         case .standardInput:

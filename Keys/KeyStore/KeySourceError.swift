@@ -5,6 +5,8 @@ import FoundationEssentials
 public enum KeySourceError: Error, Equatable, Sendable {
     /// No file is at the path.
     case noSuchFile(path: String)
+    /// The service manager has handed over no credentials.
+    case noCredential(name: String)
     /// The path's last component is a symbolic link.
     case symbolicLink(path: String)
     /// The path leads to something that is neither a regular file nor a pipe.
@@ -47,8 +49,8 @@ extension KeySourceError: LocalizedError {
     /// What is wrong, in one line.
     public var errorDescription: String? {
         switch self {
-        case .noSuchFile(let path) where path.hasPrefix(KeySource.noCredentials):
-            "there is no credential \"\(path.dropFirst(KeySource.noCredentials.count))\": the service manager has not set CREDENTIALS_DIRECTORY"
+        case .noCredential(let name):
+            "there is no credential \"\(name)\": the service manager has not set CREDENTIALS_DIRECTORY"
         case .noSuchFile(let path):
             "there is no key file \"\(path)\""
         case .symbolicLink(let path):
@@ -93,8 +95,8 @@ extension KeySourceError: LocalizedError {
     /// What to do about it.
     public var recoverySuggestion: String? {
         switch self {
-        case .noSuchFile(let path) where path.hasPrefix(KeySource.noCredentials):
-            "Add LoadCredential=\(path.dropFirst(KeySource.noCredentials.count)):PATH to the service's unit, with the path of the key's file."
+        case .noCredential(let name):
+            "Add LoadCredential=\(name):PATH to the service's unit, with the path of the key's file."
         case .noSuchFile, .unreadable, .badDescriptor:
             "Check the source of the key."
         case .symbolicLink:
@@ -139,7 +141,7 @@ extension KeySourceError: CodedError {
     /// The error's code for programs, and its exit status.
     public var code: ErrorCode {
         switch self {
-        case .noSuchFile: ErrorCode("noSuchKeyFile", .noInput)
+        case .noSuchFile, .noCredential: ErrorCode("noSuchKeyFile", .noInput)
         case .notAFile: ErrorCode("notAKeyFile", .noInput)
         case .symbolicLink: ErrorCode("keyFileIsLink", .noPermission)
         case .wrongOwner: ErrorCode("keyFileOfAnother", .noPermission)

@@ -156,15 +156,12 @@ extension KeySource {
     /// `LoadCredentialEncrypted=NAME:PATH` in its unit.
     ///
     /// Outside of such a service, there is no folder of credentials, and reading throws
-    /// ``KeySourceError/noSuchFile(path:)``.
+    /// ``KeySourceError/noCredential(name:)``.
     /// <https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#Credentials>
     ///
     /// - Parameter name: The credential's name.
     public static func credential(_ name: String) -> KeySource {
         let folder = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) + "/" }
-        return .credentialsFile(path: (folder ?? noCredentials) + name)
+        return .credentialsFile(path: (folder ?? "") + name)
     }
-
-    /// The folder of a service without credentials: one that can't exist.
-    static let noCredentials = "/$CREDENTIALS_DIRECTORY/"
 }
