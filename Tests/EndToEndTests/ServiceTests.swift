@@ -92,7 +92,7 @@ import Testing
             CREATE TRIGGER no BEFORE INSERT ON note BEGIN SELECT raise(ABORT, 'no notes'); END;
             """
         )
-        try expectEnd(1, "no notes")
+        try expectEnd(1, "a trigger refuses the row")
     }
 
     @Test func aKilledMigrationIsGoneOnWith() throws {
