@@ -32,7 +32,7 @@ import Testing
         try app.expectNextLaunch(goesOnFrom: left)
     }
 
-    /// 182 kills: 26 on the way from each of seven points to the next, in two halves.
+    /// On the way from each of seven points to the next, in two halves.
     @Test(arguments: [0, 1])
     func aLaunchThatIsKilledAtAnyMomentIsGoneOnWith(half: Int) throws {
         let points = [
@@ -40,15 +40,19 @@ import Testing
             "fileIsEmpty", "storeIsOpen",
         ]
         let measured = try (0..<5).map { _ in try LaunchedApp(service).durations() }
+        let parts = Samples.count(10)
         var met: Set<String> = []
         for point in points {
             let duration = try #require(
                 measured.compactMap { $0[point] }.sorted().dropFirst(2).first
             )
-            for part in stride(from: half, to: 26, by: 2) {
+            for part in stride(from: half, to: parts, by: 2) {
                 let app = try LaunchedApp(service)
                 defer { try? app.clean() }
-                let left = try app.stateAfterKill(at: point, delay: duration * Double(part) / 26)
+                let left = try app.stateAfterKill(
+                    at: point,
+                    delay: duration * Double(part) / Double(parts)
+                )
                 #expect(left.size ?? 0 == 0 || left.key != nil, "a file without its key")
                 try app.expectNextLaunch(goesOnFrom: left)
                 met.insert(left.name)
@@ -61,7 +65,7 @@ import Testing
     // MARK: - Several at once
 
     @Test func launchesAtTheSameMomentEndWithOneKeyAndOneFile() throws {
-        for count in [2, 8, 8, 8] {
+        for count in [2, 8] {
             let app = try LaunchedApp(service)
             let processes = try (0..<count).map { _ in try app.start("--wait") }
             for process in processes { #expect(process.readLine() == "ready") }

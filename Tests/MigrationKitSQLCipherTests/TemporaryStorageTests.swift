@@ -33,7 +33,7 @@ import Testing
 
     /// Random reads, writes, gaps and cuts, beside an array of bytes. The room is smaller than what
     /// is written, so some of the files move to the disk, and at any time.
-    @Test(arguments: 0..<12)
+    @Test(arguments: 0..<Samples.count(3))
     func aFileIsLikeAnArrayOfBytes(round: Int) throws {
         let seed = SeededGenerator.seed
         var generator = SeededGenerator(seed: seed)

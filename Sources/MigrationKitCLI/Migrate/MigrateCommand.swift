@@ -56,7 +56,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
     )
     var acceptLostCommits = false
 
-    #if DEBUG || MIGRATIONKIT_TESTING
+    #if DEBUG || ERASABLE
         // Only in debug builds, since it destroys all rows.
         @Flag(
             help: ArgumentHelp(
@@ -123,7 +123,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
             besides: adoption?.identifiers ?? []
         )
 
-        #if DEBUG || MIGRATIONKIT_TESTING
+        #if DEBUG || ERASABLE
             if eraseOnSchemaChange, !dryRun,
                 try runner.eraseDatabaseOnSchemaChange(in: writer)
             {

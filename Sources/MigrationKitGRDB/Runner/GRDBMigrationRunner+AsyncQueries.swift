@@ -173,7 +173,7 @@ extension GRDBMigrationRunner {
         }
     }
 
-    #if DEBUG || MIGRATIONKIT_TESTING
+    #if DEBUG || ERASABLE
         /// The asynchronous form of ``eraseDatabaseOnSchemaChange(in:)``. **This destroys all
         /// rows.**
         ///

@@ -16,7 +16,7 @@ extension GRDBMigrationRunner {
         return migrator
     }
 
-    #if DEBUG || MIGRATIONKIT_TESTING
+    #if DEBUG || ERASABLE
         /// Drops everything in the database if a step was changed after it was applied, so that the
         /// next run starts over.
         ///

@@ -80,7 +80,7 @@ import Testing
             let name = URL(fileURLWithPath: path).lastPathComponent
             #expect(!names.contains { $0.hasPrefix(name) })
         }
-        #if DEBUG || MIGRATIONKIT_TESTING
+        #if DEBUG || ERASABLE
             #expect(
                 try GRDBMigrationRunner(steps: [after[0], look])
                     .eraseDatabaseOnSchemaChange(in: writer)
@@ -116,7 +116,7 @@ import Testing
         )
     }
 
-    #if DEBUG || MIGRATIONKIT_TESTING
+    #if DEBUG || ERASABLE
         @Test(arguments: [true, false])
         func targetQueueIsNoDeadlock(_ forWritesOnly: Bool) throws {
             let target = DispatchQueue(label: "target")

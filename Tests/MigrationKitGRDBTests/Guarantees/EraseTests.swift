@@ -6,7 +6,7 @@ import MigrationKitSQLCipher
 import TestSupport
 import Testing
 
-#if DEBUG || MIGRATIONKIT_TESTING
+#if DEBUG || ERASABLE
     /// Starting anew during development, on an encrypted file.
     @Suite struct EraseTests {
         private let store: EncryptedStore

@@ -75,7 +75,7 @@ import Testing
     private static let checks = "PRAGMA integrity_check; PRAGMA cipher_integrity_check;\n.sha3sum\n"
 
     /// Every page is the same afterwards, and SQLCipher's own shell finds nothing wrong with it.
-    @Test(arguments: 0..<24)
+    @Test(arguments: 0..<Samples.count(6))
     func everyPageIsKept(number: Int) throws {
         let seed = Self.seed &+ UInt64(number)
         var random = SeededGenerator(seed: seed)
