@@ -69,10 +69,8 @@ import Testing
             let runs = try KilledRuns(tool, arguments(first)) { try prepare(circumstances) }
             let point = Int.random(in: 0..<runs.mainCallCount, using: &generator)
             let what: Comment = "\(first), \(second), \(circumstances), call \(point)"
-            guard let process = try runs.stop(atMainCall: point) else {
-                Issue.record("the call never came: \(what)")
-                continue
-            }
+            // Not every run makes as many calls as the one that was traced.
+            guard let process = try runs.stop(atMainCall: point) else { continue }
             let other = Background { try run(second, waiting: circumstances.isInterrupted) }
             // It either waits for a lock or is done by now; both are what this is about.
             if circumstances.isInterrupted { usleep(300_000) } else { _ = try other.value() }
@@ -130,7 +128,10 @@ import Testing
                 ? ["--migrations", tool.migrations]
                 : ["--new-password-file", tool.folder.path("second"), "--new-raw-key"]
             let result = try tool.run([second.rawValue] + tool.opening + more + patience)
-            #expect([0, 75, 77].contains(result.status), "\(second): \(result)")
+            // SQLite gives up after some seconds if the stopped command has the lock of the log's index.
+            // https://www.sqlite.org/rescode.html#protocol
+            let hasGivenUp = result.status == 74 && result.stderr.contains("locking protocol")
+            #expect([0, 75, 77].contains(result.status) || hasGivenUp, "\(second): \(result)")
             return result.status == 0
         case .write:
             let timeout = waiting ? 60_000 : 500
