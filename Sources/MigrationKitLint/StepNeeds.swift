@@ -8,8 +8,11 @@ import MigrationKitSQL
 ///
 /// A statement can be compiled only once the ones before it have run. So the names are read from the
 /// text, and SQLite is asked for each whether it knows it.
-package struct StepNeeds {
+package final class StepNeeds {
     private let queue: DatabaseQueue
+
+    /// Whether SQLite knows what is called by a name.
+    private var answers: [String: Bool] = [:]
 
     /// - Parameter configuration: That of the connections that will run the steps.
     package init(_ configuration: Configuration) throws {
@@ -31,6 +34,7 @@ package struct StepNeeds {
     }
 
     private func missing(in sql: String, on db: Database) -> [SchemaNeed] {
+        guard mayLack(sql, on: db) else { return [] }
         let statement = ParsedStatement(sql)
         switch statement.kind {
         case .createVirtualTable:
@@ -46,19 +50,50 @@ package struct StepNeeds {
         case .createTrigger, .createView, .pragma: return []
         default: break
         }
-        func need(toCompile sql: String) -> SchemaNeed? {
-            lacking { _ = try db.makeStatement(sql: sql) }
-        }
-        let functions = statement.namesOfFunctions.filter { name in
-            let name = name.quotedDatabaseIdentifier
-            // After FROM, it may be a virtual table with parameters.
-            return need(toCompile: "SELECT \(name)()") != nil
-                && (try? db.makeStatement(sql: "SELECT * FROM \(name)")) == nil
-        }
-        let collations = statement.namesOfCollations.compactMap {
-            need(toCompile: "SELECT 'a' < 'b' COLLATE \($0.quotedDatabaseIdentifier)")
+        let functions = statement.namesOfFunctions.filter { !isKnown($0, on: db) }
+        let collations = statement.namesOfCollations.compactMap { name in
+            lacking {
+                _ = try db.makeStatement(
+                    sql: "SELECT 'a' < 'b' COLLATE \(name.quotedDatabaseIdentifier)"
+                )
+            }
         }
         return functions.map(SchemaNeed.function) + collations
+    }
+
+    /// Whether a statement may lack anything. A migration that fills tables has many that don't, so this
+    /// makes no texts of most words.
+    private func mayLack(_ sql: String, on db: Database) -> Bool {
+        let bytes = Array(sql.utf8)
+        var (before, last): (SQLToken?, SQLToken?)
+        for token in SQLTokenizer(bytes) where !token.kind.isBlank {
+            if bytes[token.range.lowerBound] == UInt8(ascii: "("), let before, let last {
+                let name = SQLWord(last, in: bytes)
+                if name.mayBeCalled(after: SQLWord(before, in: bytes)), !isKnown(name.name, on: db)
+                {
+                    return true
+                }
+            }
+            if token.kind == .word, token.range.count == 7,
+                ["COLLATE", "VIRTUAL"].contains(SQLWord(token, in: bytes).keyword)
+            {
+                return true
+            }
+            (before, last) = (last, token)
+        }
+        return false
+    }
+
+    /// Whether SQLite has a function of this name or, since that may stand after FROM, a virtual table
+    /// with parameters.
+    private func isKnown(_ name: String, on db: Database) -> Bool {
+        if let answer = answers[name.foldedName] { return answer }
+        let quoted = name.quotedDatabaseIdentifier
+        let isKnown =
+            lacking { _ = try db.makeStatement(sql: "SELECT \(quoted)()") } == nil
+            || (try? db.makeStatement(sql: "SELECT * FROM \(quoted)")) != nil
+        answers[name.foldedName] = isKnown
+        return isKnown
     }
 
     private func lacking(_ action: () throws -> Void) -> SchemaNeed? {
@@ -81,23 +116,13 @@ extension ParsedStatement {
     fileprivate var namesOfFunctions: [String] {
         words.indices.dropFirst().dropLast().compactMap { place in
             let (word, before) = (words[place], words[place - 1])
-            guard words[place + 1].text == "(", !word.isLiteral, !word.isKeyword,
-                word.kind == .word || word.kind == .quoted,
-                before.keyword.map(Self.beforeExpressions.contains)
-                    ?? (before.kind == .symbol && ![".", ")"].contains(before.text)),
+            guard words[place + 1].text == "(", word.mayBeCalled(after: before),
                 before.keyword != "ON" || words[0].keyword != "CREATE",
                 !isCommonTable(at: place)
             else { return nil }
             return word.name
         }
     }
-
-    private static let beforeExpressions: Set = [
-        "ALL", "AND", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "ESCAPE", "GLOB", "HAVING", "IS",
-        "LIKE", "LIMIT", "MATCH", "NOT", "OFFSET", "ON", "OR", "REGEXP", "RETURNING", "SELECT",
-        "THEN",
-        "WHEN", "WHERE",
-    ]
 
     /// Whether a name in a WITH clause is a table with a list of columns: `name (a, b) AS (…)`.
     private func isCommonTable(at place: Int) -> Bool {
@@ -108,9 +133,43 @@ extension ParsedStatement {
     }
 }
 
+extension SQLToken.Kind {
+    fileprivate var isBlank: Bool {
+        switch self {
+        case .space, .lineComment, .blockComment: true
+        case .word, .quoted, .semicolon, .symbol, .unterminated: false
+        }
+    }
+}
+
 extension SQLWord {
+    fileprivate init(_ token: SQLToken, in bytes: [UInt8]) {
+        self.init(
+            text: String(decoding: bytes[token.range], as: UTF8.self),
+            kind: token.kind,
+            depth: 0,
+            range: token.range
+        )
+    }
+
+    /// Whether it calls a function if a parenthesis follows, by the word before it.
+    fileprivate func mayBeCalled(after before: SQLWord) -> Bool {
+        guard kind == .word || kind == .quoted, !isLiteral, !isKeyword else { return false }
+        guard let keyword = before.keyword else {
+            return before.kind == .symbol && ![".", ")"].contains(before.text)
+        }
+        return Self.beforeExpressions.contains(keyword)
+    }
+
+    private static let beforeExpressions: Set = [
+        "ALL", "AND", "BETWEEN", "BY", "CASE", "DISTINCT", "ELSE", "ESCAPE", "GLOB", "HAVING", "IS",
+        "LIKE", "LIMIT", "MATCH", "NOT", "OFFSET", "ON", "OR", "REGEXP", "RETURNING", "SELECT",
+        "THEN",
+        "WHEN", "WHERE",
+    ]
+
     /// Whether SQLite reserves the word. <https://www.sqlite.org/c3ref/keyword_check.html>
-    fileprivate var isKeyword: Bool {
+    private var isKeyword: Bool {
         kind == .word && sqlite3_keyword_check(text, Int32(text.utf8.count)) != 0
     }
 }
