@@ -190,7 +190,7 @@ extension KeySource {
             try SecretReader.checked(secret, named: self)
         case .file(let path):
             try SecretFile.read(path, trust: .ownerOnly, named: self)
-        case .credentialsFile(let name) where !name.contains("/"):
+        case .credentialsFile(let name) where !name.hasPrefix("/"):
             throw KeySourceError.noCredential(name: name)
         case .credentialsFile(let path):
             try SecretFile.read(path, trust: .anyOwner, named: self)
