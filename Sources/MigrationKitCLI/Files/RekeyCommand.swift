@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import KeyStore
+import MigrationKitCommon
 import MigrationKitSQLCipher
 
 struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
@@ -112,8 +112,7 @@ extension KeySource {
 
 extension String {
     fileprivate func isSameFile(as other: String) -> Bool {
-        func resolved(_ path: String) -> URL { URL(filePath: path).resolvingSymlinksInPath() }
-        return resolved(self) == resolved(other)
+        (realPath(self) ?? self) == (realPath(other) ?? other)
     }
 }
 
