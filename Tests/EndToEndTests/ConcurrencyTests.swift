@@ -44,7 +44,9 @@ import Testing
     private func raceAgainstPlainGRDB(rounds: Int, prepare: () throws -> Void) throws {
         var (ours, plain, shared, failed) = (0, 0, 0, 0)
         var complaints: [String: Int] = [:]
-        for round in 0..<rounds {
+        for round in 0..<(rounds * 5) {
+            // On a busy machine, the processes of few rounds may run one after the other.
+            if round >= rounds, shared > 0 { break }
             try prepare()
             let outcome = try race(ours: 8, plain: 8, round: round)
             #expect(outcome.appliedByOurs + outcome.appliedByPlain == Self.stepCount)
@@ -54,12 +56,12 @@ import Testing
             shared += outcome.appliedByOurs > 0 && outcome.appliedByPlain > 0 ? 1 : 0
             for complaint in outcome.complaints { complaints[complaint, default: 0] += 1 }
         }
-        // Otherwise nobody got in between, and nothing was proven. A few rounds may be like that.
-        #expect(shared > 0 || Samples.factor == 1)
+        // Otherwise nobody got in between, and nothing was proven.
+        #expect(shared > 0)
         report(
             """
-            mixed: steps by ours \(ours), by plain GRDB \(plain), rounds shared \(shared) of \
-            \(rounds); plain GRDB gave up \(failed) times, and complained: \(complaints)
+            mixed: steps by ours \(ours), by plain GRDB \(plain), rounds shared \(shared); \
+            plain GRDB gave up \(failed) times, and complained: \(complaints)
             """
         )
     }

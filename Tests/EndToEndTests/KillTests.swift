@@ -8,7 +8,7 @@ import Testing
     private static let rowCount = 3200
     /// Of each of the eight kinds of a run.
     private static let pointCount =
-        Samples.count(4)
+        Samples.count(6)
 
     private let tool: Tool
 
@@ -69,7 +69,11 @@ import Testing
         var duration = 0.0
         var counts: [Int: Int] = [:]
         var (inTheMiddle, unharmed) = (0, 0)
-        for point in 0..<Self.pointCount {
+        let wanted = max(1, Self.pointCount / 20)
+        for number in 0..<(Self.pointCount * 5) {
+            // On a busy machine, all kills of a round may come before or after what they were to hit.
+            let point = number % Self.pointCount
+            if point == 0, number > 0, inTheMiddle >= wanted { break }
             // The machine is not equally fast all the time.
             if point.isMultiple(of: 8) { duration = try time(run, from: start) }
             let delay = duration * Double(point) / Double(Self.pointCount - 1)
@@ -104,13 +108,12 @@ import Testing
         }
         report(
             """
-            \(run.testDescription), \(journal.rawValue): \(Self.pointCount) kills over \
+            \(run.testDescription), \(journal.rawValue): \(counts.values.reduce(0, +)) kills over \
             \(Int(duration * 1000)) ms at last, \(inTheMiddle) in the middle, \(unharmed) too late; \
             steps applied: \(counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" })
             """
         )
-        // Otherwise the kills came before or after what they were to hit.
-        #expect(inTheMiddle >= Self.pointCount / 20)
+        #expect(inTheMiddle >= wanted)
     }
 
     // MARK: - A Run

@@ -130,7 +130,8 @@ import Testing
         let stored = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.database)))
         let image = try sample.decrypted(stored)
         var (found, content) = (0, 0)
-        for round in 0..<Samples.count(30) {
+        let rounds = Samples.count(30)
+        for round in 0..<rounds {
             // A round may leave a journal or a log behind.
             let path = folder.path("damaged-\(round).db")
             defer { try? FileManager.default.removeItem(atPath: path) }
@@ -166,7 +167,7 @@ import Testing
             }
         }
         print("\(sample.testDescription): \(found) found by quick_check, \(content) in the content")
-        #expect(found > 3)
+        #expect(found > rounds * 15 / 130)
     }
 
     @Test func anIndexOfNoTableLeavesADoubt() throws {
