@@ -62,7 +62,7 @@ package final class DatabasePages: Sendable {
 /// The pages that a write-ahead log holds for one instant.
 /// <https://www.sqlite.org/fileformat.html#the_write_ahead_log>
 package struct LogPages: Sendable {
-    private let file: UntouchedFile
+    private let file: RawFile
     private let pageSize: Int
     private let salts: ArraySlice<UInt8>
     /// Each page with its last frame, counted from 0.
@@ -75,7 +75,7 @@ package struct LogPages: Sendable {
     ///   - pages: The pages of its finished transactions.
     /// - Returns: `nil` if there is none.
     package init?(path: String, pages: WriteAheadLog) throws(EncryptedDatabaseError) {
-        guard let file = try UntouchedFile.find(path).get(),
+        guard let file = try RawFile.find(path).get(),
             let header = try file.read(at: 0, count: WriteAheadLog.headerCount)
         else { return nil }
         self.file = file
@@ -91,7 +91,7 @@ package struct LogPages: Sendable {
     ///   - instant: What a read transaction sees, which is open until the pages are read.
     /// - Returns: `nil` if the file has all of them.
     package init?(path: String, _ instant: LogInstant) throws(EncryptedDatabaseError) {
-        guard instant.frameCount > 0, let file = try UntouchedFile.find(path).get() else {
+        guard instant.frameCount > 0, let file = try RawFile.find(path).get() else {
             return nil
         }
         var frames = PageNumbers()

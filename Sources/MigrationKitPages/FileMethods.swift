@@ -277,7 +277,7 @@ package class FileReader {
 
 /// A file that SQLite reads without a lock, and without creating anything beside it, as long as
 /// nobody writes the file.
-package final class UnchangedFile: FileReader {
+package final class RestingFileReader: FileReader {
     private let hidesLog: Bool
     private let isUnchanged: () -> Bool
 

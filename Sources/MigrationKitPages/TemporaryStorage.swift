@@ -59,7 +59,7 @@ package enum TemporaryStorage {
         system.pointee.zName = UnsafePointer(name)
         system.pointee.szOsFile = max(
             original.pointee.szOsFile,
-            Int32(MemoryLayout<OpenFile>.size)
+            Int32(MemoryLayout<OpenTemporaryFile>.size)
         )
         system.pointee.xOpen = { system, name, file, flags, openedFlags in
             guard name == nil else {
@@ -68,7 +68,7 @@ package enum TemporaryStorage {
                     ?? SQLITE_MISUSE
             }
             openedFlags?.pointee = flags
-            return OpenFile.open(
+            return OpenTemporaryFile.open(
                 file,
                 TemporaryFile(room: room) { place.withLock { $0 } }
             )
@@ -152,7 +152,7 @@ package enum TemporaryStorage {
 }
 
 /// A temporary file as SQLite has it open.
-private struct OpenFile {
+private struct OpenTemporaryFile {
     var file: sqlite3_file
     var content: Unmanaged<TemporaryFile>
 
@@ -162,8 +162,8 @@ private struct OpenFile {
     {
         guard let place else { return SQLITE_MISUSE }
         UnsafeMutableRawPointer(place).initializeMemory(
-            as: OpenFile.self,
-            to: OpenFile(
+            as: OpenTemporaryFile.self,
+            to: OpenTemporaryFile(
                 file: sqlite3_file(pMethods: UnsafePointer(methods)),
                 content: .passRetained(content)
             )
@@ -173,7 +173,8 @@ private struct OpenFile {
 
     private static func content(of file: UnsafeMutablePointer<sqlite3_file>?) -> TemporaryFile? {
         file.map {
-            UnsafeMutableRawPointer($0).assumingMemoryBound(to: OpenFile.self).pointee.content
+            UnsafeMutableRawPointer($0).assumingMemoryBound(to: OpenTemporaryFile.self).pointee
+                .content
                 .takeUnretainedValue()
         }
     }
@@ -184,7 +185,8 @@ private struct OpenFile {
         methods.iVersion = 1
         methods.xClose = { file in
             file.map {
-                UnsafeMutableRawPointer($0).assumingMemoryBound(to: OpenFile.self).pointee.content
+                UnsafeMutableRawPointer($0).assumingMemoryBound(to: OpenTemporaryFile.self).pointee
+                    .content
                     .release()
                 $0.pointee.pMethods = nil
             }
@@ -192,17 +194,19 @@ private struct OpenFile {
         }
         methods.xRead = { file, bytes, count, offset in
             let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))
-            return OpenFile.content(of: file)?.read(into: buffer, at: Int(offset)) ?? SQLITE_MISUSE
+            return OpenTemporaryFile.content(of: file)?.read(into: buffer, at: Int(offset))
+                ?? SQLITE_MISUSE
         }
         methods.xWrite = { file, bytes, count, offset in
             let bytes = UnsafeRawBufferPointer(start: bytes, count: Int(count))
-            return OpenFile.content(of: file)?.write(bytes, at: Int(offset)) ?? SQLITE_MISUSE
+            return OpenTemporaryFile.content(of: file)?.write(bytes, at: Int(offset))
+                ?? SQLITE_MISUSE
         }
         methods.xTruncate = { file, size in
-            OpenFile.content(of: file)?.setSize(Int(size)) ?? SQLITE_MISUSE
+            OpenTemporaryFile.content(of: file)?.setSize(Int(size)) ?? SQLITE_MISUSE
         }
         methods.xFileSize = { file, size in
-            size?.pointee = sqlite3_int64(OpenFile.content(of: file)?.size ?? 0)
+            size?.pointee = sqlite3_int64(OpenTemporaryFile.content(of: file)?.size ?? 0)
             return SQLITE_OK
         }
         // A crash loses the file in any case, and nobody else has it open.

@@ -34,7 +34,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// Reads a log once. The log file has no locks, so it may be opened directly.
     ///
     /// - Returns: `nil` if it isn't a log with a valid page size.
-    package init?(_ file: UntouchedFile) throws(EncryptedDatabaseError) {
+    package init?(_ file: RawFile) throws(EncryptedDatabaseError) {
         guard let header = try file.read(at: 0, count: Self.headerCount),
             // The last bit gives the byte order of the checksums.
             header.word(0) & ~1 == 0x377f_0682
@@ -105,7 +105,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         path: String
     ) throws(EncryptedDatabaseError) -> (log: WriteAheadLog?, isUnknown: Bool) {
         func read() throws(EncryptedDatabaseError) -> (log: WriteAheadLog?, isUnknown: Bool) {
-            guard let file = try UntouchedFile.find(path).get() else { return (nil, false) }
+            guard let file = try RawFile.find(path).get() else { return (nil, false) }
             if let log = try WriteAheadLog(file) { return (log, false) }
             return (nil, try hasContentBehindHeader(file))
         }
@@ -123,7 +123,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// Whether anything but zeros follows the header. After a power cut, a new log may have its
     /// full size but no content yet.
     private static func hasContentBehindHeader(
-        _ file: UntouchedFile
+        _ file: RawFile
     ) throws(EncryptedDatabaseError) -> Bool {
         let step = 1 << 16
         var offset = headerCount
@@ -159,7 +159,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// of an earlier use have other salts, and transactions that were rolled back were never
     /// finished.
     private static func rest(
-        of file: UntouchedFile,
+        of file: RawFile,
         _ salts: ArraySlice<UInt8>,
         _ pageSize: Int,
         from index: Int
@@ -186,7 +186,7 @@ public struct WriteAheadLog: Equatable, Sendable {
         path: String,
         where condition: (_ page: [UInt8], _ number: Int) -> Bool
     ) throws(EncryptedDatabaseError) -> [(frame: Int, page: Int)] {
-        guard let file = try UntouchedFile.find(path).get() else { return [] }
+        guard let file = try RawFile.find(path).get() else { return [] }
         var found: [(frame: Int, page: Int)] = []
         for index in 0..<committedFrameCount {
             guard let frame = try Self.frame(index, of: file, pageSize) else { break }
@@ -199,7 +199,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     }
 
     /// The database's first page after the last finished transaction; `nil` if no frame has it.
-    package func firstPage(in file: UntouchedFile) throws(EncryptedDatabaseError) -> [UInt8]? {
+    package func firstPage(in file: RawFile) throws(EncryptedDatabaseError) -> [UInt8]? {
         guard let index = committedPages[1] else { return nil }
         let frame = try Self.frame(index, of: file, pageSize)
         return frame.map { Array($0[Self.frameHeaderCount...]) }
@@ -208,7 +208,7 @@ public struct WriteAheadLog: Equatable, Sendable {
     /// A frame, counted from 0; `nil` if the log ends before.
     private static func frame(
         _ index: Int,
-        of file: UntouchedFile,
+        of file: RawFile,
         _ pageSize: Int
     ) throws(EncryptedDatabaseError) -> [UInt8]? {
         let count = frameHeaderCount + pageSize

@@ -30,7 +30,7 @@ extension PageVersions {
     ///
     /// - Parameter tick: Called with the number of bytes that were read.
     /// - Throws: `EncryptedDatabaseError` if the disk can't read all of it; what `tick` throws.
-    init(journal: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
+    init(journal: RawFile, form: PageForm, tick: (Int) throws -> Void) throws {
         let recordSize = form.pageSize + 8
         var start = 0
         while let header = try journal.read(at: start, count: 28), header.starts(with: Self.magic) {
@@ -87,7 +87,7 @@ extension PageVersions {
     ///
     /// - Parameter tick: Called with the number of bytes that were read.
     /// - Throws: `EncryptedDatabaseError` if the disk can't read all of it; what `tick` throws.
-    init(log: UntouchedFile, form: PageForm, tick: (Int) throws -> Void) throws {
+    init(log: RawFile, form: PageForm, tick: (Int) throws -> Void) throws {
         guard let header = try log.read(at: 0, count: Self.headerCount) else { return }
         let frameSize = Self.frameHeaderCount + form.pageSize
         // The header may be damaged. The first frame also contains the salts.

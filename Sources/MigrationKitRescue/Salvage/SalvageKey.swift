@@ -15,7 +15,7 @@ struct SalvageKey {
     // MARK: - Plaintext
 
     /// - Returns: `nil` if no page of the file makes sense as a plaintext database's.
-    init?(plaintext file: UntouchedFile) throws {
+    init?(plaintext file: RawFile) throws {
         cipher = nil
         salt = .intact
         let start = try file.read(at: 0, count: DatabaseHeader.count)
@@ -33,7 +33,7 @@ struct SalvageKey {
     }
 
     /// How many bytes of the file's first pages are in valid b-tree pages.
-    private static func plausibleBytes(of file: UntouchedFile, _ form: PageForm) -> Int {
+    private static func plausibleBytes(of file: RawFile, _ form: PageForm) -> Int {
         (1...max(1, (1 << 20) / form.pageSize)).count { number in
             let offset = (number - 1) * form.pageSize
             guard let page = try? file.read(at: offset, count: form.pageSize) else { return false }
@@ -47,7 +47,7 @@ struct SalvageKey {
     ///   - monitor: Follows the search for the salt.
     /// - Returns: `nil` if no page can be opened.
     init?(
-        encrypted file: UntouchedFile,
+        encrypted file: RawFile,
         key: DatabaseKey,
         cipher given: CipherSettings,
         monitor: ConversionMonitor
@@ -122,7 +122,7 @@ struct SalvageKey {
     private struct Sample: Sendable {
         let pages: [(number: Int, bytes: [UInt8])]
 
-        init(of file: UntouchedFile, cipher: CipherSettings) {
+        init(of file: RawFile, cipher: CipherSettings) {
             let size = cipher.pageSize
             pages = PageAuthentication.sample(ofPages: file.size / size).compactMap { number in
                 (try? file.read(at: (number - 1) * size, count: size)).map { (number, $0) }

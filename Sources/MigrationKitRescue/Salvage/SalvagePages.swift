@@ -20,8 +20,8 @@ final class SalvagePages {
     let pageCount: Int
     /// The header of the first page, if it can be read.
     let header: [UInt8]?
-    private let file: UntouchedFile
-    private let beside: UntouchedFile?
+    private let file: RawFile
+    private let beside: RawFile?
     private let versions: PageVersions
     /// The page with SQLite's lock bytes, which has no content, and so no damage.
     private let lockPage: Int
@@ -33,7 +33,7 @@ final class SalvagePages {
     ///   - file: The database.
     ///   - beside: The log or the journal.
     ///   - versions: The versions in that file.
-    init(file: UntouchedFile, beside: UntouchedFile?, versions: PageVersions, form: PageForm) {
+    init(file: RawFile, beside: RawFile?, versions: PageVersions, form: PageForm) {
         self.file = file
         self.beside = beside
         self.versions = versions
@@ -118,8 +118,8 @@ final class SalvagePages {
 
     private static func read(
         _ number: Int,
-        _ file: UntouchedFile,
-        _ beside: UntouchedFile?,
+        _ file: RawFile,
+        _ beside: RawFile?,
         _ versions: PageVersions,
         _ form: PageForm
     ) -> [UInt8]? {

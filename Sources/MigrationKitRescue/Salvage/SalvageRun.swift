@@ -39,7 +39,7 @@ struct SalvageRun {
         // A program that has it open might write to it.
         try monitor.waitUntilUnused(file, identity)
         let stamp = try file.stamp
-        guard let bytes = try UntouchedFile.find(file.absolutePath).get() else {
+        guard let bytes = try RawFile.find(file.absolutePath).get() else {
             throw EncryptedDatabaseError.noSuchFile(path: file.path)
         }
         let key = try explainingReadFailures(
@@ -117,7 +117,7 @@ struct SalvageRun {
         return (filling, unsound)
     }
 
-    private func openingKey(of bytes: UntouchedFile) throws -> SalvageKey {
+    private func openingKey(of bytes: RawFile) throws -> SalvageKey {
         var start = [UInt8](repeating: 0, count: FileBeginning.count)
         let found = try bytes.read(at: 0, count: min(start.count, bytes.size)) ?? []
         start.replaceSubrange(..<found.count, with: found)
@@ -151,18 +151,18 @@ struct SalvageRun {
     }
 
     private func readPages(
-        _ bytes: UntouchedFile,
+        _ bytes: RawFile,
         _ form: PageForm
     ) throws -> (SalvagePages, SalvageReport.Journal?) {
         let tick: (Int) throws -> Void = { _ in try monitor.checkCancellation() }
         var versions = PageVersions()
-        var (beside, kind): (UntouchedFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
-        if let log = try UntouchedFile.find(file.absolutePath + "-wal").get() {
+        var (beside, kind): (RawFile?, SalvageReport.Journal.Kind) = (nil, .writeAheadLog)
+        if let log = try RawFile.find(file.absolutePath + "-wal").get() {
             versions = try PageVersions(log: log, form: form, tick: tick)
             beside = log
         }
         if versions.frameCount == 0,
-            let journal = try UntouchedFile.find(file.absolutePath + "-journal").get()
+            let journal = try RawFile.find(file.absolutePath + "-journal").get()
         {
             versions = try PageVersions(journal: journal, form: form, tick: tick)
             (beside, kind) = (journal, .rollback)

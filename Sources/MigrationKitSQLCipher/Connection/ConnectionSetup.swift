@@ -13,8 +13,8 @@ package final class ConnectionSetup: Sendable {
     package let options: EncryptedDatabase.Options
     /// Whether the write-ahead log stays as it is when the last connection is closed.
     fileprivate let keepsLog: Bool
-    /// Set if the file can't be written and is read in place.
-    fileprivate let unwritable: UnwritableFile?
+    /// Set if the file is read in place.
+    fileprivate let resting: RestingFile?
 
     /// Whether nobody writes the file as long as one of the connections is open.
     private let readsQuietFile: Bool
@@ -32,15 +32,15 @@ package final class ConnectionSetup: Sendable {
         key: DatabaseKey?,
         options: EncryptedDatabase.Options,
         keepsLog: Bool = false,
-        unwritable: UnwritableFile? = nil,
+        resting: RestingFile? = nil,
         readsQuietFile: Bool = false,
         writesFirstPage: Bool = false,
         trustsPages: Bool = false
     ) {
         self.key = key
         self.options = options
-        self.keepsLog = keepsLog || unwritable != nil
-        self.unwritable = unwritable
+        self.keepsLog = keepsLog || resting != nil
+        self.resting = resting
         self.readsQuietFile = readsQuietFile
         self.writesFirstPage = writesFirstPage
         authenticPages = trustsPages ? nil : AuthenticPages()
@@ -67,18 +67,18 @@ package final class ConnectionSetup: Sendable {
         // If opening fails on a damaged file, closing must not change it.
         db.setCheckpointOnClose(false)
         try keep(with: db.sqliteConnection)
-        let unwritable = unwritable.flatMap { $0.isFile(of: db) ? $0 : nil }
-        let readsLog = !readsQuietFile && unwritable?.usesLog ?? true
+        let resting = resting.flatMap { $0.isFile(of: db) ? $0 : nil }
+        let readsLog = !readsQuietFile && resting?.usesLog ?? true
         if let key, key.form == .rawKey, !readsLog {
             try DecryptingFile.decrypt(
                 db.sqliteConnection,
                 key: key,
                 cipher: options.cipher,
                 authenticPages: authenticPages,
-                isUnchanged: unwritable.map { file in { file.isUnchanged } }
+                isUnchanged: resting.map { file in { file.isUnchanged } }
             )
         } else {
-            try unwritable?.prepare(db.sqliteConnection)
+            try resting?.prepare(db.sqliteConnection)
             if let key {
                 try db.proveSQLCipher()
                 try db.setKey(key)
@@ -88,7 +88,7 @@ package final class ConnectionSetup: Sendable {
         // Temporary tables and sorter data must not reach the disk as plaintext.
         let isEncrypting = TemporaryStorage.serves(db.sqliteConnection)
         try db.execute(sql: "PRAGMA temp_store = \(isEncrypting ? "FILE" : "MEMORY")")
-        if options.isExclusive || unwritable?.usesLog == true {
+        if options.isExclusive || resting?.usesLog == true {
             // Before the first read, so that SQLite opens a write-ahead log without shared memory.
             // That requires exclusive access. <https://www.sqlite.org/wal.html#noshm>
             try db.execute(sql: "PRAGMA main.locking_mode = EXCLUSIVE")
@@ -178,7 +178,7 @@ extension EncryptedDatabase {
             key: setup.key,
             options: setup.options,
             keepsLog: setup.keepsLog,
-            unwritable: setup.unwritable,
+            resting: setup.resting,
             readsQuietFile: true,
             trustsPages: areAuthentic
         )

@@ -12,12 +12,9 @@ final class RestingSource: RewriteSource, PageSource {
     var owner: FileIdentity? { nil }
 
     private let connection: CipherConnection
-    private let usesLog: Bool
+    private let resting: RestingFile
     /// The raw key.
     private let key: DatabaseKey?
-    private let stamp: [Int]
-    /// Keeps out programs that write with a rollback journal, if the medium has locks.
-    private let guardian: UnreadFile?
 
     /// Opens a database, and proves its key.
     ///
@@ -34,24 +31,22 @@ final class RestingSource: RewriteSource, PageSource {
         default: break
         }
         try look.checkAccess(forWriting: false)
-        guardian = try UnreadFile.guarding(file) {
+        resting = try RestingFile(file) {
             try monitor.waiting(
                 for: { try FileIdentity.of(file.absolutePath)?.otherProcesses() ?? [] },
                 $0
             )
         }
         try file.checkLog()
-        stamp = try file.stamp
-        usesLog = try file.holdsCommits
         do {
             connection =
-                usesLog
+                resting.usesLog
                 ? try CipherConnection(readingLogOf: file.absolutePath)
                 : try CipherConnection(immutable: file.absolutePath)
         } catch {
             throw EncryptedDatabaseError(error, path: file.path)
         }
-        key = try Self.prove(form, on: connection, file, usesLog: usesLog)
+        key = try Self.prove(form, on: connection, file, usesLog: resting.usesLog)
     }
 
     /// - Throws: ``DatabaseConversionError/changedMeanwhile(path:)``; what `body` throws.
@@ -61,7 +56,10 @@ final class RestingSource: RewriteSource, PageSource {
     ) throws -> Value {
         do {
             let value = try connection.withHandle { handle in
-                try body(pages(of: handle, without: unused) { usesLog ? try log() : nil }, key)
+                try body(
+                    pages(of: handle, without: unused) { resting.usesLog ? try log() : nil },
+                    key
+                )
             }
             try checkUnchanged()
             return value
@@ -74,12 +72,12 @@ final class RestingSource: RewriteSource, PageSource {
     /// Nobody writes the log, so SQLite sees all finished transactions in it.
     private func log() throws -> LogPages? {
         let path = file.resolvedPath + "-wal"
-        let log = try UntouchedFile.find(path).get().flatMap(WriteAheadLog.init)
+        let log = try RawFile.find(path).get().flatMap(WriteAheadLog.init)
         return try log.flatMap { try LogPages(path: path, pages: $0) }
     }
 
     private func checkUnchanged() throws {
-        guard try file.stamp == stamp else {
+        guard try !resting.wasWritten else {
             throw DatabaseConversionError.changedMeanwhile(path: file.path)
         }
     }

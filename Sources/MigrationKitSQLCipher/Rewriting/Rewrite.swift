@@ -13,7 +13,7 @@ import MigrationKitPages
 package struct Rewrite {
     /// What is read.
     let file: DatabaseFile
-    /// What that was before its lock was free.
+    /// The file that was there before this waited for its lock.
     private let identity: FileIdentity?
     /// Where the new file goes.
     let place: DatabaseFile
@@ -21,7 +21,7 @@ package struct Rewrite {
     let original: DatabaseFile?
     package let monitor: ConversionMonitor
     let options: DatabaseBackup.Options
-    /// Those under whose locks files are made, replaced and removed.
+    /// The files whose migration locks are held while new files are made, placed and removed.
     private let locked: [DatabaseFile]
     private let start = ContinuousClock.now
 

@@ -33,7 +33,7 @@ import Testing
             }
             if done == total { cut() }
         }
-        let file = try #require(try UntouchedFile.find(path).get())
+        let file = try #require(try RawFile.find(path).get())
         let cipher = try Self.store.cipher
         let found = try SalvageKey(
             encrypted: file,

@@ -6,13 +6,13 @@ import MigrationKitCommon
 ///
 /// Closing the descriptor releases the locks that this process has on the file. So the file must be
 /// a journal, which has no locks, or this process must have no connection to it.
-package final class UntouchedFile: Sendable {
+package final class RawFile: Sendable {
     private let path: String
     private let descriptor: Int32
     package let size: Int
 
     /// Opens the file at a path, links followed.
-    package static func find(_ path: String) -> Found<UntouchedFile> {
+    package static func find(_ path: String) -> Found<RawFile> {
         // Otherwise opening a pipe would wait for a writer.
         let flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
         let descriptor = open(path, flags)
@@ -30,7 +30,7 @@ package final class UntouchedFile: Sendable {
             close(descriptor)
             return .empty
         }
-        return .content(UntouchedFile(path, descriptor, size: Int(status.st_size)))
+        return .content(RawFile(path, descriptor, size: Int(status.st_size)))
     }
 
     private init(_ path: String, _ descriptor: Int32, size: Int) {
