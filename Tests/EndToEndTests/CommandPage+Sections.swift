@@ -262,7 +262,7 @@ extension CommandPageTests {
             page.say("Three databases, each with its key in a file beside it:")
             try page.folder.makeFolder("tenants")
             for name in ["alice", "bob", "carol"] {
-                let key = Tool.randomDigits(count: 64)
+                let key = ToolFolder.randomDigits(count: 64)
                 let file = try page.folder.write("tenants/\(name).db.key", key.utf8)
                 let made = try run(
                     builtExecutable("migrationkit-cli"),

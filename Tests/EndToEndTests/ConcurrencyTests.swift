@@ -107,7 +107,7 @@ import Testing
     /// Lets processes loose on one file, and checks what every round must leave.
     private func race(ours: Int, plain: Int, round: Int) throws -> Outcome {
         // Without a salt of its own in the key, the file's first writer chooses it.
-        let key = Tool.randomDigits(count: round.isMultiple(of: 2) ? 64 : 96)
+        let key = ToolFolder.randomDigits(count: round.isMultiple(of: 2) ? 64 : 96)
         let isNew = !FileManager.default.fileExists(atPath: tool.database)
         let digits = isNew ? key : tool.password
         let processes = try (0..<(ours + plain)).map { number in

@@ -126,7 +126,7 @@ import Testing
         let start = (32 + 3 * Self.frame + 511) / 512 * 512 + 512
         try change(start..<(start + 1024)) { _ in 0 }
         let before = try files()
-        try tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
         let result = try tool.run(
             ["migrate", "--accept-lost-commits", "--migrations", tool.migrations]
                 + ["--db-path", tool.database]

@@ -55,7 +55,7 @@ import Testing
 
     @Test func theKeyOfTheDatabaseIsProven() throws {
         #expect(try tool.onStore("migrate").status == 0)
-        try tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
         let result = try lint(
             "--db-path",
             "store.db",

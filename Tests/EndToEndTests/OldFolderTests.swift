@@ -83,7 +83,7 @@ import Testing
         }
         let row = try onStore("query", ["SELECT count(*) FROM open_note"])
         #expect(row.status == 0 && row.stdout.contains("1"), "\(row)")
-        try here.folder.write("new-key", Tool.randomDigits(count: 64).utf8)
+        try here.folder.write("new-key", ToolFolder.randomDigits(count: 64).utf8)
         let newKey = ["--new-password-file", "new-key", "--new-raw-key"]
         for (command, more) in [
             ("backup", ["--output", "backup.db"]), ("decrypt", ["--yes", "--output", "plain.db"]),

@@ -15,7 +15,7 @@ extension OutputSnapshotTests {
             try transcript.run("inspect")
             try transcript.run("inspect notes.db --tables")
             try transcript.run("inspect --tables --json")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("inspect --password-file other")
             try transcript.run("inspect --password-file other --json")
             transcript.note("link.db is a link to notes.db")
@@ -95,7 +95,7 @@ extension OutputSnapshotTests {
             try transcript.run("tables --cipher-plaintext-header-size 32")
             try transcript.run("tables --cipher-salt ffeeddccbbaa99887766554433221100")
             try transcript.run("upgrade \(salt) --page-size 8192 --dry-run --json")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run(
                 "rekey \(salt) --new-password-file other --new-raw-key "
                     + "--new-cipher-plaintext-header-size 0 --output o.db"
@@ -191,7 +191,7 @@ extension OutputSnapshotTests {
         },
         Scene("rekey") { transcript in
             try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("rekey")
             try transcript.run("rekey --json")
             try transcript.run("rekey --password-file other --new-password-file password")
@@ -228,7 +228,7 @@ extension OutputSnapshotTests {
             try transcript.shell(
                 "CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1), (2);"
             )
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("backup")
             try transcript.run("backup --output backup.db")
             try transcript.run("backup --output backup.db --json")
@@ -267,7 +267,7 @@ extension OutputSnapshotTests {
         },
         Scene("restore") { transcript in
             try transcript.shell("CREATE TABLE notes (id INTEGER); INSERT INTO notes VALUES (1);")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("backup --output backup.db")
             try transcript.run("restore --from backup.db")
             try transcript.run("restore --from backup.db --json")

@@ -18,7 +18,7 @@ extension OutputSnapshotTests {
             try transcript.run("fleet restore \(tenants) --from-dir copies --dry-run")
             try transcript.run("fleet restore \(tenants) --from-dir copies --yes")
             transcript.note("master has new keys")
-            try transcript.tool.folder.write("master", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("master", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("fleet rekey \(tenants) \(newKeys) --dry-run")
             try transcript.run("fleet rekey \(tenants) \(newKeys)")
             try transcript.run("fleet rekey \(tenants) --new-key-file-suffix .key")
@@ -28,7 +28,7 @@ extension OutputSnapshotTests {
             transcript.note("the key of alice is another one, and bob has one table more")
             try transcript.tool.folder.write(
                 "tenants/alice.db.key",
-                Tool.randomDigits(count: 64).utf8
+                ToolFolder.randomDigits(count: 64).utf8
             )
             _ = try SQLCipherShell.run(
                 transcript.tool.folder.path("tenants/bob.db"),

@@ -170,7 +170,7 @@ extension OutputSnapshotTests {
             try transcript.run("verify --full --json")
             try transcript.flipBit("notes.db", at: 100)
             try transcript.run("verify --full")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("verify --full --password-file other --json")
         },
     ]

@@ -6,7 +6,7 @@ extension OutputSnapshotTests {
         Scene("wrong-key") { transcript in
             try transcript.writeNotes()
             try transcript.run("migrate --to 0001")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("status --password-file other")
             try transcript.run("status --password-file other --json")
             try transcript.run("status --password-file nowhere")

@@ -35,7 +35,7 @@ extension OutputSnapshotTests {
             try transcript.tool.folder.write("notes.db-wal", [])
             try transcript.run("salvage --output rest.db")
             try transcript.run("salvage --output rests.db --json")
-            try transcript.tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+            try transcript.tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
             try transcript.run("salvage --output other.db --password-file other")
             try transcript.run("salvage --output other.db --password-file other --json")
             try transcript.run(

@@ -6,7 +6,7 @@ import Testing
 /// plaintext, and the salt is elsewhere.
 @Suite struct PlaintextHeaderCommandTests {
     private let tool: Tool
-    private let salt = Tool.randomDigits(count: 32)
+    private let salt = ToolFolder.randomDigits(count: 32)
     private var spelled: String { "x'\(tool.password)'" }
     private var saltOption: [String] { ["--cipher-salt", salt] }
 
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func wrongSaltMissingSaltAndWrongSizeAreTold() throws {
-        let other = ["--cipher-salt", Tool.randomDigits(count: 32)]
+        let other = ["--cipher-salt", ToolFolder.randomDigits(count: 32)]
         for command in ["inspect", "tables"] {
             try expectError(run(command, other + ["--json"]), "wrongKey", says: "the salt")
         }
@@ -192,7 +192,7 @@ import Testing
         #expect(try run("inspect", size).status == 0)
 
         // The new key doesn't contain it.
-        let new = Tool.randomDigits(count: 64)
+        let new = ToolFolder.randomDigits(count: 64)
         try tool.folder.write("new", new.utf8)
         let result = try run(
             "rekey",
@@ -205,7 +205,7 @@ import Testing
 
     @Test func rewritingKeepsAndChangesTheHeader() throws {
         let folder = tool.folder
-        let new = Tool.randomDigits(count: 64)
+        let new = ToolFolder.randomDigits(count: 64)
         try folder.write("new", new.utf8)
         let newKey = ["--new-password-file", folder.path("new"), "--new-raw-key"]
         let rekeyed = try run("rekey", saltOption + newKey)
@@ -236,7 +236,7 @@ import Testing
             newKey + ["--new-cipher-plaintext-header-size", "32", "--json"]
         )
         try expectError(refused, "unknownCipherSettings", status: 64)
-        let other = Tool.randomDigits(count: 32)
+        let other = ToolFolder.randomDigits(count: 32)
         let back = try run(
             "rekey",
             newKey + ["--new-cipher-plaintext-header-size", "48", "--new-cipher-salt", other]

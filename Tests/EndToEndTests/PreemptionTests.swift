@@ -37,7 +37,7 @@ import Testing
         tool = try Tool(isRawKey: true)
         var keys = ["password": tool.password]
         for name in ["first", "second"] {
-            keys[name] = Tool.randomDigits(count: 64)
+            keys[name] = ToolFolder.randomDigits(count: 64)
             try tool.folder.write(name, (keys[name] ?? "").utf8)
         }
         self.keys = keys

@@ -214,7 +214,7 @@ import Testing
 
     @Test func whatIsWrongIsStillToldApart() throws {
         try make(.wal, isEncrypted: true, target: "0003_tags")
-        try tool.folder.write("other", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("other", ToolFolder.randomDigits(count: 64).utf8)
         try closed(.folder) {
             let status = ["status", "--migrations", tool.migrations, "--json", "--db-path", store]
             let other = ["--raw-key", "--password-file", tool.folder.path("other")]

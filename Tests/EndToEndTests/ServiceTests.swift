@@ -76,7 +76,7 @@ import Testing
         ran.send(SIGTERM)
         #expect(try ran.finish().status == 0)
 
-        let digits = Tool.randomDigits(count: 64)
+        let digits = ToolFolder.randomDigits(count: 64)
         try tool.folder.write("password", digits.utf8)
         try expectEnd(77, "the key does not open")
         try tool.folder.write("password", digits.utf8, mode: 0o644)

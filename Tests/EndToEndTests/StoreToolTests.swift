@@ -8,7 +8,7 @@ import Testing
 
     init() throws {
         folder = try TemporaryFolder()
-        try folder.write("notes.key", (Tool.randomDigits(count: 64) + "\n").utf8)
+        try folder.write("notes.key", (ToolFolder.randomDigits(count: 64) + "\n").utf8)
     }
 
     private func run(_ arguments: String...) throws -> ProcessResult {

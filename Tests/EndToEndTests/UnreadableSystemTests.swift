@@ -9,7 +9,7 @@ import Testing
     init() throws {
         tool = try Tool(isRawKey: true)
         _ = try tool.shell("CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');")
-        try tool.folder.write("new", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("new", ToolFolder.randomDigits(count: 64).utf8)
     }
 
     /// Runs a command under a failing call on a path.

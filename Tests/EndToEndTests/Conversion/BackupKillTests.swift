@@ -14,7 +14,7 @@ import Testing
 
     init() throws {
         tool = try Tool(isRawKey: true)
-        otherKey = Tool.randomDigits(count: 64)
+        otherKey = ToolFolder.randomDigits(count: 64)
         try tool.folder.write("other", otherKey.utf8)
     }
 

@@ -8,7 +8,7 @@ import Testing
 
     init() throws {
         tool = try Tool(isRawKey: true)
-        newKey = Tool.randomDigits(count: 64)
+        newKey = ToolFolder.randomDigits(count: 64)
         try tool.folder.write("new", newKey.utf8)
     }
 
@@ -82,7 +82,8 @@ import Testing
         try tool.write("0001_more", up: "CREATE TABLE more (a);")
         try tool.folder.write("schema.sql", "CREATE TABLE u (a);".utf8)
         let key =
-            ["--password-file", tool.folder.path("password")] + (tool.isRawKey ? ["--raw-key"] : [])
+            ["--password-file", tool.folder.path("password")]
+            + (tool.own.isRawKey ? ["--raw-key"] : [])
         let (folder, new) = (
             ["--migrations", tool.migrations], tool.folder.path("other.db") + suffix
         )

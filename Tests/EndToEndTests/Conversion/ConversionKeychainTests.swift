@@ -7,7 +7,7 @@ import Testing
     private let tool: Tool
     private let secrets: PrivateSecretService
     private let service = "com.example.\(UInt32.random(in: 1...UInt32.max))"
-    private let newKey = Tool.randomDigits(count: 64)
+    private let newKey = ToolFolder.randomDigits(count: 64)
 
     init() throws {
         secrets = try PrivateSecretService()

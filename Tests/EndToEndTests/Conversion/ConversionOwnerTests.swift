@@ -14,7 +14,7 @@ import Testing
             try tool.run(["backup", "--output", tool.folder.path("backup.db")] + tool.opening)
                 .status == 0
         )
-        try tool.folder.write("new", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("new", ToolFolder.randomDigits(count: 64).utf8)
         #expect(chmod(tool.folder.path("new"), 0o600) == 0)
         #expect(chown(tool.database, other, other) == 0 && chmod(tool.database, 0o666) == 0)
     }

@@ -8,7 +8,7 @@ import Testing
 
     init() throws {
         tool = try Tool(isRawKey: true)
-        try tool.folder.write("new", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("new", ToolFolder.randomDigits(count: 64).utf8)
         _ = try tool.shell("CREATE TABLE t (a); INSERT INTO t VALUES ('zettel');")
     }
 

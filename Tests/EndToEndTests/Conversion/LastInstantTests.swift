@@ -10,7 +10,7 @@ import Testing
 
     init() throws {
         tool = try Tool(isRawKey: true)
-        newKey = Tool.randomDigits(count: 64)
+        newKey = ToolFolder.randomDigits(count: 64)
         try tool.folder.write("new", newKey.utf8)
     }
 

@@ -16,7 +16,7 @@ import Testing
         for name in ["wrong", "noKey", "openKey", "damaged", "locked", "newer", "empty"] {
             try fleet.add(name)
         }
-        try folder.write("stores/wrong.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/wrong.db.key", ToolFolder.randomDigits(count: 64).utf8)
         try FileManager.default.removeItem(atPath: folder.path("stores/noKey.db.key"))
         chmod(folder.path("stores/openKey.db.key"), 0o644)
         try folder.write("stores/empty.db", "".utf8)
@@ -143,7 +143,7 @@ import Testing
     // MARK: - Limits
 
     @Test func failedCanaryStopsTheRest() throws {
-        try folder.write("stores/s01.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/s01.db.key", ToolFolder.randomDigits(count: 64).utf8)
         let stopped = try fleet.run(
             "migrate",
             fleet.all + ["--canary", "2", "--report", folder.path("report"), "--json"]
@@ -172,7 +172,7 @@ import Testing
         for number in 0..<3 {
             try folder.write(
                 "stores/\(StoreFleet.name(number)).db.key",
-                Tool.randomDigits(count: 64).utf8
+                ToolFolder.randomDigits(count: 64).utf8
             )
         }
         let few = try fleet.run(

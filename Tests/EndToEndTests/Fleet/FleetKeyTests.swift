@@ -54,7 +54,7 @@ import Testing
 
     /// Makes the stores with keys that are derived from a master key.
     private func makeDerived() throws -> Set<String> {
-        try folder.write("master", "\(Tool.randomDigits(count: 64))\n".utf8)
+        try folder.write("master", "\(ToolFolder.randomDigits(count: 64))\n".utf8)
         var keys: Set<String> = []
         for name in names {
             let derived = try tool.run(
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test func derivedKeyIsPrintedOnlyToATerminalUnlessForced() throws {
-        try folder.write("master", Tool.randomDigits(count: 64).utf8)
+        try folder.write("master", ToolFolder.randomDigits(count: 64).utf8)
         let options = ["key", "derive", "--master-key-file", folder.path("master"), "alice"]
         let refused = try tool.run(options)
         #expect(refused.status == 64 && refused.stdout.isEmpty, "\(refused)")
@@ -136,7 +136,7 @@ import Testing
 
     @Test func folderOfKeysIsOne() throws {
         for (index, name) in names.enumerated() {
-            let key = Tool.randomDigits(count: 64)
+            let key = ToolFolder.randomDigits(count: 64)
             try make(name, key: key)
             try folder.write("keys/\(name)\(index == 0 ? "" : ".key")", "\(key)\n".utf8)
         }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func helperIsAskedForEachStore() throws {
         for name in names {
-            let key = Tool.randomDigits(count: 64)
+            let key = ToolFolder.randomDigits(count: 64)
             try make(name, key: key)
             try folder.write("keys/\(name)", key.utf8)
         }
@@ -184,7 +184,7 @@ import Testing
     @Test func secretStoreHasThemByAccount() throws {
         let secrets = try PrivateSecretService()
         for name in names {
-            let key = Tool.randomDigits(count: 64)
+            let key = ToolFolder.randomDigits(count: 64)
             try make(name, key: key)
             let stored = try TestSupport.run(
                 builtExecutable("migrationkit-cli"),

@@ -239,7 +239,7 @@ import Testing
         while killed < Self.killCount {
             round += 1
             let new = Dictionary(
-                uniqueKeysWithValues: names.map { ($0, Tool.randomDigits(count: 64)) }
+                uniqueKeysWithValues: names.map { ($0, ToolFolder.randomDigits(count: 64)) }
             )
             try folder.makeFolder("keys\(round)")
             for (name, digits) in new { try folder.write("keys\(round)/\(name).key", digits.utf8) }

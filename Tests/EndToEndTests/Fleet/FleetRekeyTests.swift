@@ -11,7 +11,7 @@ import Testing
     init() throws {
         fleet = try StoreFleet(count: 8)
         for name in ["old", "new"] {
-            try folder.write(name, "\(Tool.randomDigits(count: 64))\n".utf8)
+            try folder.write(name, "\(ToolFolder.randomDigits(count: 64))\n".utf8)
         }
     }
 
@@ -80,9 +80,9 @@ import Testing
     @Test func whatIsWrongIsReportedAndTheOthersGetTheirKeys() throws {
         for name in ["wrong", "noKey", "locked", "empty", "missing"] { try fleet.add(name) }
         for name in (0..<8).map(StoreFleet.name) + ["wrong", "locked", "empty", "missing"] {
-            try folder.write("stores/\(name).db.new", Tool.randomDigits(count: 64).utf8)
+            try folder.write("stores/\(name).db.new", ToolFolder.randomDigits(count: 64).utf8)
         }
-        try folder.write("stores/wrong.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/wrong.db.key", ToolFolder.randomDigits(count: 64).utf8)
         try folder.write("stores/empty.db", "".utf8)
         _ = try SQLCipherShell.run(fleet.path("plain"), key: nil, "CREATE TABLE t (a);")
         let list = try FileManager.default.contentsOfDirectory(atPath: folder.path("stores"))
@@ -122,7 +122,7 @@ import Testing
         // The others keep their keys.
         for name in ["noKey", "locked"] { #expect(try fleet.ledger(name) == "0001_items,0002_row") }
 
-        try folder.write("stores/noKey.db.new", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/noKey.db.new", ToolFolder.randomDigits(count: 64).utf8)
         let again = try run("rekey", options + ["--exclude", "[wemp]*"])
         #expect(again.status == 0, "\(again)")
         #expect(try again.json()["done"] as? Int == 10)
@@ -215,7 +215,7 @@ import Testing
     /// A power cut must not take back the only file that has a key.
     @Test func keyIsOnTheDiskBeforeItsStoreNeedsIt() throws {
         try folder.makeFolder("keys")
-        let key = try folder.write("keys/s00.key", Tool.randomDigits(count: 64).utf8)
+        let key = try folder.write("keys/s00.key", ToolFolder.randomDigits(count: 64).utf8)
         let trace = folder.path("trace")
         func traced() throws -> String {
             let result = try TestSupport.run(

@@ -108,7 +108,7 @@ import Testing
         try FileManager.default.copyItem(atPath: "\(copies)/s02.db", toPath: "\(copies)/locked.db")
         _ = try SQLCipherShell.run(
             "\(copies)/otherKey.db",
-            key: "x'\(Tool.randomDigits(count: 64))'",
+            key: "x'\(ToolFolder.randomDigits(count: 64))'",
             "CREATE TABLE item (id INTEGER);"
         )
         var data = try folder.data("copies/s03.db")

@@ -74,7 +74,7 @@ import Testing
         #expect((report["s05"]?["findings"] as? [String])?.first == "schema: table item is missing")
 
         // One that can't be opened isn't known to be unsound.
-        try folder.write("stores/s06.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/s06.db.key", ToolFolder.randomDigits(count: 64).utf8)
         try FileManager.default.removeItem(atPath: fleet.path("s05"))
         #expect(try fleet.run("verify", fleet.all).status == 1)
     }
@@ -294,7 +294,7 @@ import Testing
     @Test func whatIsPendingInFailedStoresIsCounted() throws {
         let fleet = try StoreFleet(count: 4)
         try fleet.tool.write("0003_tags", up: "nonsense;")
-        try fleet.folder.write("stores/s00.db.key", Tool.randomDigits(count: 64).utf8)
+        try fleet.folder.write("stores/s00.db.key", ToolFolder.randomDigits(count: 64).utf8)
         let metrics = fleet.folder.path("fleet.prom")
         let options = ["--jobs", "1", "--max-failures", "1", "--json", "--metrics", metrics]
         let report = ["--report", fleet.folder.path("report")]
@@ -606,7 +606,7 @@ import Testing
     }
 
     @Test func reportOfARunIsTheListOfTheNext() throws {
-        try folder.write("stores/s02.db.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("stores/s02.db.key", ToolFolder.randomDigits(count: 64).utf8)
         let options = ["--report", folder.path("report")]
         #expect(try fleet.run("migrate", fleet.all + options).status == 1)
         let list = try tool.run("fleet", "report", folder.path("report"), "--list")

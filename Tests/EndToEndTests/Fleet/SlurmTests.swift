@@ -95,7 +95,7 @@ import Testing
         let folder = tool.folder
         try tool.writeItems()
         for name in ["tenants", "tenants/eu"] { try folder.makeFolder(name) }
-        try folder.write("master.key", Tool.randomDigits(count: 64).utf8)
+        try folder.write("master.key", ToolFolder.randomDigits(count: 64).utf8)
         let names = (0..<6).map { "eu/\($0)" }
         for name in names {
             let master = ["--master-key-file", folder.path("master.key")]

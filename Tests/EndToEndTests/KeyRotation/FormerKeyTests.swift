@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func aKeyThatWasNeverTheItemsIsStillAWrongOne() throws {
-        let other = Tool.randomDigits(count: 64)
+        let other = ToolFolder.randomDigits(count: 64)
         _ = try SQLCipherShell.run(
             database.tool.folder.path("other.db"),
             key: "x'\(other)'",

@@ -61,7 +61,7 @@ import Testing
     /// in nobody's way.
     @Test func nothingDependsOnIt() throws {
         let database = try RotatedDatabase()
-        try database.store(Tool.randomDigits(count: 64), username: "other")
+        try database.store(ToolFolder.randomDigits(count: 64), username: "other")
         let other = [
             "--db-path", database.tool.database, "--keychain-service", RotatedDatabase.service,
         ]

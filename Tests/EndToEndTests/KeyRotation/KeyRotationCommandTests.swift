@@ -144,7 +144,7 @@ import Testing
         let result: ProcessResult
         switch command {
         case "rekey":
-            try tool.folder.write("new", Tool.randomDigits(count: 64).utf8)
+            try tool.folder.write("new", ToolFolder.randomDigits(count: 64).utf8)
             result = try database.run(
                 "rekey",
                 more: [
@@ -292,7 +292,7 @@ import Testing
             64,
             database.item + ["--discard-old-key", "--keep-original", "x.db"]
         )
-        try database.store(Tool.randomDigits(count: 64), username: "second")
+        try database.store(ToolFolder.randomDigits(count: 64), username: "second")
         try expectRefusal("keyAmbiguous", 69, ["--keychain-service", RotatedDatabase.service])
         try expectRefusal(
             "wrongKey",

@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func wrongKeyIsExplainedBeforeTheShellStarts() throws {
-        try tool.folder.write("password", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("password", ToolFolder.randomDigits(count: 64).utf8)
         let result = try shell(input: "SELECT 1;\n")
         #expect(result.status == 77 && result.stdout == "", "\(result)")
     }

@@ -179,7 +179,7 @@ import Testing
         _ = try tool.shell("CREATE TABLE t (a);")
         // As the daemon writes them, which is quicker than a thousand programs.
         let items = (1...1000).map { number in
-            let secret = number == 777 ? tool.password : Tool.randomDigits(count: 64)
+            let secret = number == 777 ? tool.password : ToolFolder.randomDigits(count: 64)
             return """
                 [\(number)]
                 item-type=0
@@ -247,7 +247,7 @@ import Testing
     @Test func errorsOfAWrongAndAMissingKeyNameTheCommand() throws {
         let database = try RotatedDatabase()
         let tool = database.tool
-        try tool.folder.write("password", Tool.randomDigits(count: 64).utf8)
+        try tool.folder.write("password", ToolFolder.randomDigits(count: 64).utf8)
         let wrong = try tool.onStore("status")
         #expect(wrong.status == 77)
         let command = "--db-path \(tool.database)"

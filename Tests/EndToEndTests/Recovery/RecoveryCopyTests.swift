@@ -182,7 +182,7 @@ import Testing
             "cannotWrite"
         )
         try FileManager.default.removeItem(atPath: copy)
-        try store(Tool.randomDigits(count: 64), "--replace", "--yes")
+        try store(ToolFolder.randomDigits(count: 64), "--replace", "--yes")
         try expectRefused(export("--json"), 77, "wrongKey")
         #expect(!FileManager.default.fileExists(atPath: copy))
         // Without a terminal, nobody is asked for a passphrase.
@@ -220,7 +220,7 @@ import Testing
 
     @Test func anotherKeyIsReplacedOnlyOnRequestAndKept() throws {
         #expect(try export().status == 0)
-        let other = Tool.randomDigits(count: 64)
+        let other = ToolFolder.randomDigits(count: 64)
         try store(other, "--replace", "--yes")
         let import_ = ["key", "import", copy, "--json"] + opening + withPassphrase
         try expectRefused(tool.run(import_), 73, "keyExists")

@@ -49,7 +49,7 @@ import Testing
         )
         #expect(try back.json()["matches"] as? Bool == false, "\(back)")
 
-        let wrong = try tool.folder.write("wrong", Tool.randomDigits(count: 64).utf8)
+        let wrong = try tool.folder.write("wrong", ToolFolder.randomDigits(count: 64).utf8)
         let refused = try tool.run(
             ["schema-diff", "--to", tool.database, "--password-file", wrong, "--raw-key"]
                 + migrations

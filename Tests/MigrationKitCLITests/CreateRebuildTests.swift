@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func nameIsThatOfTheTable() throws {
-        let tool = try Tool()
+        let tool = try Tool(isRawKey: true)
         try tool.write("0001_notes", up: "CREATE TABLE \"my notes\" (a);")
         let result = try tool.run(
             "create",
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func unknownTableIsRefusedWithTheNearest() throws {
-        let tool = try Tool()
+        let tool = try Tool(isRawKey: true)
         try tool.write("0001_notes", up: "CREATE TABLE notes (a); CREATE VIEW v AS SELECT 1;")
         let result = try tool.run("create", "--rebuild", "nots", "--migrations", tool.migrations)
         #expect(result.status == 64, "\(result)")

@@ -7,7 +7,7 @@ import Testing
     let tool: Tool
 
     init() throws {
-        tool = try Tool()
+        tool = try Tool(isRawKey: true)
         try tool.writeItems()
     }
 

@@ -1,0 +1,17 @@
+import TestSupport
+import Testing
+
+/// The tool within the tests' own process, with a folder of its own. It has no standard input, and
+/// nobody to ask.
+struct Tool: FolderTool {
+    var own: ToolFolder
+
+    init(environment: [String: String] = [:], isRawKey: Bool = false) throws {
+        own = try ToolFolder(environment: environment, isRawKey: isRawKey)
+    }
+
+    func run(_ arguments: [String], input: String) throws -> ProcessResult {
+        try #require(input.isEmpty)
+        return ToolInProcess(environment: environment).run(arguments)
+    }
+}
