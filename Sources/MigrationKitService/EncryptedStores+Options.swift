@@ -87,7 +87,7 @@ struct StoreOpener: Sendable {
             }
             let store = EncryptedStore(path: path, key: key, options: options.opening)
             // What keeps it from being found is reported when it is opened.
-            if !options.createsFiles, try await blocking({ (try? store.exists()) == false }) {
+            if !options.createsFiles, try await onOwnThread({ (try? store.exists()) == false }) {
                 throw EncryptedDatabaseError.noSuchFile(path: path)
             }
             return store

@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
@@ -24,7 +25,7 @@ extension DatabaseWriter {
     ///
     /// A connection that is still in use, against the rules, is closed when it is released.
     func asyncClose() async {
-        try? await blocking {
+        try? await onOwnThread {
             // The last connection to be closed empties the log, if it may write. A pool closes the
             // writing one first. <https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files>
             (self as? DatabasePool)?.invalidateReadOnlyConnections()

@@ -4,9 +4,11 @@ import MigrationKitSQLCipher
 // The code of Sources/MigrationKitSQLCipher/MigrationKitSQLCipher.docc/BackingUp.md.
 
 func backUp(_ database: String, to backup: String, key: DatabaseKey) async throws {
-    try await DatabaseBackup(database, to: backup, form: .encrypted(key)).asyncRun()
+    let backup = DatabaseBackup(database, to: backup, form: .encrypted(key))
+    try await asyncRun { try backup.run() }
 }
 
 func restore(_ database: String, from backup: String, key: DatabaseKey) async throws {
-    try await DatabaseRestore(database, from: backup, form: .encrypted(key)).asyncRun()
+    let restore = DatabaseRestore(database, from: backup, form: .encrypted(key))
+    try await asyncRun { try restore.run() }
 }

@@ -11,5 +11,6 @@ func rotateKey(of path: String) async throws {
         account: "main"
     )
     // Close every connection first.
-    try await store.keyRotation().asyncRun()
+    let rotation = store.keyRotation()
+    try await asyncRun { try rotation.run() }
 }

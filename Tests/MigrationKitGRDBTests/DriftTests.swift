@@ -343,16 +343,16 @@ import Testing
     // MARK: - Other Forms
 
     @Test(arguments: WriterKind.allCases)
-    func theAsynchronousFormAnswersTheSame(_ kind: WriterKind) async throws {
+    func itAnswersTheSameAsynchronously(_ kind: WriterKind) async throws {
         let runner = try migrated()
         try execute("DROP TABLE tag")
         let writer = try kind.open(store)
-        let found = try await runner.asyncDrift(in: writer)
+        let found = try await asyncRun { try runner.drift(in: writer) }
         #expect(try found.texts == runner.drift(in: writer).texts)
         #expect(found.texts == ["table tag is missing"])
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await runner.asyncDrift(in: writer)
+            return try await asyncRun { try runner.drift(in: writer) }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
     }

@@ -275,8 +275,6 @@ import Testing
         let clear = folder.path("clear.db")
         try await EncryptedDatabase.asyncOpenPlaintext(clear, options: .init(createsFile: true))
             .close()
-        let report = try await EncryptedDatabase.asyncInspect(folder.database, key: key)
-        #expect(report.damage == nil)
     }
 
     @Test func readingOnlyMakesNothing() throws {

@@ -135,11 +135,11 @@ import Testing
         try folder.write("notes.db", Data(DatabaseMagic.bytes) + Self.noise(4080))
         #expect(try inspectUnchanged(key: nil).hasPlaintextHeader)
         await #expect(throws: EncryptedDatabaseError.isDirectory(path: folder.path)) {
-            try await EncryptedDatabase.asyncInspect(folder.path)
+            try await asyncRun { [folder] in try EncryptedDatabase.inspect(folder.path) }
         }
         let none = folder.path("none.db")
         await #expect(throws: EncryptedDatabaseError.noSuchFile(path: none)) {
-            try await EncryptedDatabase.asyncInspect(none)
+            try await asyncRun { try EncryptedDatabase.inspect(none) }
         }
     }
 

@@ -260,8 +260,8 @@ import Tracing
                 try await runner.asyncMigrate(in: queue, options: $0)
             }
         }
-        try await instruments.observe {
-            try await runner.asyncRollbackMigrations(in: queue, steps: 1, options: $0)
+        try await instruments.observe { options in
+            try await asyncRun { try runner.rollbackMigrations(in: queue, options: options) }
         }
         let request = try #require(spans("request").first)
         #expect(spans("migrationkit.run").first?.parentSpanID == request.spanID)

@@ -82,12 +82,17 @@ public struct FleetRun: Sendable {
     ) throws -> End {
         let limit = options.failureLimit?.count(of: stores.count) ?? .max
         let state = Locked(State())
-        let isCancelled: @Sendable () -> Bool = { options.cancellation?.isCancelled == true }
+        let ofTask = Cancellation.ofTask
+        let cancellation = options.operation.cancellation
+        let isCancelled: @Sendable () -> Bool = { cancellation?.isCancelled == true }
 
         /// Returns whether the store must be tried again.
         let visit: @Sendable (Attempt) throws -> Bool = { attempt in
             let start = ContinuousClock.now
-            guard let outcome = outcome(of: attempt, work) else { return true }
+            let end = Cancellation.$ofTask.withValue(ofTask) {
+                outcome(of: attempt, work, isCancelled)
+            }
+            guard let outcome = end else { return true }
             try report(attempt.store, outcome, (.now - start) / .seconds(1))
             let event = state.withLock { state in
                 state.note(outcome)
@@ -152,11 +157,12 @@ public struct FleetRun: Sendable {
     /// - Returns: `nil` if the store is busy, and there is another attempt.
     private func outcome<Value>(
         of attempt: Attempt,
-        _ work: (FleetStore, ContinuousClock.Instant?) throws -> Value
+        _ work: (FleetStore, ContinuousClock.Instant?) throws -> Value,
+        _ isCancelled: () -> Bool
     ) -> FleetOutcome<Value>? {
         do {
             return .done(try work(attempt.store, attempt.busySince))
-        } catch is CancellationError where options.cancellation?.isCancelled == true {
+        } catch is CancellationError where isCancelled() {
             return .interrupted
         } catch is BusyStore where attempt.busySince == nil {
             return nil

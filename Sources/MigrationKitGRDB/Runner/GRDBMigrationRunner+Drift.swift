@@ -40,7 +40,7 @@ extension GRDBMigrationRunner {
         try drift(
             in: writer,
             DriftOptions(ignoring: names, configuration: configuration),
-            cancellation: options.cancellation
+            cancellation: options.operation.cancellation
         )
     }
 

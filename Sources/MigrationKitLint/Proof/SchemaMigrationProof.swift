@@ -105,8 +105,9 @@ public struct SchemaMigrationProof: Sendable {
                 try db.execute(sql: "DELETE FROM grdb_migrations")
             }
         }
+        let cancellation = options.operation.cancellation
         func content(_ side: ProofTables.Side) throws -> ProofTables.Content {
-            try copy.read { try tables.content(side, in: $0, options.cancellation) }
+            try copy.read { try tables.content(side, in: $0, cancellation) }
         }
         let runner = try GRDBMigrationRunner(steps: [step])
         try expect(difference.from, in: copy, .start)

@@ -362,33 +362,4 @@ extension EncryptedDatabase {
         }
         preconditionFailure("the third attempt returns")
     }
-
-    /// The asynchronous form of ``inspect(_:key:cipher:countsRows:checksPages:)``.
-    ///
-    /// - Parameters:
-    ///   - path: The file. Links are followed.
-    ///   - key: The key that may be the file's. A plaintext file needs none.
-    ///   - cipher: How the file may be encrypted.
-    ///   - countsRows: Whether the tables are listed with their numbers of rows.
-    ///   - checksPages: Whether to check every page, instead of the first and some others.
-    /// - Returns: What the file is.
-    /// - Throws: What the blocking form throws; a `CancellationError`.
-    public static func asyncInspect(
-        _ path: String,
-        key: DatabaseKey? = nil,
-        cipher: CipherSettings = .current,
-        countsRows: Bool = false,
-        checksPages: Bool = true
-    ) async throws -> FileReport {
-        try Task.checkCancellation()
-        return try await blocking {
-            try inspect(
-                path,
-                key: key,
-                cipher: cipher,
-                countsRows: countsRows,
-                checksPages: checksPages
-            )
-        }
-    }
 }

@@ -81,18 +81,6 @@ public struct DatabaseSalvage: Sendable {
     public typealias Options = DatabaseBackup.Options
 }
 
-extension DatabaseSalvage {
-    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
-    /// cancelled, it throws a `CancellationError`, and no new file is left.
-    ///
-    /// - Returns: What was recovered, and what was lost.
-    /// - Throws: What the blocking form throws.
-    @discardableResult
-    public func asyncRun() async throws -> SalvageReport {
-        try await blocking(self, \.options) { try $0.run() }
-    }
-}
-
 /// Why nothing can be recovered from a file.
 public enum DatabaseSalvageError: Error, Equatable, Sendable {
     /// The key opens no page, neither with the salt in the file nor with one that differs in one

@@ -284,9 +284,9 @@ extension DatabaseFile {
     }
 }
 
-/// The asynchronous forms of everything that blocks. The work runs on its own thread. If the task
-/// is already cancelled, the work doesn't begin; later it isn't interrupted, since it waits for
-/// nothing longer than `busyTimeout`.
+/// The asynchronous forms of opening. The work runs on its own thread. If the task is already
+/// cancelled, the work doesn't begin; later it isn't interrupted, since it waits for nothing longer
+/// than `busyTimeout`.
 extension EncryptedDatabase {
     /// The asynchronous form of ``open(_:key:options:)``.
     ///
@@ -301,8 +301,7 @@ extension EncryptedDatabase {
         key: DatabaseKey,
         options: Options = Options()
     ) async throws -> DatabaseQueue {
-        try Task.checkCancellation()
-        return try await blocking { try open(path, key: key, options: options) }
+        try await asyncRun { try open(path, key: key, options: options) }
     }
 
     /// The asynchronous form of ``openPool(_:key:options:)``.
@@ -318,8 +317,7 @@ extension EncryptedDatabase {
         key: DatabaseKey,
         options: Options = Options()
     ) async throws -> DatabasePool {
-        try Task.checkCancellation()
-        return try await blocking { try openPool(path, key: key, options: options) }
+        try await asyncRun { try openPool(path, key: key, options: options) }
     }
 
     /// The asynchronous form of ``openPlaintext(_:options:)``.
@@ -333,8 +331,7 @@ extension EncryptedDatabase {
         _ path: String,
         options: Options = Options()
     ) async throws -> DatabaseQueue {
-        try Task.checkCancellation()
-        return try await blocking { try openPlaintext(path, options: options) }
+        try await asyncRun { try openPlaintext(path, options: options) }
     }
 }
 

@@ -205,9 +205,7 @@ public struct EncryptedStore: Sendable {
     /// - Returns: A queue whose connection has read the schema, so that the key is known to be right.
     /// - Throws: What ``open()`` throws; a `CancellationError`.
     public func asyncOpen() async throws -> DatabaseQueue {
-        try await launching { launch in
-            try launch.run { try EncryptedDatabase.open($0, key: $1, options: $2) }
-        }
+        try await asyncRun { try open() }
     }
 
     // MARK: - A pool
@@ -229,19 +227,7 @@ public struct EncryptedStore: Sendable {
     /// - Returns: A pool whose writing connection has read the schema.
     /// - Throws: What ``openPool()`` throws; a `CancellationError`.
     public func asyncOpenPool() async throws -> DatabasePool {
-        try await launching { launch in
-            try launch.run { try EncryptedDatabase.openPool($0, key: $1, options: $2) }
-        }
-    }
-
-    private func launching<Value: Sendable>(
-        _ work: @escaping @Sendable (StoreLaunch) throws -> Value
-    ) async throws -> Value {
-        let cancellation = Cancellation()
-        return try await blocking(cancellingBy: cancellation.cancel) {
-            try cancellation.check()
-            return try work(StoreLaunch(self, cancellation: cancellation))
-        }
+        try await asyncRun { try openPool() }
     }
 }
 
@@ -249,7 +235,8 @@ extension EncryptedStore {
     /// The rotation of the store's key. Close every connection to the database before you run it.
     ///
     /// ```swift
-    /// try await store.keyRotation().asyncRun()
+    /// let rotation = store.keyRotation()
+    /// try await asyncRun { try rotation.run() }
     /// ```
     ///
     /// - Parameters:

@@ -12,13 +12,11 @@ import KeyStore
 struct StoreLaunch {
     private let store: EncryptedStore
     private let file: DatabaseFile
-    private let cancellation: Cancellation?
+    /// Ends the launch while it waits for others, and before it makes anything.
+    private let cancellation = Cancellation.ofTask
 
-    /// - Parameter cancellation: Ends the launch while it waits for others, and before it makes
-    ///   anything.
-    init(_ store: EncryptedStore, cancellation: Cancellation? = nil) {
+    init(_ store: EncryptedStore) {
         self.store = store
-        self.cancellation = cancellation
         file = DatabaseFile(store.path)
     }
 

@@ -92,16 +92,6 @@ public struct DatabaseBackup: Sendable {
             )
         }
     }
-
-    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
-    /// cancelled, it throws a `CancellationError`.
-    ///
-    /// - Returns: What was done.
-    /// - Throws: What the blocking form throws.
-    @discardableResult
-    public func asyncRun() async throws -> BackupReport {
-        try await blocking(self, \.options) { try $0.run() }
-    }
 }
 
 extension DatabaseBackup {

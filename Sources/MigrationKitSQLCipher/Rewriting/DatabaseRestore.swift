@@ -146,16 +146,6 @@ public struct DatabaseRestore: Sendable {
         try file.checkIsReplaceable()
         return file
     }
-
-    /// The asynchronous form of ``run()``. The work runs on its own thread. If the task is
-    /// cancelled, it throws a `CancellationError`, and the database stays as it was.
-    ///
-    /// - Returns: What was done.
-    /// - Throws: What the blocking form throws.
-    @discardableResult
-    public func asyncRun() async throws -> RestoreReport {
-        try await blocking(self, \.options) { try $0.run() }
-    }
 }
 
 // MARK: - Looking

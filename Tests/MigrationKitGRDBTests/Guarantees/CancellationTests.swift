@@ -105,10 +105,12 @@ import Testing
         let before = try Everything(of: writer)
         let signs = signs()
         try await expectCancelled(observing: signs) {
-            try await runner.asyncRollbackMigrations(
-                in: writer,
-                options: .init(transaction: transaction, observer: signs.observer)
-            )
+            _ = try await asyncRun {
+                try runner.rollbackMigrations(
+                    in: writer,
+                    options: .init(transaction: transaction, observer: signs.observer)
+                )
+            }
         }
         #expect(try Everything(of: writer) == before)
     }
@@ -121,7 +123,9 @@ import Testing
         let before = try Everything(of: writer)
         let signs = signs()
         try await expectCancelled(observing: signs) {
-            _ = try await runner.asyncDryRun(in: writer, options: .init(observer: signs.observer))
+            _ = try await asyncRun {
+                try runner.dryRun(in: writer, options: .init(observer: signs.observer))
+            }
         }
         #expect(try Everything(of: writer) == before)
     }
@@ -352,32 +356,75 @@ import Testing
         #expect(try writer.tables().isEmpty)
     }
 
-    // MARK: - The Other Asynchronous Forms
+    // MARK: - The Asynchronous Forms
 
-    @Test func asynchronousFormsDoWhatTheBlockingOnesDo() async throws {
+    @Test func theyDoWhatTheBlockingOnesDo() async throws {
         let writer = try store.open()
         let runner = try GRDBMigrationRunner(steps: itemSteps())
         #expect(try await runner.asyncMigrate(in: writer, upTo: "0001_items").steps.count == 1)
-        #expect(try await runner.asyncDryRun(in: writer).steps.count == 2)
-        #expect(try await runner.asyncDryRun(in: writer, steps: 1).steps.count == 1)
+        #expect(try await asyncRun { try runner.dryRun(in: writer) }.steps.count == 2)
         #expect(try await runner.asyncMigrate(in: writer, steps: 1).steps.count == 1)
-        #expect(
-            try await runner.asyncRollbackMigrations(in: writer, downTo: "0001_items").steps.count
-                == 1
-        )
+        let undone = try await asyncRun {
+            try runner.rollbackMigrations(in: writer, downTo: "0001_items")
+        }
+        #expect(undone.steps.count == 1)
         #expect(try await runner.asyncMigrate(in: writer).steps.count == 2)
-        #expect(try await runner.asyncMigrationStatus(in: writer).map(\.state) == [.up, .up, .up])
-        try await runner.asyncRunPostMigrationChecks(in: writer)
-        #expect(
-            try await runner.asyncRollbackMigration(identifier: "0003_tag_index", in: writer)
-                .steps.count == 1
-        )
-        #expect(
-            try await runner.asyncPendingMigrationIdentifiers(in: writer) == ["0003_tag_index"]
-        )
+        #expect(try await asyncRun { try runner.hasCompletedMigrations(in: writer) })
         await #expect(throws: MigrationKitError.unknownMigrationTarget("x")) {
             try await runner.asyncMigrate(in: writer, upTo: "x")
         }
+    }
+
+    @Test func nothingIsBegunForATaskThatIsCancelled() async throws {
+        let writer = try store.open()
+        let runner = try GRDBMigrationRunner(steps: itemSteps())
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await asyncRun { try runner.hasPendingMigrations(in: writer) }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test(arguments: [true, false])
+    func aCallWithItsOwnCancellationIsEndedByEither(_ cancelsTask: Bool) async throws {
+        let writer = try prepared(.queue)
+        let runner = try GRDBMigrationRunner(
+            steps: itemSteps() + [step("0004_endless", Self.endless)]
+        )
+        let (signs, continuation) = AsyncStream.makeStream(of: Void.self)
+        let cancellation = MigrationCancellation()
+        let options = MigrationOptions(
+            cancellation: cancellation,
+            observer: { event in
+                if case .stepContinues = event { continuation.yield() }
+            }
+        )
+        let task = Task { try await asyncRun { try runner.migrate(in: writer, options: options) } }
+        for await _ in signs { break }
+        if cancelsTask { task.cancel() } else { cancellation.cancel() }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(cancellation.isCancelled != cancelsTask)
+    }
+
+    /// A call that takes no options is ended, and what it makes its own options for.
+    @Test func aCallWithoutOptionsIsEnded() async throws {
+        let writer = try store.open()
+        let runs = Recorder<Void>()
+        let (signs, continuation) = AsyncStream.makeStream(of: Void.self)
+        let endless = MigrationStep<Database>(identifier: "0001", sourceFile: "") { db in
+            runs.append(())
+            try db.execute(sql: "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)")
+            guard runs.values.count > 1 else { return }
+            continuation.yield()
+            try db.execute(sql: Self.endless)
+        }
+        let runner = try GRDBMigrationRunner(steps: [endless])
+        try runner.migrate(in: writer)
+        // It runs the steps again.
+        let task = Task { try await asyncRun { try runner.hasSchemaChanges(in: writer) } }
+        for await _ in signs { break }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
     }
 }
 

@@ -239,17 +239,19 @@ import Testing
         let cancellation = MigrationCancellation()
         let events = Recorder<VerificationEvent>()
         await #expect(throws: CancellationError.self) {
-            try await GRDBMigrationRunner(steps: []).asyncVerificationChecks(
-                in: queue,
-                isFull: true,
-                options: .init(
-                    cancellation: cancellation,
-                    observer: { event in
-                        events.append(event)
-                        if event == .checkStarted(name: "quick_check") { cancellation.cancel() }
-                    }
+            try await asyncRun { [queue] in
+                try GRDBMigrationRunner(steps: []).verificationChecks(
+                    in: queue,
+                    isFull: true,
+                    options: .init(
+                        cancellation: cancellation,
+                        observer: { event in
+                            events.append(event)
+                            if event == .checkStarted(name: "quick_check") { cancellation.cancel() }
+                        }
+                    )
                 )
-            )
+            }
         }
         // On a busy machine it may be reported to go on.
         #expect(

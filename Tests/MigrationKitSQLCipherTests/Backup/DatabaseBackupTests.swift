@@ -568,7 +568,9 @@ import Testing
                 }
             )
         )
-        await #expect(throws: CancellationError.self) { try await backup.asyncRun() }
+        await #expect(throws: CancellationError.self) {
+            try await asyncRun { try backup.run() }
+        }
         #expect(try folder.names == ["notes.db"])
         #expect(try folder.databaseData() == before)
     }
@@ -579,10 +581,10 @@ import Testing
         let backup = DatabaseBackup(folder.database, to: output, form: .encrypted(key.key))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await backup.asyncRun()
+            return try await asyncRun { try backup.run() }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.names == ["notes.db"])
-        #expect(try await backup.asyncRun().byteCount == 8192)
+        #expect(try await asyncRun { try backup.run() }.byteCount == 8192)
     }
 }

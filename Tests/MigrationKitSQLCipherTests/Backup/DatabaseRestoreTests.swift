@@ -447,10 +447,12 @@ import Testing
                 }
             )
         )
-        await #expect(throws: CancellationError.self) { try await restore.asyncRun() }
+        await #expect(throws: CancellationError.self) {
+            try await asyncRun { try restore.run() }
+        }
         #expect(try folder.names == ["backup.db", "notes.db"])
         #expect(try folder.databaseData() == before)
         let again = DatabaseRestore(folder.database, from: backup, form: .encrypted(key.key))
-        #expect(try await again.asyncRun().hasReplaced)
+        #expect(try await asyncRun { try again.run() }.hasReplaced)
     }
 }

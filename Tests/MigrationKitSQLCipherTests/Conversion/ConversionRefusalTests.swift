@@ -346,18 +346,13 @@ import Testing
     @Test func cancelledTaskEndsIt() async throws {
         try make()
         let before = try folder.databaseData()
+        let conversion = DatabaseConversion.rekey(folder.database, from: key.key, to: new.key)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await DatabaseConversion.rekey(folder.database, from: key.key, to: new.key)
-                .asyncRun()
+            return try await asyncRun { try conversion.run() }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.databaseData() == before)
-        let report = try await DatabaseConversion.rekey(
-            folder.database,
-            from: key.key,
-            to: new.key
-        ).asyncRun()
-        #expect(report.rowCount == 301)
+        #expect(try await asyncRun { try conversion.run() }.rowCount == 301)
     }
 }

@@ -107,8 +107,9 @@ import Testing
 
     @Test func twoRotationsAtOnceComeOneAfterTheOther() async throws {
         let store = try RotatedStore()
-        async let first = store.rotation(options: .init(timeout: 60)).asyncRun()
-        async let second = store.rotation(options: .init(timeout: 60)).asyncRun()
+        let rotation = store.rotation(options: .init(timeout: 60))
+        async let first = asyncRun { try rotation.run() }
+        async let second = asyncRun { try rotation.run() }
         _ = try await (first, second)
         #expect(try store.content() == "zettel")
         #expect(try store.previous.count == 2)

@@ -127,7 +127,8 @@ import Testing
                 _ = phases.withLock { $0.insert(phase) }
             }
         })
-        try await store.store().keyRotation(options: options).asyncRun()
+        let rotation = store.store().keyRotation(options: options)
+        try await asyncRun { try rotation.run() }
         #expect(phases.withLock { $0 } == Set(ConversionEvent.Phase.ofWholeDatabases))
         #expect(try store.content() == "zettel")
         #expect(try store.key() != store.key.key)

@@ -135,7 +135,7 @@ import Testing
             to: folder.path("new.db"),
             form: .encrypted(key.key)
         )
-        let task = Task { try await salvage.asyncRun() }
+        let task = Task { try await asyncRun { try salvage.run() } }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try folder.names == ["notes.db"])

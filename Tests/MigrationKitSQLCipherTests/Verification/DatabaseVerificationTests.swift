@@ -311,14 +311,16 @@ import Testing
                 }
             )
         )
-        await #expect(throws: CancellationError.self) { try await verification.asyncRun() }
+        await #expect(throws: CancellationError.self) {
+            try await asyncRun { try verification.run() }
+        }
         #expect(told.checks.last?.name == "open")
 
         let other = DatabaseVerification(folder.database, form: .encrypted(key.key))
-        #expect(try await other.asyncRun().filter { !$0.ok } == [])
+        #expect(try await asyncRun { try other.run() }.filter { !$0.ok } == [])
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try await other.asyncRun()
+            return try await asyncRun { try other.run() }
         }
         await #expect(throws: CancellationError.self) { try await task.value }
     }
