@@ -26,7 +26,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     ],
     targets: [
-        // What every storey needs: codes of errors, a lock between processes, the making of new files.
+        // What every storey needs: codes of errors, a lock between processes, the making of new
+        // files, threads.
         .target(name: "MigrationKitCommon"),
         .target(name: "MigrationKit", dependencies: ["MigrationKitCommon"]),
         .target(
@@ -69,6 +70,7 @@ let package = Package(
         .target(
             name: "MigrationKitTestSupport",
             dependencies: [
+                "MigrationKitCommon",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -153,7 +155,7 @@ let package = Package(
         // Many stores: which there are, working on them in parallel, and the report.
         .target(
             name: "MigrationKitFleet",
-            dependencies: ["MigrationKitPages", "MigrationKitCommon", "MigrationKit"]
+            dependencies: ["MigrationKitCommon", "MigrationKit"]
         ),
         .target(
             name: "MigrationKitCLI",

@@ -1,4 +1,4 @@
-import Synchronization
+import MigrationKitCommon
 
 /// A key store in memory, for tests of apps that use this library.
 ///
@@ -16,7 +16,7 @@ public final class InMemoryKeyStore: KeyStore {
         }
     }
 
-    private let contents = Mutex(Contents())
+    private let contents = Locked(Contents())
 
     /// Makes an empty store.
     public init() {}

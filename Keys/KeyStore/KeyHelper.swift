@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import Synchronization
+import MigrationKitCommon
 
 /// Keys from a program of the user's, which may ask a vault for them.
 ///
@@ -26,7 +26,7 @@ public final class KeyHelper: StoreKeys {
     private let isCancelled: @Sendable () -> Bool
     /// How many more may be asked at the same time.
     private let free: DispatchSemaphore
-    private let idle = Mutex<[Idle]>([])
+    private let idle = Locked<[Idle]>([])
 
     private struct Idle: @unchecked Sendable {
         // `@unchecked`: one thread at a time has taken it from the list.

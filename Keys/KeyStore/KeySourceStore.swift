@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import MigrationKitCommon
 
 /// A key store with one key that is made elsewhere: a file, a systemd credential, the output of a
 /// command, a vault. A server opens its store with it as a desktop does with the Secret Service.
@@ -139,7 +139,7 @@ public struct KeySourceStore: KeyStore {
 
 /// The key of a source that can be read only once.
 private final class KeptKey: Sendable {
-    private let key = Mutex<DatabaseKey?>(nil)
+    private let key = Locked<DatabaseKey?>(nil)
 
     func get(_ read: () throws -> DatabaseKey) throws -> DatabaseKey {
         try key.withLock { key in

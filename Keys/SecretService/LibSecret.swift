@@ -1,7 +1,6 @@
 import CLibSecret
-import Dispatch
 import KeyStore
-import Synchronization
+import MigrationKitCommon
 
 /// The libsecret library.
 enum LibSecret {
@@ -72,27 +71,19 @@ enum TimeLimit {
     ) throws -> Value {
         try LibSecret.load()
         let cancellation = GLibCancellation()
-        let outcome = Outcome<Value>()
-        let done = DispatchSemaphore(value: 0)
         let clock = ContinuousClock()
         let start = clock.now
-
-        DispatchQueue(label: "SecretService").async {
-            let result = Result { try work(cancellation) }
-            outcome.result.withLock { $0 = result }
-            done.signal()
+        let call = WorkAlongside { try work(cancellation) }
+        var result: Result<Value, any Error>?
+        while result == nil, clock.now < start + limit, !isCancelled() {
+            result = call.result(within: min(start + limit - clock.now, .milliseconds(50)))
         }
-        let deadline = DispatchTime.now() + limit.seconds
-        var isDone = false
-        while !isDone, .now() < deadline, !isCancelled() {
-            isDone = done.wait(timeout: min(deadline, .now() + 0.05)) == .success
-        }
-        if !isDone {
+        if result == nil {
             cancellation.cancel()
-            _ = done.wait(timeout: .now() + 1)
+            result = call.result(within: .seconds(1))
         }
-        let result = outcome.result.withLock { $0 } ?? .failure(Expired())
         do {
+            guard let result else { throw Expired() }
             return try result.get()
         } catch is Expired {
             if isCancelled() { throw CancellationError() }
@@ -100,10 +91,6 @@ enum TimeLimit {
             let passed = min(start.duration(to: clock.now), limit).seconds
             throw KeyStoreError.timedOut(seconds: (passed * 10).rounded() / 10)
         }
-    }
-
-    private final class Outcome<Value: Sendable>: Sendable {
-        let result = Mutex<Result<Value, any Error>?>(nil)
     }
 }
 

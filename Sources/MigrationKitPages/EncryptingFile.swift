@@ -43,12 +43,11 @@ package final class EncryptingFile {
         try check(sqlite3_file_control(connection, schema, SQLITE_FCNTL_RESERVE_BYTES, &count))
 
         let pages = EncryptedPages()
-        // SQLite's own thread reads meanwhile.
-        let threadCount = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
         let file = EncryptingFile(
             form: try PageForm(key: key, salt: salt, cipher: cipher),
             pages: pages,
-            threads: try (0..<threadCount).map { _ in
+            // SQLite's own thread reads meanwhile.
+            threads: try (0..<WorkerThreads.usualCount).map { _ in
                 try EncryptingThread(pages, key: key, salt: salt, cipher: cipher)
             }
         )
@@ -197,10 +196,10 @@ final class EncryptedPages: Sendable {
 
 /// One thread that encrypts pages and writes them to a file, in the order in which it gets them.
 final class EncryptingThread: @unchecked Sendable {
-    // `@unchecked`: only the queue uses `cipher` and `authentication`, and only the caller uses
+    // `@unchecked`: only the thread uses `cipher` and `authentication`, and only the caller uses
     // `batch`.
 
-    /// How many pages are passed to the queue at once.
+    /// How many pages are passed to the thread at once.
     static func batchCount(_ pageSize: Int) -> Int { max(1, 256 * 1024 / pageSize) }
     /// In bytes. SQLite's write method takes less than 128 KiB.
     private static let largestWrite = 64 * 1024
@@ -213,13 +212,13 @@ final class EncryptingThread: @unchecked Sendable {
     private let pageSize: Int
     private let cipher: PageCipher
     private let authentication: PageAuthentication?
-    private let queue = DispatchQueue(label: "MigrationKit.encryption")
+    private let thread = OwnThread()
     private let places = DispatchSemaphore(value: waitingCount)
     private var batch: Batch?
 
     /// Consecutive pages in memory.
     private final class Batch: @unchecked Sendable {
-        // `@unchecked`: the caller fills it, passes it to the queue, and doesn't use it again.
+        // `@unchecked`: the caller fills it, passes it to the thread, and doesn't use it again.
         let bytes: UnsafeMutableRawBufferPointer
         var numbers: [Int] = []
 
@@ -260,7 +259,7 @@ final class EncryptingThread: @unchecked Sendable {
         guard let batch else { return }
         self.batch = nil
         places.wait()
-        queue.async { [self] in
+        thread.run { [self] in
             disk.note(write(batch))
             places.signal()
         }
@@ -269,7 +268,7 @@ final class EncryptingThread: @unchecked Sendable {
     /// Returns when everything is written.
     func finish() {
         submit()
-        queue.sync {}
+        thread.finish()
     }
 
     private func bytes(_ batch: Batch, _ index: Int) -> UnsafeMutableRawBufferPointer {

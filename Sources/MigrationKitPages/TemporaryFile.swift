@@ -10,79 +10,91 @@ import MigrationKitCommon
 ///
 /// The methods return a result code of SQLite.
 package final class TemporaryFile {
-    private enum Content {
-        case memory(MemoryPieces)
-        case disk(EncryptedSectors)
-    }
-
     // SQLite may let several threads sort, each with files of its own, which one of them then merges.
-    private let lock = NSLock()
-    private var content: Content
-    private var count = 0
-    private var staysInMemory = false
-    private let room: MemoryRoom
-    private let place: () -> String?
+    private let content: Locked<TemporaryContent>
 
     /// - Parameters:
     ///   - room: The memory that this file shares with others.
     ///   - place: Returns the path of a database. If there is no more room, the file is created in
     ///     the same folder. `nil` for no folder.
     package init(room: MemoryRoom, beside place: @escaping () -> String?) {
-        content = .memory(MemoryPieces(room))
-        self.room = room
-        self.place = place
+        content = Locked(TemporaryContent(room: room, place: place))
     }
 
-    package var size: Int { lock.withLock { count } }
+    package var size: Int { content.withLock { $0.count } }
 
     /// Whether it is in a file.
-    package var isOnDisk: Bool {
-        lock.withLock {
-            if case .disk = content { return true }
-            return false
-        }
-    }
+    package var isOnDisk: Bool { content.withLock { $0.isOnDisk } }
 
     /// Fills a buffer. Bytes past the end are zero.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
-        lock.withLock {
-            let found = max(0, min(buffer.count, count - offset))
-            let (part, rest) = (buffer.part(0, found), buffer.part(found, buffer.count))
-            rest.initializeMemory(as: UInt8.self, repeating: 0)
-            let code =
-                switch content {
-                case .memory(let pieces): pieces.read(into: part, at: offset)
-                case .disk(let sectors): sectors.read(into: part, at: offset)
-                }
-            return code == SQLITE_OK && !rest.isEmpty ? CipherCode.shortRead : code
-        }
+        content.withLock { $0.read(into: buffer, at: offset) }
     }
 
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
-        lock.withLock {
-            let code = store(bytes, at: offset)
-            if code == SQLITE_OK { count = max(count, offset + bytes.count) }
-            return code
-        }
+        content.withLock { $0.write(bytes, at: offset) }
     }
 
     /// Cuts the file off, or appends zeros.
     package func setSize(_ size: Int) -> Int32 {
-        lock.withLock {
-            var code = SQLITE_OK
-            if size < count {
-                switch content {
-                case .memory(let pieces): pieces.cut(at: size)
-                case .disk(let sectors): code = sectors.cut(at: size)
-                }
-            }
-            if code == SQLITE_OK { count = size }
-            return code
-        }
+        content.withLock { $0.setSize(size) }
+    }
+}
+
+/// What is in a temporary file, in memory or on the disk.
+private struct TemporaryContent {
+    private enum Place {
+        case memory(MemoryPieces)
+        case disk(EncryptedSectors)
     }
 
-    private func store(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
-        if case .memory(let pieces) = content {
+    private var place: Place
+    private(set) var count = 0
+    private var staysInMemory = false
+    private let database: () -> String?
+
+    init(room: MemoryRoom, place database: @escaping () -> String?) {
+        place = .memory(MemoryPieces(room))
+        self.database = database
+    }
+
+    var isOnDisk: Bool {
+        if case .disk = place { return true }
+        return false
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int32 {
+        let found = max(0, min(buffer.count, count - offset))
+        let (part, rest) = (buffer.part(0, found), buffer.part(found, buffer.count))
+        rest.initializeMemory(as: UInt8.self, repeating: 0)
+        let code =
+            switch place {
+            case .memory(let pieces): pieces.read(into: part, at: offset)
+            case .disk(let sectors): sectors.read(into: part, at: offset)
+            }
+        return code == SQLITE_OK && !rest.isEmpty ? CipherCode.shortRead : code
+    }
+
+    mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+        let code = store(bytes, at: offset)
+        if code == SQLITE_OK { count = max(count, offset + bytes.count) }
+        return code
+    }
+
+    mutating func setSize(_ size: Int) -> Int32 {
+        var code = SQLITE_OK
+        if size < count {
+            switch place {
+            case .memory(let pieces): pieces.cut(at: size)
+            case .disk(let sectors): code = sectors.cut(at: size)
+            }
+        }
+        if code == SQLITE_OK { count = size }
+        return code
+    }
+
+    private mutating func store(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
+        if case .memory(let pieces) = place {
             let range = offset..<(offset + bytes.count)
             if pieces.make(range, beyondRoom: staysInMemory) {
                 return pieces.write(bytes, at: offset)
@@ -94,12 +106,12 @@ package final class TemporaryFile {
             }
             guard code == SQLITE_OK else { return code }
         }
-        guard case .disk(let sectors) = content else { return SQLITE_NOMEM }
+        guard case .disk(let sectors) = place else { return SQLITE_NOMEM }
         return sectors.write(bytes, at: offset)
     }
 
-    private func moveToDisk(_ pieces: MemoryPieces) -> Int32 {
-        guard let path = place() else {
+    private mutating func moveToDisk(_ pieces: MemoryPieces) -> Int32 {
+        guard let path = database() else {
             staysInMemory = true
             return SQLITE_OK
         }
@@ -107,7 +119,7 @@ package final class TemporaryFile {
         case .success(let descriptor):
             guard let sectors = EncryptedSectors(descriptor) else { return SQLITE_ERROR }
             let code = pieces.forEach(below: count) { sectors.write($0, at: $1) }
-            if code == SQLITE_OK { content = .disk(sectors) }
+            if code == SQLITE_OK { place = .disk(sectors) }
             return code
         case .failure(let error) where UnnamedFile.refusals.contains(error.code):
             staysInMemory = true

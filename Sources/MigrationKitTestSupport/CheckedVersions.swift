@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Databases in memory, one for each version of a runner, each with its own connection.
@@ -89,32 +90,20 @@ struct CheckedVersions {
         failure: (_ step: String?, _ reason: String) -> MigrationCheckError,
         _ work: (MigrationOptions) throws -> Result
     ) throws {
-        let failed = FailedStep()
+        let failed = Locked<String?>(nil)
+        let options = MigrationOptions(observer: { event in
+            switch event {
+            case .stepFailed(let identifier, _), .stepFailedLate(let identifier, _, _):
+                failed.withLock { $0 = identifier }
+            default:
+                break
+            }
+        })
         do {
-            _ = try work(MigrationOptions(observer: { failed.note($0) }))
+            _ = try work(options)
         } catch {
             let reason = (error as? any LocalizedError)?.errorDescription ?? "\(error)"
-            throw failure(failed.identifier, reason)
+            throw failure(failed.withLock { $0 }, reason)
         }
-    }
-}
-
-/// The step in which a run failed.
-private final class FailedStep: @unchecked Sendable {
-    // `@unchecked`: every access holds the lock.
-    private let lock = NSLock()
-    private var failed: String?
-
-    func note(_ event: MigrationEvent) {
-        switch event {
-        case .stepFailed(let identifier, _), .stepFailedLate(let identifier, _, _):
-            lock.withLock { failed = identifier }
-        default:
-            break
-        }
-    }
-
-    var identifier: String? {
-        lock.withLock { failed }
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import MigrationKit
 import MigrationKitCommon
-import MigrationKitPages
 
 /// Works on many stores at the same time. A failure of one doesn't affect the others.
 public struct FleetRun: Sendable {

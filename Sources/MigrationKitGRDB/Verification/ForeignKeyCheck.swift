@@ -1,8 +1,6 @@
-import Dispatch
 import GRDB
 import GRDBSQLite
 import MigrationKit
-import MigrationKitCommon
 
 /// Checks foreign keys after a step, as the step asks for it.
 enum ForeignKeyCheck {
@@ -80,75 +78,5 @@ extension Database {
         var (current, highest): (Int32, Int32) = (0, 0)
         sqlite3_db_status(sqliteConnection, SQLITE_DBSTATUS_DEFERRED_FKS, &current, &highest, 0)
         return current != 0
-    }
-}
-
-/// Runs a check on its own connection while another one runs another check. Each keeps a processor
-/// busy, mostly with decrypting pages.
-///
-/// It only saves time. If it gets no result, because of a lock, a damaged page, or a function that
-/// only the caller's connection has, the caller's connection runs the check itself.
-final class CheckAlongside<Value: Sendable>: Sendable {
-    private let end = DispatchGroup()
-    private let stopping = Cancellation()
-    private let outcome = Locked<Value?>(nil)
-    private let cancellation: Cancellation?
-
-    /// Runs the check on the other connection.
-    typealias Reading = @Sendable ((Database) throws -> Value) throws -> Value
-
-    /// Starts the check.
-    ///
-    /// - Parameters:
-    ///   - check: The check.
-    ///   - reading: Opens a connection for it.
-    init(
-        _ cancellation: Cancellation?,
-        _ check: @escaping @Sendable (Database) throws -> Value,
-        _ reading: @escaping Reading
-    ) {
-        self.cancellation = cancellation
-        // A separate thread: all threads of the global queues may be blocked, perhaps waiting for
-        // this.
-        DispatchQueue(label: "MigrationKit.checkAlongside").async(group: end) { [self] in
-            let result = try? reading { db in
-                try db.withProgressHandler(every: 20_000, { self.continues }) { try check(db) }
-            }
-            outcome.withLock { $0 = result }
-        }
-    }
-
-    /// Waits for the outcome.
-    ///
-    /// - Parameter sign: Called again and again meanwhile.
-    /// - Returns: `nil` if there is no outcome.
-    func result(_ sign: () -> Void) throws -> Value? {
-        while end.wait(timeout: .now() + .milliseconds(100)) == .timedOut { sign() }
-        try cancellation?.check()
-        return outcome.withLock { $0 }
-    }
-
-    /// Stops the check, and returns when its connection is free.
-    func stop() {
-        stopping.cancel()
-        end.wait()
-    }
-
-    private var continues: Bool {
-        !stopping.isCancelled && cancellation?.isCancelled != true
-    }
-}
-
-extension CheckAlongside<VerificationOutcome> {
-    /// Starts `foreign_key_check` on another connection, with the writer's configuration. Returns
-    /// `nil` if the database is small or allows no second connection.
-    convenience init?(foreignKeysIn writer: any DatabaseWriter, _ cancellation: Cancellation?) {
-        guard let path = try? writer.largeFile() else { return nil }
-        self.init(cancellation, GRDBMigrationVerifier.foreignKeys) { body in
-            guard writer is DatabaseQueue else { return try writer.read(body) }
-            var configuration = writer.configuration.forReadingAlongside
-            configuration.readonly = true
-            return try DatabaseQueue(path: path, configuration: configuration).readAndClose(body)
-        }
     }
 }

@@ -92,30 +92,27 @@ struct SalvageKey {
     private static func search(
         near salt: [UInt8],
         _ monitor: ConversionMonitor,
-        _ attempt: @Sendable (_ salt: [UInt8]) throws -> Bool
+        _ attempt: @escaping @Sendable (_ salt: [UInt8]) throws -> Bool
     ) throws -> [UInt8]? {
         let count = CipherSettings.saltCount * 8
         monitor.begin(.searchingSalt, total: count)
-        let result = Locked<Result<[UInt8], any Error>?>(nil)
-        // In parts, so that the observer is called on the expected thread.
-        let width = max(1, ProcessInfo.processInfo.activeProcessorCount)
-        for start in stride(from: 0, to: count, by: width) {
-            DispatchQueue.concurrentPerform(iterations: min(width, count - start)) { index in
-                var other = salt
-                let bit = start + index
-                other[bit / 8] ^= 1 << (bit % 8)
-                do {
+        let found = Locked<[UInt8]?>(nil)
+        try WorkerThreads.run(
+            count,
+            threadCount: ProcessInfo.processInfo.activeProcessorCount,
+            watch: { try monitor.reach($0) },
+            make: {
+                { bit in
+                    guard found.withLock({ $0 }) == nil else { return }
+                    var other = salt
+                    other[bit / 8] ^= 1 << (bit % 8)
                     guard try attempt(other) else { return }
-                    result.withLock { $0 = $0 ?? .success(other) }
-                } catch {
-                    result.withLock { $0 = $0 ?? .failure(error) }
+                    found.withLock { $0 = $0 ?? other }
                 }
             }
-            if result.withLock({ $0 != nil }) { break }
-            try monitor.step(by: width)
-        }
+        )
         monitor.finish()
-        return try result.withLock { $0 }?.get()
+        return found.withLock { $0 }
     }
 
     /// Pages spread over a file.

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import GRDB
 import MigrationKit
@@ -191,28 +190,6 @@ extension MigrationSQL {
 
     /// Whether the step runs in a transaction.
     package var usesTransaction: Bool { scripts.usesTransaction }
-}
-
-extension Array where Element: Sendable {
-    /// Works like `map`, but on all cores if there are many elements: a folder may have thousands
-    /// of files while a user waits for an app's first screen.
-    ///
-    /// - Throws: The error of `transform` for the first element that has one.
-    func concurrentMap<Value: Sendable>(
-        _ transform: @Sendable (Element) throws -> Value
-    ) throws -> [Value] {
-        let few = 256
-        guard count > few else { return try map(transform) }
-        let parts = ProcessInfo.processInfo.activeProcessorCount
-        let results = Locked<[Int: Result<[Value], any Error>]>([:])
-        DispatchQueue.concurrentPerform(iterations: parts) { part in
-            let range = count * part / parts..<count * (part + 1) / parts
-            let result = Result { try self[range].map(transform) }
-            results.withLock { $0[part] = result }
-        }
-        let all = results.withLock { $0 }
-        return try (0..<parts).flatMap { try all[$0]?.get() ?? [] }
-    }
 }
 
 // MARK: - Migration Note

@@ -1,9 +1,10 @@
 import CSQLCipher
-import MigrationKitPages
 import Foundation
 import GRDB
 import KeyStore
+import MigrationKitCommon
 import MigrationKitGRDB
+import MigrationKitPages
 
 /// The new file under its temporary name, while it is written and checked.
 struct DatabaseCopy {
