@@ -45,38 +45,3 @@ public struct MigrationHostIntegration<Writer, Database>: Sendable {
         self.verifyBeforeCommit = verifyBeforeCommit
     }
 }
-
-// MARK: - Required Index Spec
-
-/// An index that must exist on a table once the database is migrated.
-public struct RequiredIndexSpec: Equatable, Sendable {
-    /// The name of the table.
-    public let table: String
-
-    /// The name of the index.
-    public let index: String
-
-    /// Creates a requirement.
-    ///
-    /// - Parameters:
-    ///   - table: The name of the table.
-    ///   - index: The name of the index.
-    public init(table: String, index: String) {
-        self.table = table
-        self.index = index
-    }
-}
-
-// MARK: - Schema Snapshot Provider
-
-/// Writes the schema that a list of migrations produces.
-public protocol SchemaSnapshotProvider<Snapshot> {
-    /// The form of the snapshot, for example SQL text.
-    associatedtype Snapshot
-
-    /// Makes the snapshot. The same migrations always give the same one.
-    ///
-    /// - Returns: The snapshot.
-    /// - Throws: An error if the schema can't be built or read.
-    func generateCanonicalSnapshot() throws -> Snapshot
-}

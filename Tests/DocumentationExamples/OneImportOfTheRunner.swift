@@ -6,8 +6,8 @@ func code(of error: MigrationKitError) -> (String, Int32) {
     (error.code.name, error.code.exitStatus.rawValue)
 }
 
-func cancellableOptions() -> (MigrationOptions, MigrationCancellation) {
-    let cancellation = MigrationCancellation()
+func cancellableOptions() -> (MigrationOptions, Cancellation) {
+    let cancellation = Cancellation()
     cancellation.cancel()
     return (MigrationOptions(cancellation: cancellation), cancellation)
 }

@@ -6,8 +6,8 @@ func code(of error: EncryptedDatabaseError) -> (String, Int32) {
     (error.code.name, error.code.exitStatus.rawValue)
 }
 
-func endedConversion() -> ConversionCancellation {
-    let cancellation = ConversionCancellation()
+func endedConversion() -> Cancellation {
+    let cancellation = Cancellation()
     cancellation.cancel()
     return cancellation
 }

@@ -105,7 +105,7 @@ import Testing
         #expect(try tool.run(["backup"] + tool.opening + ["--output", backup]).status == 0)
     }
 
-    @Test func appThatGoesOnWithoutThemIsNoConcernAnyMore() throws {
+    @Test func aLogThatTheAppHasGoneOnWithIsAccepted() throws {
         let start = (32 + 3 * Self.frame + 511) / 512 * 512 + 512
         try change(start..<(start + 1024)) { _ in 0 }
         let rows = try tool.shell("INSERT INTO t VALUES (11); SELECT count(*) FROM t;")

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["-1", "nan", "inf", "1e30", "86401", "3000000"])
-    func lockTimeoutThatIsTooLongOrNoneIsRefused(_ seconds: String) throws {
+    func aLockTimeoutOutsideOfItsRangeIsRefused(_ seconds: String) throws {
         try here.write("lock-timeout = \(seconds.contains("e") ? "1.0e30" : seconds)")
         try expectRefusal(
             64,

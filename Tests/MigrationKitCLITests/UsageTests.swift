@@ -140,7 +140,7 @@ import Testing
         ("restore", "inf"), ("restore", "-1"), ("migrate", "1e30"), ("migrate", "3000000"),
         ("migrate", "-1"),
     ])
-    func aLockTimeoutThatIsTooLongOrNoneIsRefused(_ command: String, _ seconds: String) throws {
+    func aLockTimeoutOutsideOfItsRangeIsRefused(_ command: String, _ seconds: String) throws {
         let options =
             switch command {
             case "rekey": newKey
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-1", "nan", "inf", "86401", "soon"])
-    func aKeychainTimeoutThatIsNoneIsRefused(_ seconds: String) {
+    func aKeychainTimeoutOutsideOfItsRangeIsRefused(_ seconds: String) {
         let result = ToolInProcess().run(
             ["status", "--db-path", database, "--keychain-service", "s"] + migrations
                 + ["--keychain-timeout=\(seconds)"]

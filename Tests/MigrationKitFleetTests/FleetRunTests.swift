@@ -69,7 +69,7 @@ import Testing
         #expect(count("notStarted", outcomes) == 100 - canaries)
     }
 
-    @Test func failureAfterTheCanariesIsNoneOfACanary() throws {
+    @Test func aStoreThatFailsAfterTheCanariesDoesNotEndTheRun() throws {
         let (end, outcomes) = try run(.init(jobs: 3, canary: .count(5)), failing: ["50"])
         #expect(end == .complete)
         #expect(count("done", outcomes) == 99)

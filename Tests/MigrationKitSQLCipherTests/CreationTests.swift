@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: try TestKey.each())
-    func aDatabaseThatSomebodyCreatesMeanwhileIsGoneOnWith(key: TestKey) throws {
+    func aDatabaseThatAnotherProcessCreatesMeanwhileIsOpened(key: TestKey) throws {
         let path = folder.database
         let options = EncryptedDatabase.Options(
             createsFile: true,

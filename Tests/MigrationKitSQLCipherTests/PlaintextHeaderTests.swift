@@ -109,7 +109,7 @@ import Testing
 
     /// Even if SQLCipher has left the bytes at the end of each page unused, as in what it decrypts.
     @Test(arguments: [0, 80], [512, 1024, 4096])
-    func plaintextDatabaseIsNoneWithHeader(reserved: Int, pageSize: Int) throws {
+    func plaintextIsNotTakenForAPlaintextHeader(reserved: Int, pageSize: Int) throws {
         for number in 0..<30 {
             let path = folder.path("\(number).db")
             let tables = (0..<number).map {

@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: ["x'\(selectOne.dropLast(2))0f'", "x''", "'\(selectOne)'", "0"])
-    func otherFileThanSqlxHasAppliedIsRefusedByName(checksum: String) throws {
+    func aFileThatChangedAfterSqlxAppliedItIsRefusedByName(checksum: String) throws {
         let rows = Self.sqlx + ", (10, 'c', TRUE, \(checksum), 5);"
         let error = error(by: .sqlx, rows)
         #expect(error == .changedMigrations(.sqlx, identifiers: ["10_c"]))

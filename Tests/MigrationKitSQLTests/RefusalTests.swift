@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    @Test func markersOfTwoToolsAndOfNoneAreMixed() throws {
+    @Test func filesWithMarkersOfTwoToolsOrWithoutAnyAreRefusedAsMixed() throws {
         #expect(
             try refusal(of: ["1_a.sql": Self.up, "2_b.sql": "-- +goose Up\nSELECT 1"])
                 == "the folder mixes two formats: 1_a.sql has dbmate's markers, 2_b.sql has goose's "

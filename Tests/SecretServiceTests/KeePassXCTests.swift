@@ -23,7 +23,7 @@ struct KeePassXCTests {
         #expect(result.stderr == "")
     }
 
-    @Test func lockedIsNeverTakenForNotFoundAndNothingIsAskedUnasked() throws {
+    @Test func aLockedDatabaseIsNotTakenForAMissingItemAndOpensNoPrompt() throws {
         let keepass = try PrivateKeePassXC()
         try keepass.bus.storeBySecretTool("service", "s", "username", "known", secret: "secret")
         try keepass.lock()

@@ -185,33 +185,3 @@ public struct FleetRun: Sendable {
         }
     }
 }
-
-/// Other processes use a store. The run comes back to it after the others.
-public struct BusyStore: Error {
-    /// That a store is busy.
-    public init() {}
-}
-
-/// What became of a store in a run.
-public enum FleetOutcome<Value: Sendable>: Sendable {
-    /// The work is done.
-    case done(Value)
-    /// The work failed. The error says in what state the store is.
-    case failed(any Error)
-    /// The run was cancelled during the work. What was not committed is undone.
-    case interrupted
-    /// The run ended before this store was started.
-    case notStarted
-}
-
-/// How far a run is, after a store.
-public struct FleetEvent: Sendable {
-    /// The store that is done.
-    public let store: FleetStore
-    /// How many are done, well or not.
-    public let done: Int
-    /// How many of these failed.
-    public let failed: Int
-    /// How many there are.
-    public let count: Int
-}

@@ -1,45 +1,6 @@
 import GRDB
 import MigrationKit
 
-/// What a run would do.
-public struct MigrationPreview: Equatable, Sendable {
-    /// The steps that would be applied, with the time that each took and the rows it changed.
-    public let steps: [MigrationReport.Step]
-
-    /// The schema before, as SQL.
-    public let schemaBefore: String
-
-    /// The schema after, as SQL.
-    public let schemaAfter: String
-
-    /// The tables, indexes, views and triggers that would be created, changed and dropped.
-    public let objects: [ObjectChange]
-
-    /// What happens to a table, index, view or trigger.
-    public struct ObjectChange: Equatable, Sendable {
-        /// The kinds of change.
-        public enum Kind: String, Equatable, Sendable {
-            /// The object is new.
-            case created
-
-            /// The object has another definition.
-            case changed
-
-            /// The object is gone.
-            case dropped
-        }
-
-        /// What happens to the object.
-        public let kind: Kind
-
-        /// `table`, `index`, `view` or `trigger`.
-        public let type: String
-
-        /// The object's name.
-        public let name: String
-    }
-}
-
 extension GRDBMigrationRunner {
     /// Runs all pending steps and the verification, and undoes them.
     ///

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["-wal", "-shm", "-journal", "-migration.lock"])
-    func nameOfAFileBesideADatabaseIsNoneForANewOne(_ suffix: String) throws {
+    func aNewFileCanNotHaveTheNameOfAFileBesideADatabase(_ suffix: String) throws {
         try makeEncrypted()
         let before = try tool.folder.data("store.db")
         let new = ["--new-password-file", tool.folder.path("new"), "--new-raw-key"]

@@ -128,7 +128,7 @@ struct ReadFailureTests {
 
     /// Every reading of an inner page, and of a leaf, fails, one after the other.
     @Test(arguments: [2, 5, 40])
-    func pageThatCannotBeReadAgainIsNoneThatCameBack(_ page: Int) throws {
+    func aPageThatCanNotBeReadAgainIsReportedAsDamaged(_ page: Int) throws {
         var count = 0
         while let result = try run(
             ["salvage", "--json", "--output", output],

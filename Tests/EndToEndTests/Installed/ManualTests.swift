@@ -162,7 +162,7 @@ import Testing
     }
 
     /// A flag and the one that takes it back have one description, which says which is which.
-    @Test func whatTakesAFlagBackIsNotDescribedAsTheFlag() throws {
+    @Test func aFlagAndItsNegationHaveOneDescription() throws {
         let text = try shown("migrationkit-cli-migrate", width: 400)
         #expect(text.contains(/--allow-out-of-order ?, --no-allow-out-of-order\n/))
         #expect(!text.contains(/\n +--no-allow-out-of-order\n/))

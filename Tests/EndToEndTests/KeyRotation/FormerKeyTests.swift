@@ -92,7 +92,7 @@ import Testing
         try expectNoKeyIsLost()
     }
 
-    @Test func aKeyThatWasNeverTheItemsIsStillAWrongOne() throws {
+    @Test func aKeyThatTheItemNeverHadIsAWrongKey() throws {
         let other = ToolFolder.randomDigits(count: 64)
         _ = try SQLCipherShell.run(
             database.tool.folder.path("other.db"),

@@ -186,7 +186,7 @@ import Testing
                 step("0005_endless", Self.endless),
             ]
         )
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let events = Recorder<MigrationEvent>()
         #expect(throws: CancellationError.self) {
             try runner.migrate(
@@ -215,7 +215,7 @@ import Testing
     /// A step of many statements, each far too short for SQLite's progress handler, which asks for
     /// its own end early on.
     private func shortStatements(
-        _ cancellation: MigrationCancellation,
+        _ cancellation: Cancellation,
         _ executed: Recorder<Int>,
         usesTransaction: Bool
     ) -> MigrationStep<Database> {
@@ -230,7 +230,7 @@ import Testing
 
     private static func insertRows(
         in db: Database,
-        _ cancellation: MigrationCancellation,
+        _ cancellation: Cancellation,
         _ executed: Recorder<Int>
     ) throws {
         for number in 1...5_000 {
@@ -248,7 +248,7 @@ import Testing
         guard usesTransaction || transaction == .perStep else { return }
         let writer = try prepared(.queue)
         let before = try Everything(of: writer)
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let executed = Recorder<Int>()
         let step = shortStatements(cancellation, executed, usesTransaction: usesTransaction)
         let runner = try GRDBMigrationRunner(steps: itemSteps() + [step])
@@ -266,7 +266,7 @@ import Testing
 
     @Test func shortStatementsOfARollbackAreInterruptedAsWell() throws {
         let writer = try prepared(.queue)
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let executed = Recorder<Int>()
         let step = shortStatements(cancellation, executed, usesTransaction: true)
         let runner = try GRDBMigrationRunner(steps: itemSteps() + [step])
@@ -281,7 +281,7 @@ import Testing
     @Test func aStepThatGoesOnAfterItsErrorsIsEndedAllTheSame() throws {
         let writer = try prepared(.queue)
         let before = try Everything(of: writer)
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let runner = try GRDBMigrationRunner(
             steps: itemSteps() + [
                 MigrationStep(identifier: "0004_stubborn", sourceFile: "") { db in
@@ -347,7 +347,7 @@ import Testing
 
     @Test func runThatWasCancelledBeforehandAppliesNothing() throws {
         let writer = try store.open()
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         cancellation.cancel()
         #expect(throws: CancellationError.self) {
             try GRDBMigrationRunner(steps: itemSteps())
@@ -392,7 +392,7 @@ import Testing
             steps: itemSteps() + [step("0004_endless", Self.endless)]
         )
         let (signs, continuation) = AsyncStream.makeStream(of: Void.self)
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let options = MigrationOptions(
             cancellation: cancellation,
             observer: { event in

@@ -116,7 +116,7 @@ import Testing
 
     @Test func longStepShowsThatItLives() throws {
         let events = Recorder<MigrationEvent>()
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let endless = step(
             "1",
             "WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT max(i) FROM c"

@@ -66,7 +66,7 @@ import Testing
         #expect(try Everything(of: writer).ledger == ["0001"])
     }
 
-    @Test func suchAStepHasForeignKeysAsTheConnectionHasThem() throws {
+    @Test func aStepWithoutATransactionKeepsTheConnectionsForeignKeys() throws {
         try GRDBMigrationRunner(steps: [
             alone("0001") { (db: Database) throws in
                 #expect(!db.isInsideTransaction)
@@ -76,7 +76,7 @@ import Testing
         ]).migrate(in: writer)
     }
 
-    @Test func suchAStepIsRecordedOnlyOnceItHasSucceeded() throws {
+    @Test func aStepWithoutATransactionIsRecordedOnlyAfterItSucceeded() throws {
         let failing = alone("0002") { db in
             try db.execute(sql: "CREATE TABLE IF NOT EXISTS b (id)")
             throw PlannedFailure()

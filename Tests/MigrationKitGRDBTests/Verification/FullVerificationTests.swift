@@ -236,7 +236,7 @@ import Testing
                     """
             )
         }
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let events = Recorder<VerificationEvent>()
         await #expect(throws: CancellationError.self) {
             try await asyncRun { [queue] in

@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test func cancellationEndsBothConnections() throws {
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let queue = try store.open()
         let options = VerificationOptions(
             cancellation: cancellation,

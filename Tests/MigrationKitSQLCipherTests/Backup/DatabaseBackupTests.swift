@@ -556,7 +556,7 @@ import Testing
             "PRAGMA journal_mode = WAL; CREATE TABLE t (a);\(Fixtures.fill(pages: 300))"
         )
         let before = try folder.databaseData()
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         let backup = DatabaseBackup(
             folder.database,
             to: output,

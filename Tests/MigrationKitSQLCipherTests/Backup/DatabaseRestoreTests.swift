@@ -126,7 +126,7 @@ import Testing
     func oldFileIsWholeWithoutItsKey(_ place: Place) throws {
         let other = try TestKey.raw()
         try make(place, other)
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         #expect(throws: CancellationError.self) {
             try restore(
                 options: .init(
@@ -435,7 +435,7 @@ import Testing
     func cancellationLeavesTheDatabaseAsItWas(_ phase: ConversionEvent.Phase) async throws {
         try Fixtures.encrypted(folder.database, key: TestKey.raw())
         let before = try folder.databaseData()
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         let restore = DatabaseRestore(
             folder.database,
             from: backup,

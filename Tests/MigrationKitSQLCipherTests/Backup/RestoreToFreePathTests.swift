@@ -55,7 +55,7 @@ import Testing
 
     @Test func whatFailsLeavesNothingThere() throws {
         try folder.write("notes.db-journal", Data(repeating: 7, count: 512))
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         #expect(throws: CancellationError.self) {
             try DatabaseRestore(
                 folder.database,

@@ -142,7 +142,7 @@ import Testing
         #expect(try SQLCipherShell.run(restored, key: key.spelling, rows) == "zettel\nok")
     }
 
-    @Test func pageThatIsUsedIsRefusedBesideOneOfTheList() throws {
+    @Test func aDamagedPageInUseIsRefusedEvenIfAFreeOneIsDamagedToo() throws {
         let pages = try makeLongFreeList(autoVacuum: "NONE")
         try damage([2, pages[0]])
         #expect(

@@ -326,7 +326,7 @@ import Testing
     ) throws {
         try make(journalMode)
         let before = try folder.databaseData()
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         #expect(throws: CancellationError.self) {
             try rekey(
                 .init(

@@ -230,7 +230,7 @@ import Testing
 
             try folder.write("backup.db", sound)
             let whole = try files(in: folder)
-            let cancellation = ConversionCancellation()
+            let cancellation = Cancellation()
             let restore = DatabaseRestore(
                 folder.database,
                 from: backup,

@@ -223,7 +223,7 @@ import Testing
     func cancellationTakesEverythingBack(_ phase: ConversionEvent.Phase) throws {
         let store = try RotatedStore()
         let items = try store.keys.items(service: nil, account: nil)
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         let options = DatabaseConversion.Options(
             cancellation: cancellation,
             observer: { event in

@@ -114,7 +114,7 @@ import Testing
             key: key.spelling,
             Fixtures.fill(pages: 300)
         )
-        let cancellation = ConversionCancellation()
+        let cancellation = Cancellation()
         #expect(throws: CancellationError.self) {
             try salvage(
                 options: .init(

@@ -298,7 +298,7 @@ import Testing
 
     @Test func aCancelledVerificationEnds() async throws {
         _ = try makeFilled()
-        let cancellation = MigrationCancellation()
+        let cancellation = Cancellation()
         let told = ToldChecks()
         let verification = DatabaseVerification(
             folder.database,
@@ -358,7 +358,7 @@ import Testing
         #expect(try modes()?.ok == true)
     }
 
-    @Test func aPlaintextDatabaseIsNoExceptionAndAGroupCanBeAccepted() throws {
+    @Test func plaintextDatabasesAreCheckedTooAndAGroupCanBeAllowed() throws {
         try Fixtures.plaintext(folder.database)
         func modes(allowsGroup: Bool) throws -> VerificationCheck? {
             var verification = DatabaseVerification(folder.database, form: .plaintext())

@@ -1,0 +1,58 @@
+import FoundationEssentials
+
+/// What a key store reports about an item. Nothing in it is secret.
+public struct KeyItem: Sendable, Equatable {
+    /// An identifier that is unique in the store.
+    public let identifier: String
+    /// The service that the item is for, such as an app's identifier.
+    public let service: String
+    /// The account; nil if the item names none.
+    public let account: String?
+    /// The name that password programs show.
+    public let label: String
+    /// The name of the collection that holds the item.
+    public let collection: String
+    /// All attributes, including `service` and the account's.
+    public let attributes: [String: String]
+    /// When the item was created, if the store knows.
+    public let created: Date?
+    /// When the item was last changed, if the store knows.
+    public let modified: Date?
+    /// The secret's form, if this library stored it; nil for the items of other programs, which
+    /// don't record it.
+    public let form: DatabaseKey.Form?
+    /// Whether the item's collection is locked.
+    public let isLocked: Bool
+
+    /// Describes an item.
+    public init(
+        identifier: String,
+        service: String,
+        account: String?,
+        label: String,
+        collection: String,
+        attributes: [String: String],
+        created: Date? = nil,
+        modified: Date? = nil,
+        form: DatabaseKey.Form? = nil,
+        isLocked: Bool = false
+    ) {
+        self.identifier = identifier
+        self.service = service
+        self.account = account
+        self.label = label
+        self.collection = collection
+        self.attributes = attributes
+        self.created = created
+        self.modified = modified
+        self.form = form
+        self.isLocked = isLocked
+    }
+
+    /// One line that distinguishes this item from others that match the same search.
+    public var summary: String {
+        let shown = attributes.sorted { $0.key < $1.key }.map { "\($0.key)=\"\($0.value)\"" }
+        return "\"\(label)\" in \(collection)"
+            + (shown.isEmpty ? "" : ": " + shown.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// Something that was done to the migrations of a database.
+public struct MigrationHistoryEntry: Equatable, Sendable {
+    /// What was done.
+    public enum Event: String, Equatable, Sendable, CaseIterable {
+        /// The step ran.
+        case applied
+
+        /// The step was rolled back.
+        case rolledBack
+
+        /// The step was recorded as applied without running: by a baseline, or because another tool
+        /// had run it.
+        case recorded
+
+        /// The step's new text was accepted instead of the one that ran.
+        case repaired
+
+        /// The step was renamed. The entry of the new name (``recorded``) comes next.
+        case renamed
+
+        /// The step was removed from the ledger without being undone.
+        case forgotten
+    }
+
+    /// The step's identifier.
+    public let identifier: String
+
+    /// What was done.
+    public let event: Event
+
+    /// When it was done.
+    public let time: Date
+
+    /// How long it took, in seconds; `nil` if nothing ran.
+    public let seconds: Double?
+
+    /// The step's checksum at that time; `nil` if it has none.
+    public let checksum: String?
+}

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+import MigrationKit
+import MigrationKitCommon
+
+/// Why a verification failed.
+public enum GRDBMigrationVerificationError: Error, Equatable, Sendable {
+    /// SQLite's `quick_check` found damage. `result` is the first line of its answer.
+    case quickCheckFailed(result: String)
+
+    /// A table refers to a table that doesn't exist. SQLite lets it be declared, and then refuses
+    /// to write to the table while foreign keys are on.
+    case missingParent(table: String, parent: String)
+
+    /// Rows refer to parents that don't exist.
+    case foreignKeyViolations(count: Int)
+
+    /// A required index doesn't exist.
+    case missingIndex(table: String, index: String)
+
+    /// The table of a required index doesn't exist.
+    case missingTable(table: String, index: String)
+}
+
+extension GRDBMigrationVerificationError: LocalizedError {
+    /// What is wrong, in one line.
+    public var errorDescription: String? {
+        switch self {
+        case .quickCheckFailed(let result):
+            "the database is damaged: \(result)"
+        case .missingParent(let table, let parent):
+            "the table '\(table)' refers to the table '\(parent)', which doesn't exist"
+        case .foreignKeyViolations(let count):
+            "\(count) \(count == 1 ? "row refers" : "rows refer") to a parent that doesn't exist"
+        case .missingIndex(let table, let index):
+            "the index '\(index)' on the table '\(table)' is missing"
+        case .missingTable(let table, let index):
+            "the table '\(table)' is missing, and with it the index '\(index)'"
+        }
+    }
+
+    /// What to do about it.
+    public var recoverySuggestion: String? {
+        switch self {
+        case .quickCheckFailed:
+            "Restore the database from a backup. Until then, write nothing to it."
+        case .missingParent:
+            "Create that table, or give the referring table a definition without the reference."
+        case .foreignKeyViolations:
+            "'PRAGMA foreign_key_check' lists them. Correct the rows, or the migration that left them."
+        case .missingIndex, .missingTable:
+            "Apply the migration that creates it, or correct the required name."
+        }
+    }
+}
+
+extension GRDBMigrationVerificationError: CodedError {
+    /// The error's code for programs, and its exit status.
+    public var code: ErrorCode {
+        switch self {
+        case .quickCheckFailed(let result) where result.isAboutPages:
+            ErrorCode("damaged", .inputOutput)
+        case .quickCheckFailed, .missingParent, .foreignKeyViolations, .missingIndex,
+            .missingTable:
+            ErrorCode("verificationFailed", .verificationFailed)
+        }
+    }
+}
+
+extension String {
+    /// Whether a finding of `quick_check` is about the file's pages, and not about a row's values.
+    /// Before SQLite 3.42, it says "On tree page 4 cell 2" and "Main freelist".
+    /// <https://github.com/sqlite/sqlite/blob/master/src/btree.c> (`checkAppendMsg`)
+    fileprivate var isAboutPages: Bool {
+        ["Tree ", "Page ", "Freelist: ", "On tree page ", "Main freelist: "].contains(
+            where: hasPrefix
+        )
+    }
+}

@@ -1,0 +1,110 @@
+import GRDB
+
+/// A tool that records what it has applied in its own table, so its databases can be continued
+/// here.
+///
+/// See ``MigrationFolder/identifiersApplied(by:table:in:)``.
+public enum MigrationTool: String, CaseIterable, Sendable {
+    /// `schema_migrations(version)`, one row for each applied migration.
+    /// <https://github.com/amacneil/dbmate/blob/main/pkg/driver/sqlite/sqlite.go>
+    case dbmate
+
+    /// `goose_db_version(id, version_id, is_applied, tstamp)`, with a row 0 for the table itself. A
+    /// migration that was rolled back has no row or, with an older goose, a later row with
+    /// `is_applied` 0. <https://github.com/pressly/goose/blob/main/database/dialect/sqlite3.go>
+    case goose
+
+    /// `schema_migrations(version, dirty)`, one row: the last applied migration. All before it are
+    /// applied, too.
+    /// <https://github.com/golang-migrate/migrate/blob/master/database/sqlite3/sqlite3.go>
+    case golangMigrate = "golang-migrate"
+
+    /// `_sqlx_migrations(version, description, installed_on, success, checksum, execution_time)`,
+    /// one row for each migration that was started.
+    /// <https://github.com/launchbadge/sqlx/blob/main/sqlx-sqlite/src/migrate.rs>
+    case sqlx
+
+    /// `__diesel_schema_migrations(version, run_on)`, a row for each migration that is applied. The
+    /// version is the beginning of the folder's name, without its dashes.
+    /// <https://github.com/diesel-rs/diesel/blob/master/diesel/src/migration/setup_migration_table.sql>
+    case diesel
+
+    /// `refinery_schema_history(version, name, applied_on, checksum)`, a row for each migration that
+    /// is applied.
+    /// <https://github.com/rust-db/refinery/blob/main/refinery_core/src/traits/mod.rs>
+    case refinery
+
+    /// `flyway_schema_history(installed_rank, version, description, type, script, checksum,
+    /// installed_by, installed_on, execution_time, success)`, one row for each operation.
+    /// <https://documentation.red-gate.com/fd/flyway-schema-history-table-273973417.html>
+    case flyway
+
+    /// The table's default name.
+    public var versionTable: String { table.name }
+
+    /// The one place that connects a tool with what is known of its table.
+    var table: ToolTable {
+        switch self {
+        case .dbmate: .dbmate
+        case .goose: .goose
+        case .golangMigrate: .golangMigrate
+        case .sqlx: .sqlx
+        case .diesel: .diesel
+        case .refinery: .refinery
+        case .flyway: .flyway
+        }
+    }
+}
+
+extension MigrationTool {
+    /// The tools that have migrated a database, according to their version tables, whatever the
+    /// tables' names are.
+    ///
+    /// A runner ignores these tables, and would apply everything a second time. Call this before
+    /// the first run on a database that may belong to another tool.
+    ///
+    /// - Parameter db: The database.
+    /// - Returns: The tools, each with its table; empty if no such table lists a migration.
+    /// - Throws: GRDB's `DatabaseError` if the database can't be read.
+    public static func found(in db: Database) throws -> [(tool: MigrationTool, table: String)] {
+        // Virtual tables have no root page. Their columns are known only to their modules.
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT object.name AS "table", lower(info.name) AS name, lower(info.type) AS type
+                FROM main.sqlite_master AS object, pragma_table_info(object.name, 'main') AS info
+                WHERE object.type = 'table' AND object.rootpage > 0
+                    AND object.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+                ORDER BY object.rowid
+                """
+        )
+        var tables: [(name: String, columns: [(name: String, type: String)])] = []
+        for row in rows {
+            let table: String = row["table"]
+            if tables.last?.name != table { tables.append((table, [])) }
+            tables[tables.count - 1].columns.append((row["name"], row["type"]))
+        }
+        let found = try tables.compactMap { table -> (tool: MigrationTool, table: String)? in
+            guard let tool = owner(of: table.name, columns: table.columns),
+                try !tool.table.read(table.name, in: db).isEmpty
+            else { return nil }
+            return (tool, table.name)
+        }
+        return allCases.flatMap { tool in found.filter { $0.tool == tool } }
+    }
+
+    /// The tool to which a table belongs, judged by its name and columns.
+    private static func owner(
+        of table: String,
+        columns: [(name: String, type: String)]
+    ) -> MigrationTool? {
+        let named = allCases.filter { $0.versionTable == table.lowercased() }
+        guard named.isEmpty else {
+            let columns = Set(columns.map(\.name))
+            return named.first { $0.table.hasMade(columns: columns) }
+        }
+        // Some tools' tables have the columns of another's and more.
+        return allCases.filter { $0.table.hasMade(table, columns: columns) }
+            .max { $0.table.columns.count < $1.table.columns.count }
+    }
+}
