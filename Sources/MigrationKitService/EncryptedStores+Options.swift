@@ -102,50 +102,7 @@ struct StoreOpener: Sendable {
         // With the files beside it, SQLite adds up to 8 characters; a name has 255 bytes at most.
         guard !name.isEmpty, name.utf8.count <= 200, !name.hasPrefix("."),
             !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 < 0x20 })
-        else { throw EncryptedStoresError.unusableName(name) }
+        else { throw MigrationServiceError.unusableStoreName(name) }
         return "\(folder)/\(name).db"
-    }
-}
-
-// MARK: - Encrypted Stores Error
-
-/// Why ``EncryptedStores`` doesn't open a store, if the reason is none of the store's own.
-public enum EncryptedStoresError: Error, Equatable, Sendable {
-    /// A store of a folder can't have this name.
-    case unusableName(String)
-
-    /// The stores were shut down.
-    case shutDown
-}
-
-extension EncryptedStoresError: CodedError {
-    /// What is wrong, in one line.
-    public var errorDescription: String? {
-        switch self {
-        case .unusableName(let name): "a store can't have the name \"\(name)\""
-        case .shutDown: "the stores are closed: their service was shut down"
-        }
-    }
-
-    /// What to do about it.
-    public var recoverySuggestion: String? {
-        switch self {
-        case .unusableName:
-            """
-            A name has 1 to 200 bytes, doesn't begin with a full stop, and has no slash and no \
-            control character.
-            """
-        case .shutDown:
-            "Put the stores' service before the services that use it. A group shuts down the "
-                + "last one first."
-        }
-    }
-
-    /// The error's code for programs, and its exit status.
-    public var code: ErrorCode {
-        switch self {
-        case .unusableName: ErrorCode("unusableStoreName", .usage)
-        case .shutDown: ErrorCode("serviceStopped", .unavailable)
-        }
     }
 }

@@ -95,7 +95,7 @@ public actor EncryptedStores: Service {
     ///   - body: Uses the store, which stays open until the closure returns. Don't keep it, and don't
     ///     ask for another store inside: with all stores in use, both would wait.
     /// - Returns: What the closure returns.
-    /// - Throws: ``EncryptedStoresError``; what `StoreKeys`, `EncryptedStore` and the runner throw; a
+    /// - Throws: ``MigrationServiceError``; what `StoreKeys`, `EncryptedStore` and the runner throw; a
     ///   `CancellationError`; what the closure throws.
     public func withStore<Value: Sendable>(
         _ name: String,
@@ -129,7 +129,7 @@ public actor EncryptedStores: Service {
         while true {
             do {
                 try Task.checkCancellation()
-                guard !isShutDown else { throw EncryptedStoresError.shutDown }
+                guard !isShutDown else { throw MigrationServiceError.storesStopped }
             } catch {
                 if wasWoken { wakeNext() }
                 throw error
@@ -222,11 +222,11 @@ public actor EncryptedStores: Service {
                     opening.waiters[number] = continuation
                     if Task.isCancelled { leave(number, name, CancellationError()) }
                     if Task.isShuttingDownGracefully {
-                        leave(number, name, EncryptedStoresError.shutDown)
+                        leave(number, name, MigrationServiceError.storesStopped)
                     }
                 }
             } onGracefulShutdown: {
-                Task { await self.leave(number, name, EncryptedStoresError.shutDown) }
+                Task { await self.leave(number, name, MigrationServiceError.storesStopped) }
             }
         } onCancel: {
             Task { await self.leave(number, name, CancellationError()) }
@@ -300,12 +300,12 @@ public actor EncryptedStores: Service {
     }
 
     /// Closes every store. Openings are cancelled. The call waits for stores in use. Later callers
-    /// get ``EncryptedStoresError/shutDown``.
+    /// get ``MigrationServiceError/storesStopped``.
     public func shutDown() async {
         isShutDown = true
         let waiting = queue
         queue = []
-        waiting.forEach { $0.continuation.resume(throwing: EncryptedStoresError.shutDown) }
+        waiting.forEach { $0.continuation.resume(throwing: MigrationServiceError.storesStopped) }
         for (name, slot) in slots {
             switch slot {
             case .open(_, users: 0, _): retire(name)
@@ -313,7 +313,7 @@ public actor EncryptedStores: Service {
             case .opening(let opening):
                 let waiters = opening.waiters
                 opening.waiters = [:]
-                waiters.values.forEach { $0.resume(throwing: EncryptedStoresError.shutDown) }
+                waiters.values.forEach { $0.resume(throwing: MigrationServiceError.storesStopped) }
                 opening.task?.cancel()
             }
         }

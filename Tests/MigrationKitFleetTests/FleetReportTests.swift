@@ -129,18 +129,18 @@ import Testing
     @Test func otherFilesAreNone() throws {
         try folder.makeFolder("folder")
         #expect(
-            throws: FleetReportError.cannotWrite(
+            throws: FleetError.cannotWriteReport(
                 path: folder.path("folder"),
                 reason: "is a directory"
             )
         ) { try FleetReportFile(path: folder.path("folder")) }
         let empty = try folder.write("empty", "\n".utf8)
-        #expect(throws: FleetReportError.noRecords(paths: [empty])) {
+        #expect(throws: FleetError.noRecords(paths: [empty])) {
             try FleetReport(paths: [empty])
         }
         let none = folder.path("none")
         #expect(
-            throws: FleetReportError.cannotRead(path: none, reason: "no such file or directory")
+            throws: FleetError.reportUnreadable(path: none, reason: "no such file or directory")
         ) { try FleetReport(paths: [none]) }
     }
 
@@ -155,7 +155,7 @@ import Testing
         )
         try FileManager.default.linkItem(atPath: folder.path("key"), toPath: folder.path("other"))
         for name in ["key", "store.db", "link", "other"] {
-            let error = #expect(throws: FleetReportError.self) {
+            let error = #expect(throws: FleetError.self) {
                 try FleetReportFile(path: folder.path(name))
             }
             guard case .notAReport? = error else {
@@ -172,7 +172,7 @@ import Testing
     func anotherUsersFileIsNoReport() throws {
         let path = try folder.write("report", [])
         try #require(chown(path, 12345, 0) == 0)
-        let error = FleetReportError.notAReport(path: path, reason: "it is another user's")
+        let error = FleetError.notAReport(path: path, reason: "it is another user's")
         #expect(throws: error) { try FleetReportFile(path: path) }
     }
 }

@@ -72,7 +72,7 @@ import Testing
     ])
     func badLineIsNamed(_ line: String, _ reason: String) throws {
         #expect(
-            throws: FleetListError.badLine(
+            throws: FleetError.badLine(
                 source: folder.path("list"),
                 number: 2,
                 reason: reason
@@ -83,7 +83,7 @@ import Testing
     @Test func lineOfOtherBytesIsNoPath() throws {
         try folder.write("list", [0xff, 0x0a])
         #expect(
-            throws: FleetListError.badLine(
+            throws: FleetError.badLine(
                 source: folder.path("list"),
                 number: 1,
                 reason: "it is not UTF-8 text"
@@ -93,11 +93,11 @@ import Testing
 
     @Test(arguments: ["", "\n\n"])
     func emptyListIsAnError(text: String) throws {
-        #expect(throws: FleetListError.noStores(source: folder.path("list"))) { try stores(text) }
+        #expect(throws: FleetError.noStores(source: folder.path("list"))) { try stores(text) }
     }
 
     @Test func twoStoresOfOneNameAreRefused() throws {
-        #expect(throws: FleetListError.sameName("a", paths: ["a.db", "b.db"])) {
+        #expect(throws: FleetError.sameName("a", paths: ["a.db", "b.db"])) {
             try stores("a.db\n{\"path\":\"b.db\",\"account\":\"a\"}\n")
         }
     }
@@ -106,7 +106,7 @@ import Testing
         #expect {
             try StoreList(path: folder.path("nothing"))
         } throws: { error in
-            guard case FleetListError.unreadable(folder.path("nothing"), _) = error else {
+            guard case FleetError.listUnreadable(folder.path("nothing"), _) = error else {
                 return false
             }
             return true

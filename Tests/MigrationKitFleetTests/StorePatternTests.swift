@@ -45,7 +45,7 @@ import Testing
         "*.sqlite", "link.db", "l*/*.db", "**/linked/*.db", "empty/**/*", "nowhere/bob.db",
     ])
     func nothingFoundIsAnError(pattern: String) throws {
-        #expect(throws: FleetListError.noStores(source: "'\(folder.path(pattern))'")) {
+        #expect(throws: FleetError.noStores(source: "'\(folder.path(pattern))'")) {
             try names(pattern)
         }
     }
@@ -58,7 +58,7 @@ import Testing
 
     @Test func missingFolderIsAnError() throws {
         #expect(
-            throws: FleetListError.unreadable(
+            throws: FleetError.listUnreadable(
                 path: folder.path("nowhere"),
                 reason: "no such file or directory"
             )
@@ -68,7 +68,7 @@ import Testing
     @Test func twoStoresOfOneNameAreRefused() throws {
         try folder.write("bob.sqlite", "".utf8)
         #expect(
-            throws: FleetListError.sameName(
+            throws: FleetError.sameName(
                 "bob",
                 paths: [folder.path("bob.db"), folder.path("bob.sqlite")]
             )
@@ -152,7 +152,7 @@ import Testing
     @Test func storeElsewhereHasNone() throws {
         let root = folder.path("tenants")
         let path = folder.path("tenants2/dave.db")
-        #expect(throws: FleetListError.outside(path: path, folder: root)) {
+        #expect(throws: FleetError.outside(path: path, folder: root)) {
             try StorePattern(folder.path("tenants?/*.db")).matches(names: StoreNames(below: root))
         }
     }

@@ -105,7 +105,7 @@ import Testing
     @Test(arguments: ["", ".", "..", "../acme", "a/b", ".hidden", "a\0b", "a\nb"])
     func aNameLeadsOutOfNoFolder(_ name: String) async throws {
         let stores = try stores()
-        await #expect(throws: EncryptedStoresError.unusableName(name)) {
+        await #expect(throws: MigrationServiceError.unusableStoreName(name)) {
             try await names(in: name, of: stores)
         }
         #expect(served.askedNames.isEmpty)
@@ -270,7 +270,9 @@ import Testing
         await inside.wait()
         await group.triggerGracefulShutdown()
         while true {
-            do { try await add("y", to: "new", of: stores) } catch EncryptedStoresError.shutDown {
+            do {
+                try await add("y", to: "new", of: stores)
+            } catch MigrationServiceError.storesStopped {
                 break
             }
         }
@@ -303,7 +305,7 @@ import Testing
         await running.wait()
         await group.triggerGracefulShutdown()
         try await end
-        #expect(error.withLock { $0 } as? EncryptedStoresError == .shutDown)
+        #expect(error.withLock { $0 } as? MigrationServiceError == .storesStopped)
         #expect(try served.tables(in: "acme").isEmpty)
     }
 
@@ -313,8 +315,8 @@ import Testing
         let task = Task { try await names(in: "acme", of: stores) }
         await running.wait()
         await stores.shutDown()
-        await #expect(throws: EncryptedStoresError.shutDown) { try await task.value }
-        await #expect(throws: EncryptedStoresError.shutDown) {
+        await #expect(throws: MigrationServiceError.storesStopped) { try await task.value }
+        await #expect(throws: MigrationServiceError.storesStopped) {
             try await names(in: "acme", of: stores)
         }
     }

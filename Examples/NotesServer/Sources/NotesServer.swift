@@ -111,9 +111,9 @@ struct NotesServer {
     static func answering<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
-        } catch EncryptedStoresError.unusableName, KeySourceError.noSuchFile {
+        } catch MigrationServiceError.unusableStoreName, KeySourceError.noSuchFile {
             throw HTTPError(.notFound, message: "there is no such tenant")
-        } catch EncryptedStoresError.shutDown, MigrationServiceError.stopped {
+        } catch MigrationServiceError.storesStopped, MigrationServiceError.stopped {
             throw HTTPError(.serviceUnavailable, message: "the server is shutting down")
         }
     }

@@ -84,7 +84,7 @@ struct FleetStoresOptions: ParsableArguments {
     /// - Parameters:
     ///   - group: A group that must be in the list.
     ///   - keysGoByNames: Whether another name would mean another key.
-    /// - Throws: `FleetListError`; ``FleetCommandError``.
+    /// - Throws: `FleetError`; ``FleetCommandError``.
     func task(
         with group: String? = nil,
         keysGoByNames: Bool,
@@ -109,7 +109,7 @@ struct FleetStoresOptions: ParsableArguments {
         }
         let excluded = count - all.count
         guard !all.isEmpty else {
-            throw FleetListError.noStores(source: "the list without what --exclude leaves out")
+            throw FleetError.noStores(source: "the list without what --exclude leaves out")
         }
         if let group, !all.contains(where: { $0.group == group }) {
             throw FleetCommandError.noCanaries(group: group)

@@ -22,7 +22,7 @@ public struct FleetReport: Sendable {
     /// Reads reports. A line that is there twice counts once, so that a file may be given twice.
     ///
     /// - Parameter paths: The files, oldest first.
-    /// - Throws: ``FleetReportError``.
+    /// - Throws: ``FleetError``.
     public init(paths: [String]) throws {
         var latest: [String: FleetRecord] = [:]
         var seen: Set<FleetRecord> = []
@@ -31,7 +31,7 @@ public struct FleetReport: Sendable {
         let decoder = JSONDecoder()
         for path in paths {
             guard let file = fopen(path, "re") else {
-                throw FleetReportError.cannotRead(path: path, reason: systemReason(errno))
+                throw FleetError.reportUnreadable(path: path, reason: systemReason(errno))
             }
             defer { fclose(file) }
             var line: UnsafeMutablePointer<CChar>?
@@ -59,10 +59,10 @@ public struct FleetReport: Sendable {
                 }
             }
             guard ferror(file) == 0 else {
-                throw FleetReportError.cannotRead(path: path, reason: systemReason(errno))
+                throw FleetError.reportUnreadable(path: path, reason: systemReason(errno))
             }
         }
-        guard !latest.isEmpty else { throw FleetReportError.noRecords(paths: paths) }
+        guard !latest.isEmpty else { throw FleetError.noRecords(paths: paths) }
         records = latest.values.sorted { $0.store < $1.store }
         missingShards = shards.missing
         missingStores = shards.missingStores

@@ -16,31 +16,31 @@ public final class FleetReportFile: Sendable {
     /// with a line of a report. Another user's file would give away the stores' names.
     ///
     /// - Parameter path: The file, not a link.
-    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    /// - Throws: ``FleetError/cannotWriteReport(path:reason:)``.
     public init(path: String) throws {
         self.path = path
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else {
             guard errno == ELOOP else { throw failure() }
-            throw FleetReportError.notAReport(path: path, reason: "it is a link")
+            throw FleetError.notAReport(path: path, reason: "it is a link")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure() }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FleetReportError.cannotWrite(path: path, reason: "it is not a regular file")
+            throw FleetError.cannotWriteReport(path: path, reason: "it is not a regular file")
         }
         guard status.st_uid == geteuid() else {
-            throw FleetReportError.notAReport(path: path, reason: "it is another user's")
+            throw FleetError.notAReport(path: path, reason: "it is another user's")
         }
         guard status.st_nlink <= 1 else {
-            throw FleetReportError.notAReport(
+            throw FleetError.notAReport(
                 path: path,
                 reason: "it has another name, a hard link"
             )
         }
         guard status.st_size == 0 || beginsWithRecord() else {
-            throw FleetReportError.notAReport(path: path, reason: "it is something else")
+            throw FleetError.notAReport(path: path, reason: "it is something else")
         }
         // What a killed run or a full disk has left of a line must not swallow the next one.
         var last: UInt8 = 0x0A
@@ -63,7 +63,7 @@ public final class FleetReportFile: Sendable {
 
     /// Appends lines, with one call of the system.
     ///
-    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    /// - Throws: ``FleetError/cannotWriteReport(path:reason:)``.
     public func append(_ records: [FleetRecord]) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -83,7 +83,7 @@ public final class FleetReportFile: Sendable {
 
     /// Has all lines reach the disk.
     ///
-    /// - Throws: ``FleetReportError/cannotWrite(path:reason:)``.
+    /// - Throws: ``FleetError/cannotWriteReport(path:reason:)``.
     public func synchronize() throws {
         guard fdatasync(descriptor) == 0 else { throw failure() }
     }
@@ -93,53 +93,7 @@ public final class FleetReportFile: Sendable {
         throw failure(code)
     }
 
-    private func failure(_ code: Int32 = errno) -> FleetReportError {
-        .cannotWrite(path: path, reason: systemReason(code))
-    }
-}
-
-/// Why a report can't be written or read.
-public enum FleetReportError: Error, Equatable, Sendable {
-    /// The file can't be written.
-    case cannotWrite(path: String, reason: String)
-    /// The file is no report, a link, or another user's, so nothing is appended to it.
-    case notAReport(path: String, reason: String)
-    /// The file can't be read.
-    case cannotRead(path: String, reason: String)
-    /// No line of the files is one of a report.
-    case noRecords(paths: [String])
-}
-
-extension FleetReportError: CodedError {
-    /// What is wrong, in one line.
-    public var errorDescription: String? {
-        switch self {
-        case .cannotWrite(let path, let reason): "the report \(path) can't be written: \(reason)"
-        case .notAReport(let path, let reason): "\(path) can't be used as a report: \(reason)"
-        case .cannotRead(let path, let reason): "the report \(path) can't be read: \(reason)"
-        case .noRecords(let paths): "no report is in \(paths.joined(separator: ", "))"
-        }
-    }
-
-    /// What to do about it.
-    public var recoverySuggestion: String? {
-        switch self {
-        case .cannotWrite:
-            "No more stores were started. Fix the disk or the path, and run again: finished "
-                + "stores are only checked."
-        case .notAReport:
-            "Nothing was started or changed. Give --report a new file, or one that --report has written."
-        case .cannotRead: nil
-        case .noRecords: "Give the files that --report has written."
-        }
-    }
-
-    /// The error's code for programs, and its exit status.
-    public var code: ErrorCode {
-        switch self {
-        case .notAReport: ErrorCode("notAReport", .cannotCreate)
-        case .cannotWrite: ErrorCode("cannotWrite", .cannotCreate)
-        case .cannotRead, .noRecords: ErrorCode("noReport", .noInput)
-        }
+    private func failure(_ code: Int32 = errno) -> FleetError {
+        .cannotWriteReport(path: path, reason: systemReason(code))
     }
 }

@@ -30,12 +30,12 @@ public struct FleetStore: Hashable, Sendable {
 extension [FleetStore] {
     /// Throws if two stores have the same name.
     ///
-    /// - Throws: ``FleetListError/sameName(_:paths:)``.
+    /// - Throws: ``FleetError/sameName(_:paths:)``.
     func checkNames() throws {
         var paths: [String: String] = [:]
         for store in self {
             guard let other = paths.updateValue(store.path, forKey: store.name) else { continue }
-            throw FleetListError.sameName(store.name, paths: [other, store.path])
+            throw FleetError.sameName(store.name, paths: [other, store.path])
         }
     }
 }

@@ -16,7 +16,7 @@ public struct StoreList {
 
     /// - Parameters:
     ///   - path: The file; `-` for standard input.
-    /// - Throws: ``FleetListError/unreadable(path:reason:)``.
+    /// - Throws: ``FleetError/listUnreadable(path:reason:)``.
     public init(path: String) throws {
         let isInput = path == "-"
         source = isInput ? "standard input" : path
@@ -27,7 +27,7 @@ public struct StoreList {
                 : try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
             let reason = ((error as NSError).userInfo[NSUnderlyingErrorKey] as? POSIXError)?.reason
-            throw FleetListError.unreadable(
+            throw FleetError.listUnreadable(
                 path: source,
                 reason: reason ?? error.localizedDescription
             )
@@ -46,7 +46,7 @@ public struct StoreList {
     ///
     /// - Parameter names: The names of paths; `nil` for the paths as they are written, without their
     ///   extensions.
-    /// - Throws: ``FleetListError``.
+    /// - Throws: ``FleetError``.
     public func stores(names: StoreNames? = nil) throws -> [FleetStore] {
         func name(ofPath path: String) throws -> String {
             try names?.name(ofPath: path) ?? FleetStore.name(ofPath: path)
@@ -60,7 +60,7 @@ public struct StoreList {
         {
             let line = bytes.last == 0x0D ? bytes.dropLast() : bytes
             guard !line.isEmpty else { continue }
-            func refuse(_ reason: String) -> FleetListError {
+            func refuse(_ reason: String) -> FleetError {
                 .badLine(source: source, number: index + 1, reason: reason)
             }
             guard line.first == UInt8(ascii: "{") else {
@@ -93,7 +93,7 @@ public struct StoreList {
                 )
             )
         }
-        guard !stores.isEmpty else { throw FleetListError.noStores(source: source) }
+        guard !stores.isEmpty else { throw FleetError.noStores(source: source) }
         try stores.checkNames()
         return stores
     }

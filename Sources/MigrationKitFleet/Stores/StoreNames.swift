@@ -22,7 +22,7 @@ public final class StoreNames {
     /// The name of a store.
     ///
     /// - Parameter path: Its file. A link counts by its own name.
-    /// - Throws: ``FleetListError/outside(path:folder:)``.
+    /// - Throws: ``FleetError/outside(path:folder:)``.
     func name(ofPath path: String) throws -> String {
         let end = path.lastIndex(of: "/")
         let parent = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -31,7 +31,7 @@ public final class StoreNames {
         folders[parent] = place
         let root = resolved == "/" ? "/" : resolved + "/"
         guard !file.isEmpty, place == resolved || place.hasPrefix(root) else {
-            throw FleetListError.outside(path: path, folder: folder)
+            throw FleetError.outside(path: path, folder: folder)
         }
         let below = place == resolved ? "" : place.dropFirst(root.count) + "/"
         return FleetStore.name(ofPath: below + file)

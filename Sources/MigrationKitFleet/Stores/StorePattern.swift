@@ -60,7 +60,7 @@ public struct StorePattern {
     ///
     /// - Parameter names: The stores' names; `nil` for their paths relative to the pattern's fixed
     ///   folder, without their extensions: `eu/alice` for `tenants/eu/alice.db`.
-    /// - Throws: ``FleetListError``. A folder that can't be read is an error, since a store in it
+    /// - Throws: ``FleetError``. A folder that can't be read is an error, since a store in it
     ///   would seem not to exist.
     public func matches(
         names: StoreNames? = nil
@@ -68,7 +68,7 @@ public struct StorePattern {
         let folder = fixedFolder
         var found = Found()
         try search(folder, components[fixed.count...], &found)
-        guard !found.paths.isEmpty else { throw FleetListError.noStores(source: "'\(pattern)'") }
+        guard !found.paths.isEmpty else { throw FleetError.noStores(source: "'\(pattern)'") }
         let start = folder.isEmpty || folder == "/" ? folder.count : folder.count + 1
         let stores = try found.paths.sorted().map { path in
             FleetStore(
@@ -135,7 +135,7 @@ public struct StorePattern {
                     ? !name.hasPrefix(".") : fnmatch(component, name, FNM_PERIOD) == 0
             }
         } catch {
-            throw FleetListError.unreadable(
+            throw FleetError.listUnreadable(
                 path: folder.isEmpty ? "." : folder,
                 reason: error.reason
             )
