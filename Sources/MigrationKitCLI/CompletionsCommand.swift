@@ -1,11 +1,11 @@
 import ArgumentParser
 
-struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct CompletionsCommand: ContextCommand {
     static var configuration: CommandConfiguration {
-        let name = Migrations.programName
+        let name = Program.name
         return CommandConfiguration(
             commandName: "completions",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Print the completion script for a shell.",
             usage: "\(name) completions <shell>",
             discussion: """
@@ -44,6 +44,6 @@ struct CompletionsCommand<Migrations: MigrationsOptions>: ContextCommand {
     var isReport: Bool { true }
 
     func run(in context: CommandContext) throws {
-        context.output(RootCommand<Migrations>.completionScript(for: shell.completionShell))
+        context.output(RootCommand.completionScript(for: shell.completionShell))
     }
 }

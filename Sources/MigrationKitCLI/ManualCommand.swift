@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 
 /// Writes the manual, for `make install`. Not in the list of commands: people use `man`.
-struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct ManualCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "manual",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Print the program's page of the manual, in mdoc.",
-            usage: "\(Migrations.programName) manual [--output-dir <folder>]",
+            usage: "\(Program.name) manual [--output-dir <folder>]",
             shouldDisplay: false
         )
     }
@@ -23,7 +23,7 @@ struct ManualCommand<Migrations: MigrationsOptions>: ContextCommand {
     var outputDir: String?
 
     func run(in context: CommandContext) throws {
-        let description = RootCommand<Migrations>._dumpHelp()
+        let description = RootCommand._dumpHelp()
         let tool = try JSONDecoder().decode(Tool.self, from: Data(description.utf8))
         let pages = Manual(of: tool.command, date: MigrationCLI.releaseDate).pages
         guard let outputDir else {

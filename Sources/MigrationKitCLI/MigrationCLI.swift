@@ -141,12 +141,8 @@ public enum MigrationCLI {
     ///
     /// - Returns: Its exit code.
     static func report(_ error: any Error, in context: CommandContext) -> Int32 {
-        let failure = HostMigrations.$commandName.withValue(context.host.commandName) {
-            Failure(
-                error,
-                parser: parser(for: context.host),
-                database: context.database.noted
-            )
+        let failure = Program.$host.withValue(context.host) {
+            Failure(error, parser: RootCommand.self, database: context.database.noted)
         }
         let keySource = context.keySource.noted
         let document = failure.document(keySource: keySource)
@@ -171,13 +167,13 @@ public enum MigrationCLI {
     /// - Parameter error: The error.
     /// - Returns: The code that the tool's documentation lists for it.
     public static func exitCode(for error: any Error) -> Int32 {
-        Failure(error, parser: RootCommand<HostMigrations>.self).exitCode
+        Failure(error, parser: RootCommand.self).exitCode
     }
 
     // MARK: -
 
     static func run(arguments: [String], context: CommandContext) throws {
-        try HostMigrations.$commandName.withValue(context.host.commandName) {
+        try Program.$host.withValue(context.host) {
             do {
                 try parseAndRun(arguments: arguments, context: context)
             } catch {
@@ -189,13 +185,12 @@ public enum MigrationCLI {
     }
 
     private static func parseAndRun(arguments: [String], context: CommandContext) throws {
-        let parser = parser(for: context.host)
         var context = context
         context.version = version
         if Set(arguments).subtracting(["--json"]) == ["--version"] {
             return try context.printVersion(json: asksForJSON(arguments))
         }
-        let named = try checkCommands(in: arguments, of: parser)
+        let named = try checkCommands(in: arguments)
         do {
             // Parsing from the root examines every command, which takes longer than opening a
             // database with a raw key. So the command is parsed directly. Only errors and help
@@ -205,7 +200,7 @@ public enum MigrationCLI {
             let plain = (try? named.command.parseAsRoot(named.arguments)) as? any ContextCommand
             var command =
                 try plain
-                ?? Completion.$context.withValue(context) { try parser.parseAsRoot(arguments) }
+                ?? Completion.$context.withValue(context) { try RootCommand.parseAsRoot(arguments) }
             if var command = command as? any ContextCommand {
                 if command.quiet {
                     let keepsOutput = asksForJSON(arguments) || command.isReport
@@ -214,7 +209,7 @@ public enum MigrationCLI {
                 if command.needsNoDatabase { context.settingsSource.acceptOthers() }
                 context.warnAboutUnknownVariables()
                 if let named = command as? any DatabaseCommand {
-                    let words = parser.subcommandNames + namesElsewhere.keys
+                    let words = RootCommand.subcommandNames + namesElsewhere.keys
                     command = try named.withArgument(besides: Set(words))
                 }
                 if let command = command as? any DatabaseUsing {
@@ -227,31 +222,20 @@ public enum MigrationCLI {
             }
         } catch {
             // Help and version are reported as errors of the parser.
-            guard parser.exitCode(for: error) == .success else { throw error }
-            let text = message(for: error, of: parser, columns: context.columns)
+            guard RootCommand.exitCode(for: error) == .success else { throw error }
+            let text = message(for: error, columns: context.columns)
             // No completions: some shells would offer an empty line as one.
             if !text.isEmpty { context.output(text) }
         }
     }
 
     /// A help text or the version, for a terminal with this many columns.
-    private static func message(
-        for error: any Error,
-        of parser: any ParsableCommand.Type,
-        columns: Int
-    ) -> String {
+    private static func message(for error: any Error, columns: Int) -> String {
         func text(_ columns: Int) -> String {
-            HelpSections(parser.fullMessage(for: error, columns: columns)).text
+            HelpSections(RootCommand.fullMessage(for: error, columns: columns)).text
         }
         guard columns < NarrowHelp.limit else { return text(columns) }
         return NarrowHelp(text(10_000), width: columns).text
-    }
-
-    private static func parser(for host: MigrationCLIHost) -> any ParsableCommand.Type {
-        switch host.migrations {
-        case .runner: RootCommand<HostMigrations>.self
-        case .folder: RootCommand<FolderMigrations>.self
-        }
     }
 
     /// Names of the commands in other tools.
@@ -273,10 +257,9 @@ public enum MigrationCLI {
     ///
     /// - Returns: The command, and the remaining words.
     private static func checkCommands(
-        in words: [String],
-        of root: any ParsableCommand.Type
+        in words: [String]
     ) throws -> (command: any ParsableCommand.Type, arguments: [String]) {
-        var command = root
+        var command: any ParsableCommand.Type = RootCommand.self
         var rest = words[...]
         if words.first == "help" { rest = rest.dropFirst() }
         while let word = rest.first {
@@ -297,7 +280,7 @@ public enum MigrationCLI {
             command = next
             rest = rest.dropFirst()
         }
-        return words.first == "help" ? (root, words) : (command, Array(rest))
+        return words.first == "help" ? (RootCommand.self, words) : (command, Array(rest))
     }
 
     /// Removes the program's name, if there is one: a first word that is no command, followed by
@@ -306,7 +289,7 @@ public enum MigrationCLI {
         _ arguments: [String],
         host: MigrationCLIHost
     ) -> [String] {
-        let names = parser(for: host).subcommandNames + ["help"]
+        let names = Program.$host.withValue(host) { RootCommand.subcommandNames } + ["help"]
         guard let first = arguments.first, !first.hasPrefix("-"), !names.contains(first) else {
             return arguments
         }
@@ -341,11 +324,11 @@ extension ParsableCommand {
 // MARK: - Root Command
 
 /// All commands.
-struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
+struct RootCommand: ParsableCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: Migrations.programName,
-            abstract: Migrations.abstract,
+            commandName: Program.name,
+            abstract: Program.abstract,
             discussion: """
                 The key comes from an option: --keychain-service (the desktop's secret store), \
                 --password-file, --password-fd or --password-command. Without one, it comes from a \
@@ -355,35 +338,35 @@ struct RootCommand<Migrations: MigrationsOptions>: ParsableCommand {
                 \(ErrorCode.ExitStatus.summary)
                 """,
             version: MigrationCLI.version,
-            subcommands: (Migrations.areFiles ? [InitCommand.self, CreateCommand.self] : []) + [
-                MigrateCommand<Migrations>.self,
-                PlanCommand<Migrations>.self,
-                LintCommand<Migrations>.self,
-                StatusCommand<Migrations>.self,
-                HistoryCommand<Migrations>.self,
-                RollbackCommand<Migrations>.self,
-                RedoCommand<Migrations>.self,
-                VerifyCommand<Migrations>.self,
-                InspectCommand<Migrations>.self,
-                TablesCommand<Migrations>.self,
-                QueryCommand<Migrations>.self,
-                ShellCommand<Migrations>.self,
-                BaselineCommand<Migrations>.self,
-                RepairCommand<Migrations>.self,
-                SchemaDumpCommand<Migrations>.self,
-                SchemaLoadCommand<Migrations>.self,
-                SchemaDiffCommand<Migrations>.self,
-                EncryptCommand<Migrations>.self,
-                DecryptCommand<Migrations>.self,
-                RekeyCommand<Migrations>.self,
-                UpgradeCommand<Migrations>.self,
-                BackupCommand<Migrations>.self,
-                RestoreCommand<Migrations>.self,
-                SalvageCommand<Migrations>.self,
-                KeyCommand<Migrations>.self,
-                FleetCommand<Migrations>.self,
-                CompletionsCommand<Migrations>.self,
-                ManualCommand<Migrations>.self,
+            subcommands: (Program.hasFolder ? [InitCommand.self, CreateCommand.self] : []) + [
+                MigrateCommand.self,
+                PlanCommand.self,
+                LintCommand.self,
+                StatusCommand.self,
+                HistoryCommand.self,
+                RollbackCommand.self,
+                RedoCommand.self,
+                VerifyCommand.self,
+                InspectCommand.self,
+                TablesCommand.self,
+                QueryCommand.self,
+                ShellCommand.self,
+                BaselineCommand.self,
+                RepairCommand.self,
+                SchemaDumpCommand.self,
+                SchemaLoadCommand.self,
+                SchemaDiffCommand.self,
+                EncryptCommand.self,
+                DecryptCommand.self,
+                RekeyCommand.self,
+                UpgradeCommand.self,
+                BackupCommand.self,
+                RestoreCommand.self,
+                SalvageCommand.self,
+                KeyCommand.self,
+                FleetCommand.self,
+                CompletionsCommand.self,
+                ManualCommand.self,
             ]
         )
     }

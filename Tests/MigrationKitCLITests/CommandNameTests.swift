@@ -59,7 +59,7 @@ import Testing
 
     /// Otherwise ArgumentParser would parse the words of a command three times.
     @Test func everyCommandNamesItsProgram() {
-        var commands = RootCommand<FolderMigrations>.configuration.subcommands
+        var commands = RootCommand.configuration.subcommands
         while let command = commands.popLast() {
             let configuration = command.configuration
             commands += configuration.subcommands

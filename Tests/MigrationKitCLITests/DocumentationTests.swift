@@ -108,7 +108,7 @@ import Testing
         for line in lines {
             let command = line.components(separatedBy: "  #")[0].components(separatedBy: " | ")[0]
             #expect(throws: Never.self, "\(command)") {
-                _ = try RootCommand<FolderMigrations>.parseAsRoot(words(of: command))
+                _ = try RootCommand.parseAsRoot(words(of: command))
             }
         }
     }
@@ -116,7 +116,7 @@ import Testing
     @Test func everyCommandIsInTheTable() throws {
         let listed = try table(headed: "command", in: "README.md")
             .flatMap { try matches(of: "`([a-z-]+)[^`]*`", in: $0[0]) }
-        let commands = RootCommand<FolderMigrations>.configuration.subcommands
+        let commands = RootCommand.configuration.subcommands
             .map { $0.configuration }.filter { $0.shouldDisplay }.compactMap { $0.commandName }
         #expect(listed.sorted() == commands.sorted())
     }

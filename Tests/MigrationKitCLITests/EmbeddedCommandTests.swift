@@ -148,6 +148,19 @@ import Testing
         #expect(!output.text.contains("--migrations"))
     }
 
+    @Test(arguments: [["migrate"], ["lint"], ["fleet", "status", "--stores", "x"]])
+    func folderOfMigrationsIsAnUnknownOption(_ command: [String]) {
+        let result = ToolInProcess(host: host).run(command + ["--migrations", "x"])
+        #expect(result.status == 64)
+        #expect(result.stderr.hasPrefix("error: unknown option '--migrations'"), "\(result)")
+    }
+
+    @Test(arguments: ["init", "create"]) func filesCannotBeCreated(_ command: String) {
+        let result = ToolInProcess(host: host).run(command)
+        #expect(result.status == 64)
+        #expect(result.stderr.hasPrefix("error: there is no command '\(command)'"), "\(result)")
+    }
+
     @Test func hostGetsTheOptions() throws {
         let seen = Lines()
         let host = MigrationCLIHost(

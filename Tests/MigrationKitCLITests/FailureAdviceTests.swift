@@ -27,7 +27,7 @@ import Testing
             violationsBefore: nil,
             underlying: error
         )
-        return Failure(failure, parser: RootCommand<HostMigrations>.self).text(keySource: nil)
+        return Failure(failure, parser: RootCommand.self).text(keySource: nil)
     }
 
     @Test func theTableAndThePageAreNamed() throws {
@@ -40,7 +40,7 @@ import Testing
                   Statement: INSERT INTO item
                   Merge or delete the duplicates in the same migration, before the index. If
                   other databases have it already, do that in a new migration before it.
-                  See '\(HostMigrations.programName) lint --explain may-violate-unique'
+                  See '\(Program.name) lint --explain may-violate-unique'
                   Its transaction was rolled back: nothing has changed.
                 """
         )

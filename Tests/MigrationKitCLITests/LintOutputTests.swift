@@ -46,7 +46,7 @@ import Testing
         LintOutput(
             LintResult(report: LintReport(findings: findings, checked: 4), folder: folder),
             lowest: lowest,
-            tool: ("tool", "1.2.3"),
+            version: "1.2.3",
             style: .plain
         )
     }
@@ -58,14 +58,14 @@ import Testing
                 0002_drop.sql:3:5: warning: dropping 'notes' deletes its rows [drop-table]
                   Copy the rows first:
                     INSERT INTO archive SELECT * FROM notes;
-                  See 'tool lint --explain drop-table'
+                  See 'migrationkit-cli lint --explain drop-table'
 
                 Sources/App/My Migrations.swift: error: 0003_swift: 100% of 'tags', and more: \
                 all\u{FFFD}of them [cascade-deletes]
-                  See 'tool lint --explain cascade-deletes'
+                  See 'migrationkit-cli lint --explain cascade-deletes'
 
                 0004_odd: note: a table isn't STRICT [table-not-strict]
-                  See 'tool lint --explain table-not-strict'
+                  See 'migrationkit-cli lint --explain table-not-strict'
 
                 Checked 4 migrations: 1 error, 1 warning and 1 note.
                 """
@@ -97,14 +97,14 @@ import Testing
             lines[0] == """
                 ::warning file=0002_drop.sql,line=3,col=5,title=drop-table (0002_drop)::\
                 dropping 'notes' deletes its rows%0ACopy the rows first:%0A  \
-                INSERT INTO archive SELECT * FROM notes;%0ASee 'tool lint --explain drop-table'
+                INSERT INTO archive SELECT * FROM notes;%0ASee 'migrationkit-cli lint --explain drop-table'
                 """
         )
         #expect(
             lines[1] == """
                 ::error file=Sources/App/My Migrations.swift,title=cascade-deletes (0003_swift)::\
                 100%25 of 'tags', and more: all%0Aof them%0ASee \
-                'tool lint --explain cascade-deletes'
+                'migrationkit-cli lint --explain cascade-deletes'
                 """
         )
         #expect(lines[2].hasPrefix("::notice title=table-not-strict (0004_odd)::"))
@@ -151,13 +151,15 @@ import Testing
         let driver = try #require(
             (try log(output([]))["tool"] as? [String: Any])?["driver"] as? [String: Any]
         )
-        #expect(driver["name"] as? String == "tool")
+        #expect(driver["name"] as? String == "migrationkit-cli")
         #expect(driver["version"] as? String == "1.2.3")
         let rules = try #require(driver["rules"] as? [[String: Any]])
         #expect(rules.compactMap { $0["id"] as? String } == LintRule.allCases.map(\.rawValue))
         for (rule, listed) in zip(LintRule.allCases, rules) {
             let help = try #require((listed["help"] as? [String: String])?["text"])
-            #expect(help == "\(rule.summary) See 'tool lint --explain \(rule.rawValue)'.")
+            #expect(
+                help == "\(rule.summary) See 'migrationkit-cli lint --explain \(rule.rawValue)'."
+            )
         }
     }
 

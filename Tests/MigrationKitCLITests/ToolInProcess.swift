@@ -5,6 +5,7 @@ import TestSupport
 /// The tool in the tests' own process, for what it does before it opens anything: it prints its
 /// help, or refuses what it was asked for. Nobody is there to be asked for a key.
 struct ToolInProcess {
+    var host = MigrationCLIHost.standalone
     /// The whole environment.
     var environment: [String: String] = [:]
     /// How many columns the terminal has.
@@ -18,7 +19,7 @@ struct ToolInProcess {
     func run(_ arguments: [String]) -> ProcessResult {
         let (output, errorOutput) = (Lines(), Lines())
         let context = CommandContext(
-            host: .standalone,
+            host: host,
             environment: ProcessEnvironment(environment),
             output: output.append,
             errorOutput: errorOutput.append,

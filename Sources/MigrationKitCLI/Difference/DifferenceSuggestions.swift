@@ -2,7 +2,7 @@ import MigrationKitGRDB
 import MigrationKitLint
 
 extension SchemaMigrationError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         guard case .needsBackfill(let table, let column) = self else { return recoverySuggestion }
         return """
             Give the column a default in the wanted schema. Or add an expression over the old row: \
@@ -12,12 +12,12 @@ extension SchemaMigrationError: ToolSuggesting {
 }
 
 extension SchemaMigrationProofError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         // What is pending has run by then.
         guard stage == .start else { return recoverySuggestion }
         return """
             Nothing was written. The database has drifted: its applied migrations give another \
-            schema. '\(program) verify' names what differs, and '\(program) repair --schema' writes \
+            schema. '\(Program.name) verify' names what differs, and '\(Program.name) repair --schema' writes \
             the SQL that brings it back. '--ignore-table' leaves out a table of another program.
             """
     }

@@ -104,11 +104,7 @@ extension StoreCommand {
         switch source {
         case .migrations:
             do {
-                let loaded = try migrations.load(
-                    from: context.host,
-                    context: context,
-                    ofStranger: true
-                )
+                let loaded = try migrations.load(in: context, ofStranger: true)
                 return ComparedSchema(
                     source: source,
                     schema: try loaded.runnerWithoutDrafts()

@@ -1,14 +1,14 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct BackupCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
+struct BackupCommand: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Copy a database into a new file while other programs use it.",
             usage: """
-                \(Migrations.programName) backup [<database> [<path>]] [--output <path>]
+                \(Program.name) backup [<database> [<path>]] [--output <path>]
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """

@@ -1,13 +1,13 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct DecryptCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
+struct DecryptCommand: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "decrypt",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Decrypt a database.",
-            usage: "\(Migrations.programName) decrypt [<database>] [--yes] [<options>]",
+            usage: "\(Program.name) decrypt [<database>] [--yes] [<options>]",
             discussion: """
                 Asks first. Anyone who can read the file, the disk or a backup can then read the \
                 content, even after you encrypt it again.

@@ -1,13 +1,13 @@
 import ArgumentParser
 import MigrationKitSQLCipher
 
-struct EncryptCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
+struct EncryptCommand: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "encrypt",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Encrypt a plaintext database.",
-            usage: "\(Migrations.programName) encrypt [<database>] [<options>]",
+            usage: "\(Program.name) encrypt [<database>] [<options>]",
             discussion: """
                 The options name the database's new key. A passphrase is asked for twice on a \
                 terminal. A new file is written beside the database, compared with it, and \

@@ -2,7 +2,7 @@ import MigrationKitSQL
 import MigrationKitSQLCipher
 
 extension EncryptedDatabaseError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .noSuchFile:
             "Check the path. Only 'migrate', 'schema-load' and 'restore' create a database."
@@ -16,30 +16,30 @@ extension EncryptedDatabaseError: ToolSuggesting {
         case .olderFormat(_, let version):
             """
             The key is right. Add --cipher-compatibility \(version), or convert the file with \
-            '\(program) upgrade'.
+            '\(Program.name) upgrade'.
             """
         case .plaintext(let path):
             """
             To encrypt it:
-              \(program) encrypt \(path.shellPath)
+              \(Program.name) encrypt \(path.shellPath)
             To use it as it is, leave out the key and add --no-encryption. Check that no program \
             expects it to be encrypted.
             """
         case .wrongKey(let path):
             """
             \(recoverySuggestion ?? "")
-            \(Self.search(path, program))
+            \(Self.search(path))
             If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
             them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
             --hmac-algorithm.
-            If the key is right, '\(program) salvage' searches for a flipped bit in the first \
+            If the key is right, '\(Program.name) salvage' searches for a flipped bit in the first \
             bytes and recovers what it can read.
             """
         case .plaintextHeader(let path, nil):
             """
             Apps for Apple's systems make such files, so it need not be damaged. Give its salt, which the \
             app keeps beside the key:
-              \(program) status --db-path \(path.shellWord) --cipher-salt <digits>
+              \(Program.name) status --db-path \(path.shellWord) --cipher-salt <digits>
             If the raw key has 96 digits, the salt is in it: add --raw-key and \
             --cipher-plaintext-header-size 32. A header of another size than 32 bytes is given with \
             that option, too.
@@ -54,7 +54,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
         case .wrongKeyOrSalt(let path):
             """
             \(recoverySuggestion ?? "")
-            \(Self.search(path, program, more: " --cipher-salt <digits>"))
+            \(Self.search(path, more: " --cipher-salt <digits>"))
             If the key is hexadecimal digits, add --raw-key. If the file has other settings, give \
             them: --cipher-compatibility, --cipher-page-size, --kdf-iterations, --kdf-algorithm, \
             --hmac-algorithm.
@@ -63,7 +63,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
             "The hexadecimal digits are the key itself: add --raw-key."
         case .damaged:
             """
-            The file is damaged; the key is not the problem. \(Failure.adviceOnDamage(program: program))
+            The file is damaged; the key is not the problem. \(Failure.adviceOnDamage)
             """
         case .damagedLog:
             """
@@ -72,7 +72,7 @@ extension EncryptedDatabaseError: ToolSuggesting {
             If the last program wrote with PRAGMA synchronous = NORMAL, a power cut can cause \
             this. To give up those commits, run 'migrate --accept-lost-commits', or open the \
             database once with that program; both discard them.
-            To try to recover them, copy the database and its -wal file first. '\(program) \
+            To try to recover them, copy the database and its -wal file first. '\(Program.name) \
             salvage' recovers what is in both.
             """
         default:
@@ -83,29 +83,28 @@ extension EncryptedDatabaseError: ToolSuggesting {
     /// The commands that find a database's key, or bring it back, each on a line.
     private static func search(
         _ path: String,
-        _ program: String,
         more: String = ""
     ) -> String {
         """
         To search the secret store for its key, and each file of a folder:
-          \(program) key find --db-path \(path.shellWord)\(more) --key-file DIR
+          \(Program.name) key find --db-path \(path.shellWord)\(more) --key-file DIR
         To get it back from the copy that 'key export' made, into a file (without --output: into the \
         secret store):
-          \(program) key import COPY --db-path \(path.shellWord)\(more) --output FILE
+          \(Program.name) key import COPY --db-path \(path.shellWord)\(more) --output FILE
         """
     }
 }
 
 extension SQLStatementError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         guard code.name == "damaged" else { return recoverySuggestion }
-        return [recoverySuggestion, Failure.adviceOnDamage(program: program)]
+        return [recoverySuggestion, Failure.adviceOnDamage]
             .compactMap { $0 }.joined(separator: "\n")
     }
 }
 
 extension DatabaseConversionError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .notPlaintext: "To give an encrypted database another key, use 'rekey'."
         default: recoverySuggestion

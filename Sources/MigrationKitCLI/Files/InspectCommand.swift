@@ -4,13 +4,13 @@ import KeyStore
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct InspectCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "inspect",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show what a file is and, with its key, what it contains.",
-            usage: "\(Migrations.programName) inspect [<database>] [<options>]",
+            usage: "\(Program.name) inspect [<database>] [<options>]",
             discussion: """
                 Changes nothing and creates no file, so a read-only folder is enough. A key is \
                 tried with the settings given by options and with those of SQLCipher 4, 3, 2 and \
@@ -65,7 +65,7 @@ struct InspectCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             try context.printJSON(InspectionDocument(report))
         } else {
             context.output(
-                InspectionText(report, program: Migrations.programName)
+                InspectionText(report)
                     .text(width: context.reportWidth)
             )
         }

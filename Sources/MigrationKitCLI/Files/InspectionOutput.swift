@@ -165,7 +165,7 @@ struct InspectionText {
     private var rows: [(name: String, value: String)] = []
     private var tables: [DatabaseContent.Table] = []
 
-    init(_ report: FileReport, program: String) {
+    init(_ report: FileReport) {
         add("File", report.path.printable)
         add("Link to", report.linkTarget?.printable)
         add("Size", bytes(report.size))
@@ -198,7 +198,7 @@ struct InspectionText {
                 add("Its faults", "\(names); see --version")
             }
             if cipher.compatibility < CipherSettings.current.compatibility {
-                add("To convert", "\(program) upgrade")
+                add("To convert", "\(Program.name) upgrade")
             }
         }
         add(report.content)

@@ -3,14 +3,14 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct RekeyCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
+struct RekeyCommand: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rekey",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Give an encrypted database another key.",
             usage: """
-                \(Migrations.programName) rekey [<database>]
+                \(Program.name) rekey [<database>]
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """

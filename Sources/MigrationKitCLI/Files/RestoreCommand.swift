@@ -3,15 +3,15 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
+struct RestoreCommand: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Replace a database with a backup.",
             usage: """
-                \(Migrations.programName) restore --from <path> --db-path <path>
-                \(Migrations.programName) restore <backup> [<database>]
+                \(Program.name) restore --from <path> --db-path <path>
+                \(Program.name) restore <backup> [<database>]
                   [--keep-original <path>] [--yes] [--former-key <action>] [<options>]
                 """,
             discussion: """
@@ -213,7 +213,7 @@ struct RestoreCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseComma
             headline: "the database has a former key now: the item with service "
                 + "\"\(key.service)\" and username \"\(key.account)\" doesn't open it",
             explanation: remedy.effect,
-            command: ([Migrations.programName] + remedy.words).shellCommand
+            command: ([Program.name] + remedy.words).shellCommand
         )
     }
 

@@ -2,14 +2,14 @@ import ArgumentParser
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-struct SalvageCommand<Migrations: MigrationsOptions>: CopyCommand, DatabaseCommand {
+struct SalvageCommand: CopyCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "salvage",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Recover the readable content of a damaged database into a new file.",
             usage: """
-                \(Migrations.programName) salvage [<database>] --output <path>
+                \(Program.name) salvage [<database>] --output <path>
                   [--new-password-file <path>] [<options>]
                 """,
             discussion: """

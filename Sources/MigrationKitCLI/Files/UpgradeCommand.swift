@@ -3,13 +3,13 @@ import KeyStore
 import MigrationKitRescue
 import MigrationKitSQLCipher
 
-struct UpgradeCommand<Migrations: MigrationsOptions>: ConversionCommand, DatabaseCommand {
+struct UpgradeCommand: ConversionCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "upgrade",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Convert a database of SQLCipher 1, 2 or 3 to the format of SQLCipher 4.",
-            usage: "\(Migrations.programName) upgrade [<database>] [<options>]",
+            usage: "\(Program.name) upgrade [<database>] [<options>]",
             discussion: """
                 The key stays the same, and so does a plaintext header. The file's settings are \
                 detected. Programs built with an older SQLCipher can no longer open it.

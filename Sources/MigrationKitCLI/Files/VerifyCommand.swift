@@ -6,13 +6,13 @@ import MigrationKitRescue
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct VerifyCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Check that the database is sound.",
-            usage: "\(Migrations.programName) verify [<database>] [--full] [<options>]",
+            usage: "\(Program.name) verify [<database>] [--full] [<options>]",
             discussion: """
                 Runs SQLite's quick_check and foreign_key_check, looks for the required indexes, \
                 and compares the schema with the one that the applied migrations give in an empty \
@@ -69,7 +69,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 
@@ -188,7 +188,7 @@ struct VerifyCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
 
     private static var noMigrations: String {
         "not compared with migrations: none are named, and there is no folder "
-            + "'\(FolderMigrations.defaultFolder)'"
+            + "'\(MigrationsOptions.defaultFolder)'"
     }
 
     private func fullVerification(

@@ -4,16 +4,16 @@ import MigrationKitCommon
 import MigrationKitFleet
 import MigrationKitSQLCipher
 
-struct FleetBackupCommand<Migrations: MigrationsOptions>: FleetJob {
+struct FleetBackupCommand: FleetJob {
     var deed: String { "backup" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "backup",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Copy many databases into a folder while other programs use them.",
             usage: """
-                \(Migrations.programName) fleet backup --stores <pattern> --name-from <folder>
+                \(Program.name) fleet backup --stores <pattern> --name-from <folder>
                   --master-key-file <path> --output-dir <folder> [<options>]
                 """,
             discussion: """

@@ -4,16 +4,16 @@ import MigrationKitCommon
 import MigrationKitFleet
 import MigrationKitGRDB
 
-struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+struct FleetMigrateCommand: FleetJob, MigrationsCommand {
     var deed: String { dryRun ? FleetDocument.dryRun : "migrate" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Apply the pending migrations of many databases.",
             usage: """
-                \(Migrations.programName) fleet migrate --stores <pattern> --name-from <folder>
+                \(Program.name) fleet migrate --stores <pattern> --name-from <folder>
                   --master-key-file <path> [--canary <number>] [<options>]
                 """,
             discussion: """
@@ -41,7 +41,7 @@ struct FleetMigrateCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsC
     @OptionGroup var run: RunOptions
 
     @OptionGroup var fleet: FleetOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { dryRun }
 

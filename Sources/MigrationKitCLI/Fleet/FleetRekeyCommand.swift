@@ -2,16 +2,16 @@ import ArgumentParser
 import MigrationKitFleet
 import MigrationKitSQLCipher
 
-struct FleetRekeyCommand<Migrations: MigrationsOptions>: FleetJob {
+struct FleetRekeyCommand: FleetJob {
     var deed: String { dryRun ? "rekey-\(FleetDocument.dryRun)" : "rekey" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rekey",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Give many databases other keys.",
             usage: """
-                \(Migrations.programName) fleet rekey --stores <pattern> --name-from <folder>
+                \(Program.name) fleet rekey --stores <pattern> --name-from <folder>
                   --master-key-file <path> --new-master-key-file <path> [<options>]
                 """,
             discussion: """

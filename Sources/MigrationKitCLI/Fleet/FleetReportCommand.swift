@@ -1,13 +1,13 @@
 import ArgumentParser
 import MigrationKitFleet
 
-struct FleetReportCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct FleetReportCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "report",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Merge the reports of runs, and show the summary.",
-            usage: "\(Migrations.programName) fleet report <path> ... [<options>]",
+            usage: "\(Program.name) fleet report <path> ... [<options>]",
             discussion: """
                 Reads what --report has written, such as by the tasks of an array. The last line \
                 for a store counts, in the order of the files. A store that a killed run didn't \

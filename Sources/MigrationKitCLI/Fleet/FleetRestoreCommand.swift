@@ -2,16 +2,16 @@ import ArgumentParser
 import MigrationKitFleet
 import MigrationKitSQLCipher
 
-struct FleetRestoreCommand<Migrations: MigrationsOptions>: FleetJob {
+struct FleetRestoreCommand: FleetJob {
     var deed: String { dryRun ? "restore-\(FleetDocument.dryRun)" : "restore" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "restore",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Replace many databases with the copies in a folder.",
             usage: """
-                \(Migrations.programName) fleet restore --from-dir <folder> --stores <pattern>
+                \(Program.name) fleet restore --from-dir <folder> --stores <pattern>
                   --name-from <folder> --master-key-file <path> [--yes] [<options>]
                 """,
             discussion: """

@@ -3,16 +3,16 @@ import MigrationKit
 import MigrationKitFleet
 import MigrationKitGRDB
 
-struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+struct FleetRollbackCommand: FleetJob, MigrationsCommand {
     var deed: String { "rollback" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Undo the latest migrations of many databases.",
             usage: """
-                \(Migrations.programName) fleet rollback --to <identifier> --stores <pattern>
+                \(Program.name) fleet rollback --to <identifier> --stores <pattern>
                   --name-from <folder> --master-key-file <path> [<options>]
                 """,
             discussion: """
@@ -46,7 +46,7 @@ struct FleetRollbackCommand<Migrations: MigrationsOptions>: FleetJob, Migrations
     @OptionGroup var run: RunOptions
 
     @OptionGroup var fleet: FleetOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func validate() throws {
         guard (to == nil) == all else {

@@ -3,16 +3,16 @@ import MigrationKit
 import MigrationKitFleet
 import MigrationKitGRDB
 
-struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+struct FleetStatusCommand: FleetJob, MigrationsCommand {
     var deed: String { "status" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show how many databases are at which version.",
             usage: """
-                \(Migrations.programName) fleet status --stores <pattern> --name-from <folder>
+                \(Program.name) fleet status --stores <pattern> --name-from <folder>
                   --master-key-file <path> [<options>]
                 """,
             discussion: """
@@ -30,7 +30,7 @@ struct FleetStatusCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     var ignoreTable: [String] = []
 
     @OptionGroup var fleet: FleetOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 

@@ -4,16 +4,16 @@ import MigrationKitFleet
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCommand {
+struct FleetVerifyCommand: FleetJob, MigrationsCommand {
     var deed: String { "verify" }
 
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "verify",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Check that many databases are sound.",
             usage: """
-                \(Migrations.programName) fleet verify --stores <pattern> --name-from <folder>
+                \(Program.name) fleet verify --stores <pattern> --name-from <folder>
                   --master-key-file <path> [<options>]
                 """,
             discussion: """
@@ -39,7 +39,7 @@ struct FleetVerifyCommand<Migrations: MigrationsOptions>: FleetJob, MigrationsCo
     var allowGroup = false
 
     @OptionGroup var fleet: FleetOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func validate() throws {
         if allowGroup, !full {

@@ -106,7 +106,7 @@ struct FleetVisit: Sendable {
         var options = try opening()
         options.busyTimeout = lockTimeout ?? timeout(options.busyTimeout)
         // A host opens the database itself, and gets the options unchanged.
-        if case .folder = host.migrations { options.opensForReading = !changesIt }
+        if host.hasFolder { options.opensForReading = !changesIt }
         if checksLog ?? changesIt { try EncryptedDatabase.checkLog(store.path) }
         let opened = OpenStore(
             runner: loaded.runner,

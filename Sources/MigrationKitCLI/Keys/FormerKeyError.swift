@@ -41,12 +41,12 @@ extension FormerKeyError: ToolSuggesting {
         """
     }
 
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         """
         'key rotate' kept the former key in a separate item:
           \(key.itemOptions.shellCommand)
         \(remedy.effect)
-          \(([program] + remedy.words).shellCommand)
+          \(([Program.name] + remedy.words).shellCommand)
         """
     }
 }

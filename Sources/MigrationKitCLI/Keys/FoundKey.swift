@@ -54,7 +54,7 @@ struct FoundKey {
     }
 
     /// The place and the options for people.
-    func text(program: String) -> String {
+    func text() -> String {
         var lines: [String] = []
         switch place {
         case .file(let path): lines.append("  the file \"\(path)\"")
@@ -66,7 +66,7 @@ struct FoundKey {
             let remedy = FormerKeyError.Remedy.rekey(path, from: key)
             lines += [
                 "  It is a former key. To give the file the current key:",
-                "    \(([program] + remedy.words + settings).shellCommand)",
+                "    \(([Program.name] + remedy.words + settings).shellCommand)",
             ]
         case .pending:
             lines.append(

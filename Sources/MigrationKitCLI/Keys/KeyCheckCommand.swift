@@ -2,13 +2,13 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyCheckCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct KeyCheckCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "check",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Check whether a key opens a database, and with which settings.",
-            usage: "\(Migrations.programName) key check [<database>] [<options>]",
+            usage: "\(Program.name) key check [<database>] [<options>]",
             discussion: """
                 Tries the settings given by options, then those of SQLCipher 4, 3, 2 and 1. \
                 Changes nothing. Exit code 77: the key doesn't open it.

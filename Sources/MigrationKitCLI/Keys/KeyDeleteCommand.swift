@@ -1,14 +1,14 @@
 import ArgumentParser
 import KeyStore
 
-struct KeyDeleteCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyDeleteCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "delete",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Delete a stored key.",
             usage: """
-                \(Migrations.programName) key delete --keychain-service <service>
+                \(Program.name) key delete --keychain-service <service>
                   [--keychain-account <account>] [--yes] [<options>]
                 """,
             discussion: """

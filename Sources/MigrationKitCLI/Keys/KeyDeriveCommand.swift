@@ -1,14 +1,14 @@
 import ArgumentParser
 import KeyStore
 
-struct KeyDeriveCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyDeriveCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "derive",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Print the key derived for a store from a master key.",
             usage: """
-                \(Migrations.programName) key derive --master-key-file <path> <name> [<options>]
+                \(Program.name) key derive --master-key-file <path> <name> [<options>]
                 """,
             discussion: """
                 The key is that of 'fleet --master-key-file': HKDF with SHA-256 over the store's \

@@ -5,13 +5,13 @@ import MigrationKitCommon
 import MigrationKitSQLCipher
 import SecretService
 
-struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct KeyDoctorCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "doctor",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Say what keeps the keys here, and why one can't be found.",
-            usage: "\(Migrations.programName) key doctor [<database>] [<options>]",
+            usage: "\(Program.name) key doctor [<database>] [<options>]",
             discussion: """
                 Looks at the session bus, the Secret Service, its collections, the session and the \
                 other key stores of this machine. If a database is named, looks for its item and \
@@ -51,7 +51,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         }
         if json {
             try context.printJSON(
-                Document(findings: findings.map { .init($0, program: Migrations.programName) })
+                Document(findings: findings.map { .init($0) })
             )
         } else {
             for finding in findings { context.output(text(of: finding)) }
@@ -108,7 +108,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
         func notOpened(_ text: String, _ path: String) -> KeyStoreDiagnosis.Finding {
             let missing = MissingKeyError(path: path, service: service, account: account)
             let step = "Search for its key, or restore it from a recovery copy:"
-            let remedies = missing.remedies(program: Migrations.programName)
+            let remedies = missing.remedies
             return .init("key", .problem, text, nextStep: "\(step)\n\(remedies)")
         }
         do {
@@ -150,7 +150,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 "key",
                 .problem,
                 error.errorDescription ?? "\(error)",
-                nextStep: error.hint(program: Migrations.programName) ?? "Check the path."
+                nextStep: error.hint ?? "Check the path."
             )
         }
     }
@@ -190,7 +190,7 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             case .problem: "problem "
             }
         let indent = String(repeating: " ", count: mark.count)
-        let step = finding.nextStep(program: Migrations.programName)?.split(separator: "\n") ?? []
+        let step = finding.toolsNextStep?.split(separator: "\n") ?? []
         let lines =
             finding.text.printable[...].wrapped(to: 70) + step.flatMap { $0.wrapped(to: 70) }
         return mark + lines.joined(separator: "\n\(indent)")
@@ -206,11 +206,11 @@ struct KeyDoctorCommand<Migrations: MigrationsOptions>: DatabaseCommand {
             let text: String
             let nextStep: String?
 
-            init(_ finding: KeyStoreDiagnosis.Finding, program: String) {
+            init(_ finding: KeyStoreDiagnosis.Finding) {
                 subject = finding.subject
                 state = finding.state
                 text = finding.text
-                nextStep = finding.nextStep(program: program)
+                nextStep = finding.toolsNextStep
             }
         }
     }
@@ -231,7 +231,7 @@ extension NoUsableKey: CodedError {
 
 extension KeyStoreDiagnosis.Finding {
     /// What to do about it, in this tool's words.
-    fileprivate func nextStep(program: String) -> String? {
-        error?.hint(program: program) ?? nextStep
+    fileprivate var toolsNextStep: String? {
+        error?.hint ?? nextStep
     }
 }

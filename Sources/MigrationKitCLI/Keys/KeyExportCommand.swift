@@ -4,14 +4,14 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct KeyExportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
+struct KeyExportCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "export",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Write a recovery copy of a key.",
             usage: """
-                \(Migrations.programName) key export --keychain-service <service>
+                \(Program.name) key export --keychain-service <service>
                   [--keychain-account <account>] (--output <file> | --paper) [<options>]
                 """,
             discussion: """

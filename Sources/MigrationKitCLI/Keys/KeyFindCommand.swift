@@ -3,14 +3,14 @@ import Foundation
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct KeyFindCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "find",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Find the key that opens a database.",
             usage:
-                "\(Migrations.programName) key find [<database>] [--key-file <path>]... [<options>]",
+                "\(Program.name) key find [<database>] [--key-file <path>]... [<options>]",
             discussion: """
                 Tries every item of the secret store, whichever program stored it, and the files of \
                 --key-file. Reports the item or file, and the options that name it for the other \
@@ -80,7 +80,7 @@ struct KeyFindCommand<Migrations: MigrationsOptions>: DatabaseCommand {
                 ? "A key opens \(path.printable):"
                 : "A key opens \(path.printable). It is stored \(matches.count) times:"
         )
-        for found in matches { context.output(found.text(program: Migrations.programName)) }
+        for found in matches { context.output(found.text()) }
     }
 
     /// Tries files and readable items first. Only if none opens the file, collections are unlocked.
@@ -217,7 +217,7 @@ extension KeyFindError: ToolSuggesting {
         return "\(tried), and locked: \(names)"
     }
 
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         guard locked.isEmpty else {
             return """
                 Unlock the collection in the desktop's password program, or leave out --no-prompt to \
@@ -226,10 +226,10 @@ extension KeyFindError: ToolSuggesting {
         }
         return (record.map { "\($0).".printable + "\n" } ?? "") + """
             Give files that may have the key, or a folder of them, with --key-file. If you have a \
-            recovery copy: '\(program) key import'.
+            recovery copy: '\(Program.name) key import'.
             If the file has settings of its own, give them: --cipher-compatibility, \
             --cipher-page-size, --kdf-iterations, --kdf-algorithm, --hmac-algorithm.
-            '\(program) inspect' reports what the file is.
+            '\(Program.name) inspect' reports what the file is.
             """
     }
 }

@@ -2,14 +2,14 @@ import ArgumentParser
 import KeyStore
 import MigrationKitSQLCipher
 
-struct KeyGenerateCommand<Migrations: MigrationsOptions>: DatabaseUsing {
+struct KeyGenerateCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "generate",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Make a random key and store it.",
             usage: """
-                \(Migrations.programName) key generate --keychain-service <service>
+                \(Program.name) key generate --keychain-service <service>
                   --keychain-account <account> [<options>]
                 """,
             discussion: """

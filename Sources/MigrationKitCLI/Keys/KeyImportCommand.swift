@@ -4,14 +4,14 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct KeyImportCommand<Migrations: MigrationsOptions>: DatabaseUsing {
+struct KeyImportCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "import",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Store a key from its recovery copy.",
             usage: """
-                \(Migrations.programName) key import [<file>] --keychain-service <service>
+                \(Program.name) key import [<file>] --keychain-service <service>
                   --keychain-account <account> [--db-path <path>] [<options>]
                 """,
             discussion: """

@@ -1,13 +1,13 @@
 import ArgumentParser
 import KeyStore
 
-struct KeyListCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyListCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "list",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "List stored keys, without the keys themselves.",
-            usage: "\(Migrations.programName) key list [--all] [<options>]",
+            usage: "\(Program.name) key list [--all] [<options>]",
             discussion: """
                 With a service, lists all its items, including those of other programs. Without \
                 one, or with --all, lists everything that this tool and its library stored.

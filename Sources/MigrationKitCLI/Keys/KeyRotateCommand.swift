@@ -3,14 +3,14 @@ import KeyStore
 import MigrationKitSQLCipher
 import SecretService
 
-struct KeyRotateCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct KeyRotateCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rotate",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Give a database a new key, and store it.",
             usage: """
-                \(Migrations.programName) key rotate [<database>]
+                \(Program.name) key rotate [<database>]
                   --keychain-service <service> [--keychain-account <account>] [<options>]
                 """,
             discussion: """

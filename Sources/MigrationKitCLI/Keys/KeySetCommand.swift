@@ -1,14 +1,14 @@
 import ArgumentParser
 import KeyStore
 
-struct KeySetCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeySetCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "set",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Store a key that you have.",
             usage: """
-                \(Migrations.programName) key set --keychain-service <service>
+                \(Program.name) key set --keychain-service <service>
                   --keychain-account <account> [--replace] [<options>]
                 """,
             discussion: """

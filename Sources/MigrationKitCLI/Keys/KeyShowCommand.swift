@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import KeyStore
 
-struct KeyShowCommand<Migrations: MigrationsOptions>: ContextCommand {
+struct KeyShowCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "show",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Describe a stored key, or print it.",
             usage: """
-                \(Migrations.programName) key show --keychain-service <service>
+                \(Program.name) key show --keychain-service <service>
                   [--keychain-account <account>] [--reveal] [<options>]
                 """,
             discussion: """

@@ -2,7 +2,7 @@ import Foundation
 import KeyStore
 
 extension KeyStoreError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .noLibrary:
             """
@@ -41,12 +41,12 @@ extension KeyStoreError: ToolSuggesting {
         case .itemNotFound(let service, let account):
             """
             Check the service and the username for typing errors. To see what there is:
-              \(program) key list --all
+              \(Program.name) key list --all
             If the database exists already, search for its key, or store it:
-              \(program) key find --db-path PATH
-              \(program) key set \(Self.options(service, account))
+              \(Program.name) key find --db-path PATH
+              \(Program.name) key set \(Self.options(service, account))
             For a new database, make one:
-              \(program) key generate \(Self.options(service, account))
+              \(Program.name) key generate \(Self.options(service, account))
             """
         case .ambiguous(_, let matches):
             """
@@ -69,7 +69,7 @@ extension KeyStoreError: ToolSuggesting {
             """
             \(flaw.consequence)
             Keep this passphrase in a file (--password-file), or choose another. Best is a raw key: \
-            '\(program) key generate' makes one, and '\(program) rekey --new-keychain-service' gives \
+            '\(Program.name) key generate' makes one, and '\(Program.name) rekey --new-keychain-service' gives \
             it to a database that has this passphrase.
             """
         case .promptDismissed, .noPortal, .portalRefused, .unreadableKeys, .readOnly, .failure:
@@ -88,7 +88,7 @@ extension KeyStoreError: ToolSuggesting {
 }
 
 extension DatabaseKeyError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .passphraseLooksLikeRawKey:
             """
@@ -101,9 +101,9 @@ extension DatabaseKeyError: ToolSuggesting {
 }
 
 extension KeySourceError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
-        case .unusableKey(_, let reason): reason.suggestion(program: program)
+        case .unusableKey(_, let reason): reason.suggestion
         default: recoverySuggestion
         }
     }

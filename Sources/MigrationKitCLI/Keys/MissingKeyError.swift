@@ -35,10 +35,10 @@ struct MissingKeyError: Error {
     }
 
     /// The commands that may bring the key back, each on a line.
-    func remedies(program: String) -> String {
+    var remedies: String {
         """
-          \(program) key find \(database)
-          \(program) key import FILE \(database) \(item)
+          \(Program.name) key find \(database)
+          \(Program.name) key import FILE \(database) \(item)
         """
     }
 
@@ -56,12 +56,12 @@ extension MissingKeyError: ToolSuggesting {
 
     var errorDescription: String? { notFound.errorDescription }
 
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         """
         \(path.printable) exists, so it has a key. \(record.map { "\($0). ".printable } ?? "")Check the service and the username for typing \
         errors. Search for the key, restore it from a recovery copy, or see what may be in the way:
-        \(remedies(program: program))
-          \(program) key doctor \(database) \(item)
+        \(remedies)
+          \(Program.name) key doctor \(database) \(item)
         """
     }
 }

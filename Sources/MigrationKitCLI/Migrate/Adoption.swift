@@ -141,7 +141,7 @@ struct NotAdopted: Error {
 }
 
 extension MigrationAdoptionError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         guard case .noVersionTable = self else { return recoverySuggestion }
         return """
             Check that it is the right database and the right tool. If the tool was given another \

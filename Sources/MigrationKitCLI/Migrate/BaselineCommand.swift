@@ -3,15 +3,15 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct BaselineCommand: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "baseline",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Record migrations as applied without running them.",
             usage: """
-                \(Migrations.programName) baseline <identifier> [<options>]
-                \(Migrations.programName) baseline --adopt <tool> [<options>]
+                \(Program.name) baseline <identifier> [<options>]
+                \(Program.name) baseline --adopt <tool> [<options>]
                 """,
             discussion: """
                 Use it for a database whose tables already exist. Afterwards the database is \
@@ -41,7 +41,7 @@ struct BaselineCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func validate() throws {
         guard (identifier == nil) != (adopting.adopt == nil) else {

@@ -9,12 +9,12 @@ struct CreateCommand: DifferenceCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "create",
-            _superCommandName: FolderMigrations.programName,
+            _superCommandName: Program.name,
             abstract: "Write the files of a new migration.",
             usage: """
-                \(FolderMigrations.programName) create <name> [--timestamp] [<options>]
-                \(FolderMigrations.programName) create --rebuild <table> [<name>] [<options>]
-                \(FolderMigrations.programName) create <name> --to <schema> [<options>]
+                \(Program.name) create <name> [--timestamp] [<options>]
+                \(Program.name) create --rebuild <table> [<name>] [<options>]
+                \(Program.name) create <name> --to <schema> [<options>]
                 """,
             discussion: """
                 The files have the folder's format and the next number. No database and no key is \
@@ -80,7 +80,7 @@ struct CreateCommand: DifferenceCommand {
     @OptionGroup(title: "Difference, with --to") var comparison: DifferenceOptions
     @OptionGroup(title: "Database, with --to") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database, with --to") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: FolderMigrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 
@@ -181,7 +181,7 @@ struct CreateCommand: DifferenceCommand {
             counts = try proof.run(
                 onCopyOf: present,
                 at: path,
-                after: migrations.load(from: context.host, context: context).runnerWithoutDrafts(),
+                after: migrations.load(in: context).runnerWithoutDrafts(),
                 in: context
             )
         }
@@ -267,9 +267,8 @@ private struct RebuildMigration {
     ///
     /// - Throws: ``MigrationCLIError/unknownTable(_:nearest:)``; a `TableRebuildError`; what a
     ///   migration throws.
-    init(of table: String, _ migrations: FolderMigrations, _ context: CommandContext) throws {
-        let runner = try migrations.load(from: context.host, context: context, ofStranger: true)
-            .runner
+    init(of table: String, _ migrations: MigrationsOptions, _ context: CommandContext) throws {
+        let runner = try migrations.load(in: context, ofStranger: true).runner
         let rebuild = try runner.inMemory(configuration: context.configurationOfSteps) { db in
             do {
                 return try TableRebuild(of: table, in: db)

@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 import MigrationKitGRDB
 
-struct HistoryCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct HistoryCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "history",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show what was done to the migrations, and when.",
-            usage: "\(Migrations.programName) history [<database>] [<options>]",
+            usage: "\(Program.name) history [<database>] [<options>]",
             discussion: """
                 Events: 'applied', 'rolled back', 'recorded' (as applied, without running), \
                 'repaired' (a changed text was accepted), 'renamed' (to the name in the next line) \
@@ -29,7 +29,7 @@ struct HistoryCommand<Migrations: MigrationsOptions>: DatabaseCommand {
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
     /// Not needed, but accepted: users give these options to every command.
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 

@@ -7,9 +7,9 @@ struct InitCommand: ContextCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "init",
-            _superCommandName: FolderMigrations.programName,
+            _superCommandName: Program.name,
             abstract: "Start a project: its settings, and a folder for migrations.",
-            usage: "\(FolderMigrations.programName) init [--db-path <path>] [<options>]",
+            usage: "\(Program.name) init [--db-path <path>] [<options>]",
             discussion: """
                 Writes \(SettingsFile.defaultName) and the folder of migrations, and adds the \
                 database to .gitignore. What exists is left as it is. Then it says how to make the \
@@ -148,7 +148,7 @@ struct InitCommand: ContextCommand {
         let name = word.isEmpty ? "app" : word
         var values: [SettingsKey: String] = [
             .dbPath: dbPath ?? "\(name).db",
-            .migrations: migrations ?? FolderMigrations.defaultFolder,
+            .migrations: migrations ?? MigrationsOptions.defaultFolder,
         ]
         if let passwordFile {
             values[.passwordFile] = passwordFile
@@ -163,8 +163,8 @@ struct InitCommand: ContextCommand {
     private func folderOfOtherTool(in context: CommandContext) -> String? {
         let isNamed =
             migrations != nil || context.environment.nonEmpty("MIGRATIONKIT_MIGRATIONS") != nil
-        guard !isNamed, !isFolder(FolderMigrations.defaultFolder) else { return nil }
-        let folder = FolderMigrations.foldersOfOtherTools.first { path in
+        guard !isNamed, !isFolder(MigrationsOptions.defaultFolder) else { return nil }
+        let folder = MigrationsOptions.foldersOfOtherTools.first { path in
             guard (try? context.checkPlace(ofFoundMigrations: path)) != nil,
                 let folder = try? MigrationFolder(path: path)
             else { return false }
@@ -219,7 +219,7 @@ struct InitCommand: ContextCommand {
                 return " \(key.option) \(value.shellWord)"
             }.joined()
         }
-        let program = FolderMigrations.programName
+        let program = Program.name
         let key =
             if let path = values[.passwordFile] {
                 // A passphrase of 256 random bits. An existing file is not replaced.

@@ -6,17 +6,17 @@ import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
 
-struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct LintCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "lint",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Find what would lose data or fail in the migrations.",
             usage: """
-                \(Migrations.programName) lint [<\(MigrationsArgument<Migrations>.name)>] [--level <level>]
+                \(Program.name) lint [<\(MigrationsArgument.name)>] [--level <level>]
                   [--format <format>] [<options>]
-                \(Migrations.programName) lint --since <identifier> | --pending | --base <ref>
-                \(Migrations.programName) lint --explain <rule>
+                \(Program.name) lint --since <identifier> | --pending | --base <ref>
+                \(Program.name) lint --explain <rule>
                 """,
             discussion: """
                 Needs no database and no key: the migrations run on an empty one in memory. If the \
@@ -34,7 +34,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
         )
     }
 
-    @OptionGroup var argument: MigrationsArgument<Migrations>
+    @OptionGroup var argument: MigrationsArgument
 
     @Option(
         help: ArgumentHelp(
@@ -88,7 +88,7 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 
@@ -112,14 +112,14 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
     }
 
     func run(in context: CommandContext) throws {
-        if let explain { return context.output(explain.text(program: Migrations.programName)) }
+        if let explain { return context.output(explain.text) }
         let threshold = level ?? .error
         let format = json ? .json : format ?? .human
         func print(_ result: LintResult) throws -> LintOutput {
             let output = LintOutput(
                 result,
                 lowest: min(threshold, .warning),
-                tool: (Migrations.programName, context.version),
+                version: context.version,
                 style: context.style
             )
             context.output(try output.text(as: format))
@@ -130,8 +130,8 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             result = try check(in: context)
         } catch let error as any CodedError where format != .human {
             // What reads the report must not find it empty.
-            let folder = try? (migrations as? FolderMigrations)?.path(in: context)
-            _ = try print(LintResult(error, in: folder ?? FolderMigrations.defaultFolder))
+            let folder = try? migrations.path(in: context)
+            _ = try print(LintResult(error, in: folder ?? MigrationsOptions.defaultFolder))
             throw error
         }
         let output = try print(result)
@@ -147,10 +147,9 @@ struct LintCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
             loaded = try loadMigrations(in: context, ofStranger: true)
         } catch let error as MigrationFolderError {
             // These have a rule, and a place that each format can show.
-            guard case .refusedStatement = error, let folder = migrations as? FolderMigrations
-            else { throw error }
+            guard case .refusedStatement = error else { throw error }
             return try LintResult(
-                refusalsIn: folder.path(in: context),
+                refusalsIn: migrations.path(in: context),
                 names: context.namePattern
             )
         }

@@ -108,7 +108,7 @@ private final class MaskedTexts {
 /// The texts of `lint`.
 struct LintOutput {
     private let result: LintResult
-    private let tool: (name: String, version: String)
+    private let version: String
     private let style: Style
 
     /// The lowest level that is shown to people.
@@ -117,12 +117,12 @@ struct LintOutput {
     init(
         _ result: LintResult,
         lowest: LintLevel,
-        tool: (name: String, version: String),
+        version: String,
         style: Style
     ) {
         self.result = result
         self.lowest = lowest
-        self.tool = tool
+        self.version = version
         self.style = style
     }
 
@@ -135,7 +135,7 @@ struct LintOutput {
         switch format {
         case .human: (shown.map(human) + [summary]).joined(separator: "\n\n")
         case .json: try JSON.text(of: document)
-        case .sarif: try JSON.text(of: SARIF.Log(result, tool: tool))
+        case .sarif: try JSON.text(of: SARIF.Log(result, version: version))
         case .github: (shown.map(annotation) + [summary]).joined(separator: "\n")
         }
     }
@@ -156,7 +156,7 @@ struct LintOutput {
         let lines =
             (result.excerpt(of: finding)?.split(separator: "\n").map(String.init) ?? [])
             + (finding.fix ?? "").split(separator: "\n").flatMap { $0.wrapped(to: 78) }
-            + [finding.rule.seePage(program: tool.name)]
+            + [finding.rule.seePage]
         return ([heading] + lines.map { "  \($0.printableLines)" }).joined(separator: "\n")
     }
 
@@ -186,7 +186,7 @@ struct LintOutput {
                     column: finding.column,
                     message: finding.message,
                     fix: finding.fix,
-                    help: finding.rule.explainCommand(program: tool.name)
+                    help: finding.rule.explainCommand
                 )
             },
             checked: result.report.checked
@@ -231,7 +231,7 @@ struct LintOutput {
         let list = properties.compactMap { name, value in
             value.map { "\(name)=\(Self.escaped($0.printable, also: [":", ","]))" }
         }.joined(separator: ",")
-        let text = [finding.message, finding.fix, finding.rule.seePage(program: tool.name)]
+        let text = [finding.message, finding.fix, finding.rule.seePage]
             .compactMap { $0 }
             .joined(separator: "\n")
         // Line by line: the fix may have several. Names may have characters that control a
@@ -268,8 +268,8 @@ private enum SARIF {
             case version, runs
         }
 
-        init(_ result: LintResult, tool: (name: String, version: String)) {
-            let rules = LintRule.allCases.map { Rule($0, program: tool.name) }
+        init(_ result: LintResult, version: String) {
+            let rules = LintRule.allCases.map { Rule($0) }
             let positions = Dictionary(
                 uniqueKeysWithValues: LintRule.allCases.enumerated().map { ($1, $0) }
             )
@@ -284,7 +284,7 @@ private enum SARIF {
                     fingerprint: "\(kind):\(counts[kind] ?? 1)"
                 )
             }
-            let driver = Driver(name: tool.name, version: tool.version, rules: rules)
+            let driver = Driver(name: Program.name, version: version, rules: rules)
             runs = [Run(tool: Tool(driver: driver), results: results)]
         }
     }
@@ -315,10 +315,10 @@ private enum SARIF {
         let help: Message
         let defaultConfiguration: Configuration
 
-        init(_ rule: LintRule, program: String) {
+        init(_ rule: LintRule) {
             id = rule.rawValue
             shortDescription = Message(text: rule.summary)
-            help = Message(text: "\(rule.summary) \(rule.seePage(program: program)).")
+            help = Message(text: "\(rule.summary) \(rule.seePage).")
             defaultConfiguration = Configuration(level: rule.level.rawValue)
         }
     }

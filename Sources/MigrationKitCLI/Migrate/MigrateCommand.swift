@@ -3,13 +3,13 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct MigrateCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "migrate",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Apply the pending migrations, then verify.",
-            usage: "\(Migrations.programName) migrate [<database>] [--to <identifier>] [<options>]",
+            usage: "\(Program.name) migrate [<database>] [--to <identifier>] [<options>]",
             discussion: """
                 Each migration runs in a transaction of its own. One that fails is undone; those \
                 before it stay. With --all-or-nothing, the whole run is one transaction. The \
@@ -78,7 +78,7 @@ struct MigrateCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComm
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { dryRun }
 

@@ -3,7 +3,7 @@ import MigrationKitGRDB
 import MigrationKitSQL
 
 extension MigrationKitError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .unknownMigrationTarget, .unknownMigrationIdentifier:
             "'status' lists the migrations."
@@ -48,7 +48,7 @@ extension MigrationKitError: ToolSuggesting {
 }
 
 extension MigrationRepairError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
         case .notApplied: "'status' lists the applied migrations. Give the name in full."
         case .alreadyApplied: "If the old entry is not needed, use --forget instead."
@@ -59,11 +59,11 @@ extension MigrationRepairError: ToolSuggesting {
 }
 
 extension MigrationFolderError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         switch self {
-        case .noSuchFolder where !FolderMigrations.foldersOfOtherTools.isEmpty:
+        case .noSuchFolder where !MigrationsOptions.foldersOfOtherTools.isEmpty:
             "Other tools' usual folders are here. If it is one of them:\n"
-                + FolderMigrations.foldersOfOtherTools.map { "  --migrations \($0)" }
+                + MigrationsOptions.foldersOfOtherTools.map { "  --migrations \($0)" }
                 .joined(separator: "\n")
         case .noSuchFolder:
             """

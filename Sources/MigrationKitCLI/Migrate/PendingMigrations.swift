@@ -116,7 +116,7 @@ extension UnknownMigration: CodedError {
     var errorDescription: String? { error.errorDescription }
 
     var recoverySuggestion: String? {
-        nearest.map { "Did you mean '\($0)'?" } ?? error.suggestion(program: "")
+        nearest.map { "Did you mean '\($0)'?" } ?? error.suggestion
     }
 
     var code: ErrorCode { error.code }

@@ -3,13 +3,13 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct PlanCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "plan",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show what 'migrate' would run, without running it.",
-            usage: "\(Migrations.programName) plan [<database>] [--to <identifier>] [<options>]",
+            usage: "\(Program.name) plan [<database>] [--to <identifier>] [<options>]",
             discussion: """
                 Prints the pending migrations in order, each with its SQL and its transaction. \
                 'migrate --dry-run' also runs them and undoes them.
@@ -35,7 +35,7 @@ struct PlanCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 

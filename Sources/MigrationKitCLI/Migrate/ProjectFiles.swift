@@ -22,7 +22,7 @@ struct ProjectFiles {
     init(_ values: [SettingsKey: String], hasSettings: Bool) throws {
         self.values = values
         self.hasSettings = hasSettings
-        folder = values[.migrations] ?? FolderMigrations.defaultFolder
+        folder = values[.migrations] ?? MigrationsOptions.defaultFolder
         var status = stat()
         hasFolder = stat(folder, &status) == 0
         guard !hasFolder || status.st_mode & S_IFMT == S_IFDIR else {

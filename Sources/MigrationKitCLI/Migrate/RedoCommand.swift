@@ -2,13 +2,13 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct RedoCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "redo",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Undo the latest migrations and apply them again.",
-            usage: "\(Migrations.programName) redo [<database>] [--steps <number>] [<options>]",
+            usage: "\(Program.name) redo [<database>] [--steps <number>] [<options>]",
             discussion: """
                 For development: undoing a migration loses every row and value in the tables and \
                 columns that it created, whoever wrote them. On a terminal, it asks first; without \
@@ -36,7 +36,7 @@ struct RedoCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func run(in context: CommandContext) throws {
         let store = try openStore(in: context, run: run, changesIt: true) { _ in

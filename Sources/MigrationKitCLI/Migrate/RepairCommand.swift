@@ -2,17 +2,17 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct RepairCommand: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "repair",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Update the record after applied files were edited, renamed or deleted.",
             usage: """
-                \(Migrations.programName) repair <identifier> ... [--yes] [<options>]
-                \(Migrations.programName) repair --rename <old=new> [--yes] [<options>]
-                \(Migrations.programName) repair --forget <identifier> [--yes] [<options>]
-                \(Migrations.programName) repair --schema [--output <path>] [<options>]
+                \(Program.name) repair <identifier> ... [--yes] [<options>]
+                \(Program.name) repair --rename <old=new> [--yes] [<options>]
+                \(Program.name) repair --forget <identifier> [--yes] [<options>]
+                \(Program.name) repair --schema [--output <path>] [<options>]
                 """,
             discussion: """
                 Asks first. Only the record is changed. The database stays as the old files made \
@@ -74,7 +74,7 @@ struct RepairCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { schema && output == "-" }
 

@@ -2,13 +2,13 @@ import ArgumentParser
 import MigrationKit
 import MigrationKitGRDB
 
-struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct RollbackCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "rollback",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Undo the latest migrations, newest first, then verify.",
-            usage: "\(Migrations.programName) rollback [<database>] [--steps <number>] [<options>]",
+            usage: "\(Program.name) rollback [<database>] [--steps <number>] [<options>]",
             discussion: """
                 Undoing a migration that created a table or column deletes what is in it: make a \
                 backup first. On a terminal, it asks first; without one, it doesn't. If one of \
@@ -49,7 +49,7 @@ struct RollbackCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCom
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func validate() throws {
         let given = [steps == nil ? nil : "--steps", to == nil ? nil : "--to", all ? "--all" : nil]

@@ -3,13 +3,13 @@ import Foundation
 import MigrationKit
 import MigrationKitGRDB
 
-struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseCommand {
+struct StatusCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "status",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show which migrations are applied.",
-            usage: "\(Migrations.programName) status [<database>] [<options>]",
+            usage: "\(Program.name) status [<database>] [<options>]",
             discussion: """
                 'up' is applied, 'down' is pending, 'draft' has no SQL yet. 'late' is pending \
                 although a later one is applied. 'changed' was edited after it was applied. \
@@ -42,7 +42,7 @@ struct StatusCommand<Migrations: MigrationsOptions>: StoreCommand, DatabaseComma
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 

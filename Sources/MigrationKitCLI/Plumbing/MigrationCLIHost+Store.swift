@@ -42,11 +42,7 @@ extension MigrationCLIHost {
     }
 
     /// Whether the program's own code opens the database, and so knows which it is.
-    var opensItself: Bool {
-        guard case .runner = migrations else { return false }
-        return store == nil
-    }
-
+    var opensItself: Bool { !hasFolder && store == nil }
 }
 
 extension CommandContext {

@@ -35,6 +35,12 @@ public struct MigrationCLIHost: Sendable {
     public var commandName: String?
 
     let migrations: Migrations
+
+    /// Whether the migrations are files in a folder.
+    var hasFolder: Bool {
+        if case .folder = migrations { true } else { false }
+    }
+
     /// The program's own store, if it has one.
     let store: EncryptedStore?
     let openWriter: OpenWriter

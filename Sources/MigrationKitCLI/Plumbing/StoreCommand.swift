@@ -18,9 +18,7 @@ where DatabaseOptions == KeyedDatabaseOptions {
 
 /// A command that needs migrations.
 protocol MigrationsCommand: ContextCommand {
-    associatedtype Migrations: MigrationsOptions
-
-    var migrations: Migrations { get set }
+    var migrations: MigrationsOptions { get set }
 }
 
 extension StoreCommand {
@@ -101,11 +99,7 @@ extension MigrationsCommand {
         allowsOutOfOrder: Bool? = nil,
         ofStranger: Bool = false
     ) throws -> LoadedMigrations {
-        let loaded = try migrations.load(
-            from: context.host,
-            context: context,
-            ofStranger: ofStranger
-        )
+        let loaded = try migrations.load(in: context, ofStranger: ofStranger)
         let settings = try context.settings()
         var runner = loaded.runner.requiring(settings?.value(.requireIndex) ?? [])
         if allowsOutOfOrder ?? settings?.value(.allowOutOfOrder) ?? false {

@@ -4,16 +4,16 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-struct QueryCommand<Migrations: MigrationsOptions>: DatabaseUsing {
+struct QueryCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "query",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Run SQL on the database, and print the rows.",
             usage: """
-                \(Migrations.programName) query [<database>] <sql>
+                \(Program.name) query [<database>] <sql>
                   [--bind <name=value> ...] [<options>]
-                  \(Migrations.programName) query --write [<database>] <sql>
+                  \(Program.name) query --write [<database>] <sql>
                   [--dry-run] [<options>]
                 """,
             discussion: """

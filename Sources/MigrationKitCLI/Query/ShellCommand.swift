@@ -4,13 +4,13 @@ import KeyStore
 import MigrationKitCommon
 import MigrationKitSQLCipher
 
-struct ShellCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct ShellCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "shell",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Open the database in the sqlcipher shell.",
-            usage: "\(Migrations.programName) shell [<database>] [<options>] [-- <argument> ...]",
+            usage: "\(Program.name) shell [<database>] [<options>] [-- <argument> ...]",
             discussion: """
                 The shell gets the key through a pipe, and the settings of the file's encryption. \
                 It keeps temporary data in memory, and no history. Unlike 'query', it can change \

@@ -5,13 +5,13 @@ import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 
-struct TablesCommand<Migrations: MigrationsOptions>: DatabaseCommand {
+struct TablesCommand: DatabaseCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "tables",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "List the tables and views, with their rows.",
-            usage: "\(Migrations.programName) tables [<database>] [--quick] [<options>]",
+            usage: "\(Program.name) tables [<database>] [--quick] [<options>]",
             discussion: """
                 Changes nothing. A view is counted by running it, which may take long: --quick \
                 counts no rows.

@@ -81,7 +81,7 @@ extension SchemaCommandError: CodedError {
 }
 
 extension SQLDumpError: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         guard case .noSuchFile = self else { return recoverySuggestion }
         return "Check the path. 'schema-dump' writes such a file."
     }

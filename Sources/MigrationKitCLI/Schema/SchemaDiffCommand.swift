@@ -3,14 +3,14 @@ import Foundation
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
+struct SchemaDiffCommand: DifferenceCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-diff",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Show what differs between two schemas.",
             usage: """
-                \(Migrations.programName) schema-diff [--from <schema>] --to <schema> [<options>]
+                \(Program.name) schema-diff [--from <schema>] --to <schema> [<options>]
                 """,
             discussion: """
                 A schema is a folder of migrations, a dump that 'schema-dump' has written ('-': \
@@ -57,7 +57,7 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
     @OptionGroup(title: "Difference") var comparison: DifferenceOptions
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { true }
 
@@ -132,9 +132,8 @@ struct SchemaDiffCommand<Migrations: MigrationsOptions>: DifferenceCommand {
     /// The folder whose form the migration gets; `nil` if there is none.
     private func folder(of source: SchemaSource, in context: CommandContext) throws -> String? {
         if case .folder(let path) = source { return path }
-        guard let path = try (migrations as? FolderMigrations)?.path(in: context) else {
-            return nil
-        }
+        guard context.host.hasFolder else { return nil }
+        let path = try migrations.path(in: context)
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
 

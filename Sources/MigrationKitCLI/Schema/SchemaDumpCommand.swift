@@ -5,16 +5,16 @@ import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQL
 
-struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
+struct SchemaDumpCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-dump",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Write the schema that the migrations produce, or that of a database.",
             usage: """
-                \(Migrations.programName) schema-dump [--format <format>] [<options>]
-                \(Migrations.programName) schema-dump --check <path> [<options>]
-                \(Migrations.programName) schema-dump --db-path <path> [<options>]
+                \(Program.name) schema-dump [--format <format>] [<options>]
+                \(Program.name) schema-dump --check <path> [<options>]
+                \(Program.name) schema-dump --db-path <path> [<options>]
                 """,
             discussion: """
                 Needs no database and no key: the migrations run on an empty one in memory. With \
@@ -61,7 +61,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     var isReport: Bool { output == "-" && check == nil }
 
@@ -106,11 +106,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
     /// needs no key.
     private func schema(as format: SchemaFormat, in context: CommandContext) throws -> String {
         guard database.dbPath != nil else {
-            let runner = try migrations.load(
-                from: context.host,
-                context: context,
-                ofStranger: true
-            ).runnerWithoutDrafts()
+            let runner = try migrations.load(in: context, ofStranger: true).runnerWithoutDrafts()
             return try format.text(of: runner, in: context)
         }
         context.settingsSource.use(migrations.config)
@@ -212,7 +208,7 @@ struct SchemaDumpCommand<Migrations: MigrationsOptions>: DatabaseUsing {
         let options =
             database + migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
         return
-            "\(Migrations.programName) schema-dump\(format)\(options) --output \(path.shellWord)"
+            "\(Program.name) schema-dump\(format)\(options) --output \(path.shellWord)"
     }
 
     private struct Document: Encodable {

@@ -19,7 +19,7 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
         let host = context.host
         switch self {
         case .sql:
-            if case .folder = host.migrations {
+            if host.hasFolder {
                 let schema = try GRDBSchemaSnapshotProvider(
                     configuration: context.configurationOfSteps,
                     migrate: { try runner.migrate(in: $0) }

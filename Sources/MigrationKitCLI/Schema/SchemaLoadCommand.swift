@@ -4,13 +4,13 @@ import MigrationKitGRDB
 import MigrationKitSQL
 import MigrationKitSQLCipher
 
-struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
+struct SchemaLoadCommand: StoreCommand {
     static var configuration: CommandConfiguration {
         CommandConfiguration(
             commandName: "schema-load",
-            _superCommandName: Migrations.programName,
+            _superCommandName: Program.name,
             abstract: "Create a new database from a dump of the schema.",
-            usage: "\(Migrations.programName) schema-load <file> [<options>]",
+            usage: "\(Program.name) schema-load <file> [<options>]",
             discussion: """
                 The file comes from 'schema-dump'. The migrations that it contains are recorded as \
                 applied without running. Later ones are pending. A dump has no rows, so rows that \
@@ -36,7 +36,7 @@ struct SchemaLoadCommand<Migrations: MigrationsOptions>: StoreCommand {
 
     @OptionGroup(title: "Database") var database: KeyedDatabaseOptions
     @OptionGroup(title: "Database") var encryption: EncryptionOptions
-    @OptionGroup(title: "Migrations") var migrations: Migrations
+    @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     private var readsStandardInput: Bool { file == "-" }
 

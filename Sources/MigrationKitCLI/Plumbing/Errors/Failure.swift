@@ -38,10 +38,10 @@ struct Failure {
                 error.code.name,
                 error.code.exitStatus.rawValue,
                 error.errorDescription ?? "\(error)",
-                hint: error.hint(program: parser.configuration.commandName ?? "")
+                hint: error.hint
             )
         case let error as DatabaseError:
-            self.init(database: error, program: parser.configuration.commandName ?? "")
+            self.init(database: error)
         default:
             self.init(other: error, parser: parser)
         }
@@ -151,7 +151,6 @@ struct Failure {
             migrations already exists, 'baseline' records them as applied. If another tool applied \
             them, use 'baseline --adopt TOOL', which reads that tool's table.
             """
-        let program = parser.configuration.commandName ?? ""
         let code = ErrorCode(cause.code, .failed).ofStep.name
         let isOwnFault = code != cause.code
         self.init(
@@ -160,7 +159,7 @@ struct Failure {
             "the \(verb)migration \(failure.identifier) failed: \(cause.message)",
             hint: [
                 cause.hint, failure.violationsBefore.map(Self.advice(onViolations:)),
-                isOwnFault ? Self.advice(for: failure.underlying, program: program) : nil, kept,
+                isOwnFault ? Self.advice(for: failure.underlying) : nil, kept,
                 failure.wasUnmanaged ? baseline : nil,
             ]
             .compactMap { $0 }.joined(separator: "\n")
@@ -177,7 +176,7 @@ struct Failure {
     }
 
     /// What failed, the safe pattern and the page of the rule, if the linter has one for it.
-    private static func advice(for error: any Error, program: String) -> String? {
+    private static func advice(for error: any Error) -> String? {
         let (message, statement): (String?, String?) =
             switch error {
             case let error as SQLStatementError: (error.sqliteMessage, error.statement)
@@ -194,20 +193,20 @@ struct Failure {
         guard let advice = message.flatMap(LintAdvice.init) else { return nil }
         return [
             statement.map { "Statement: \($0)".printable }, advice.text,
-            advice.rule.seePage(program: program),
+            advice.rule.seePage,
         ].compactMap { $0 }.joined(separator: "\n")
     }
 
     /// What to do with a file that is damaged.
-    static func adviceOnDamage(program: String) -> String {
+    static var adviceOnDamage: String {
         """
-        Keep a copy of the file. Then restore a backup ('\(program) restore'), or recover what can be \
-        read ('\(program) salvage').
+        Keep a copy of the file. Then restore a backup ('\(Program.name) restore'), or recover what can be \
+        read ('\(Program.name) salvage').
         """
     }
 
     /// An error of SQLite outside a step.
-    private init(database error: DatabaseError, program: String) {
+    private init(database error: DatabaseError) {
         let message = "SQLite: \(error.messageWithoutValues)"
         let code =
             ErrorCode(sqlite: error.resultCode.rawValue) ?? ErrorCode("databaseError", .failed)
@@ -222,7 +221,7 @@ struct Failure {
             case "inputOutput":
                 (message, "Check the disk, and the permissions of the database's folder.")
             case "damaged":
-                (message, Self.adviceOnDamage(program: program))
+                (message, Self.adviceOnDamage)
             case "readOnly":
                 (message, "Check the permissions of the database and of its folder.")
             default: (message, nil)
@@ -294,15 +293,13 @@ struct Interruption: Error {
 
 extension CodedError {
     /// What to do about the error: the tool's own words, or the library's.
-    func hint(program: String) -> String? {
-        (self as? any ToolSuggesting)?.suggestion(program: program) ?? recoverySuggestion
+    var hint: String? {
+        (self as? any ToolSuggesting)?.suggestion ?? recoverySuggestion
     }
 }
 
 /// A library's error whose advice the tool rephrases with its own commands and options.
 protocol ToolSuggesting: CodedError {
     /// What to do about the error with this tool.
-    ///
-    /// - Parameter program: The name of the tool.
-    func suggestion(program: String) -> String?
+    var suggestion: String? { get }
 }

@@ -227,12 +227,12 @@ extension MigrationVerificationFailure: CodedError {
 }
 
 extension MigrationVerificationFailure: ToolSuggesting {
-    func suggestion(program: String) -> String? {
+    var suggestion: String? {
         var findings = "The report on standard output lists the findings."
         if failed.contains("schema") {
             findings += """
 
-                For 'schema', '\(program) schema-diff' shows both schemas, and '\(program) repair \
+                For 'schema', '\(Program.name) schema-diff' shows both schemas, and '\(Program.name) repair \
                 --schema' writes the SQL that brings the database back. --ignore-table leaves a \
                 table out.
                 """
@@ -240,7 +240,7 @@ extension MigrationVerificationFailure: ToolSuggesting {
         guard hasDamagedPages else { return findings }
         return """
             \(findings)
-            \(Failure.adviceOnDamage(program: program))
+            \(Failure.adviceOnDamage)
             """
     }
 }

@@ -18,10 +18,7 @@ enum Completion {
             let options = ["--migrations", "--config"].flatMap { option in
                 value(of: option, in: words).map { [option, $0] } ?? []
             }
-            let loaded = try? FolderMigrations.parse(options).load(
-                from: context.host,
-                context: context
-            )
+            let loaded = try? MigrationsOptions.parse(options).load(in: context)
             return offered(loaded?.runner.migrationIdentifiers ?? [])
         }
     }

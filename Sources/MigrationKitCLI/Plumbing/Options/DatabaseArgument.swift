@@ -17,10 +17,10 @@ struct DatabaseArgument: PlainArgument {
 
 /// The folder of migrations or the database as a plain argument, for a command that mostly needs no
 /// database.
-struct MigrationsArgument<Migrations: MigrationsOptions>: PlainArgument {
+struct MigrationsArgument: PlainArgument {
     @Argument(
         help: ArgumentHelp(
-            Migrations.areFiles
+            Program.hasFolder
                 ? "The folder of migrations or the database, in place of its option."
                 : "The database, in place of --db-path.",
             valueName: Self.name
@@ -29,7 +29,7 @@ struct MigrationsArgument<Migrations: MigrationsOptions>: PlainArgument {
     )
     var path: String?
 
-    static var name: String { Migrations.areFiles ? "path" : "database" }
+    static var name: String { Program.hasFolder ? "path" : "database" }
 }
 
 /// The options of a command that name its database.

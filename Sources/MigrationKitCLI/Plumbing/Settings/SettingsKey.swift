@@ -112,8 +112,8 @@ extension SettingsKey {
                     "MIGRATIONKIT_MIGRATIONS",
                     "The folder of SQL files, if --migrations is not given."
                 ),
-                standard: .text(FolderMigrations.defaultFolder),
-                option: \FolderMigrations.migrations
+                standard: .text(MigrationsOptions.defaultFolder),
+                option: \MigrationsOptions.migrations
             )
         case .namePattern:
             Setting(

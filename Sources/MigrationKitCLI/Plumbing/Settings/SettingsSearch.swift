@@ -129,7 +129,7 @@ extension CommandContext {
 
     /// The folder of migrations that nobody named: beside the settings file that was found.
     func defaultMigrations() throws -> String {
-        try (folderAboveWithSettings ?? "") + FolderMigrations.defaultFolder
+        try (folderAboveWithSettings ?? "") + MigrationsOptions.defaultFolder
     }
 }
 
