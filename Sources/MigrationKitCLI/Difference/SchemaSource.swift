@@ -158,8 +158,8 @@ extension StoreCommand {
         options.file.dbPath = path
         return try context.open(
             options,
-            isPlaintext: encryption.noEncryption,
-            forReading: true
+            for: .read,
+            isPlaintext: encryption.noEncryption
         ).writer
     }
 

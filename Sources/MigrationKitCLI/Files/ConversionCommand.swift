@@ -217,13 +217,12 @@ extension KeyedFileCommand {
         _ body: (_ path: String, MigrationDatabaseOpenOptions) throws -> Value
     ) throws -> Value {
         context.settingsSource.use(settings.config)
-        context.warn(about: database.secret)
         let options = try database.resolved(in: context, isPlaintext: isPlaintext)
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         if !isPlaintext {
             try options.checkBeforeKey(file?.path ?? path, is: file?.is ?? .encrypted)
         }
-        context.keySource.note(options.keySource)
+        context.keySource.note(try options.onlyKeySource())
         defer { context.release(options.keySource) }
         return try body(path, options)
     }

@@ -45,14 +45,14 @@ struct InspectCommand: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        context.warn(about: database.secret)
         let options = try database.resolved(
             in: context,
-            isPlaintext: encryption.noEncryption,
-            asksForKey: false
+            isPlaintext: encryption.noEncryption
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        let keySource = options.isPlaintext ? nil : options.keySource
+        // Without a key it reports less, but asks nobody.
+        var keySource = try options.isPlaintext ? nil : options.onlyKeySource()
+        if case .prompt = keySource { keySource = nil }
         context.keySource.note(keySource)
         defer { context.release(keySource) }
         if keySource != nil { try EncryptedDatabase.check(path, is: .file) }

@@ -114,7 +114,7 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
         let (path, options, report) = try makeCopy(
             in: context,
             confirm: { if former == nil { try confirm($0, in: context) } },
-            prepare: { stored = $0.storedKey() }
+            prepare: { stored = try $0.storedKey() }
         ) { path, form, newKey, options in
             func restore(_ form: DatabaseForm, newKey: DatabaseKey?) -> DatabaseRestore {
                 DatabaseRestore(

@@ -104,9 +104,9 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
                 }
             } else {
                 let opened = try openStore(
-                    in: context,
-                    forReading: true,
-                    loaded: loaded ?? noMigrations(in: context)
+                    loaded ?? noMigrations(in: context),
+                    for: .read,
+                    in: context
                 )
                 // The checks report any problem of the database, so this error is ignored.
                 others = (try? opened.noteOtherTools(in: context, json: json)) ?? nil
@@ -195,11 +195,9 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
         of loaded: LoadedMigrations?,
         in context: CommandContext
     ) throws -> DatabaseVerification {
-        context.warn(about: database.secret)
         let options = try database.resolved(
             in: context,
-            isPlaintext: encryption.noEncryption,
-            isForOpenWriter: true
+            isPlaintext: encryption.noEncryption
         )
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         context.keySource.note(options.keySource)

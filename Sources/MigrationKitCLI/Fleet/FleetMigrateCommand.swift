@@ -57,8 +57,7 @@ struct FleetMigrateCommand: FleetJob, MigrationsCommand {
             options.lockTimeout = visit.timeout(options.lockTimeout)
             try visit.withStore(
                 loaded,
-                changesIt: !isDry,
-                checksLog: true,
+                for: .change(isTried: isDry),
                 lockTimeout: options.lockTimeout
             ) { store in
                 let before = try runner.overview(of: store.writer)

@@ -69,7 +69,7 @@ struct FleetRollbackCommand: FleetJob, MigrationsCommand {
         } _: { visit, record in
             var options = options
             options.lockTimeout = visit.timeout(options.lockTimeout)
-            try visit.withStore(loaded, changesIt: true, lockTimeout: options.lockTimeout) {
+            try visit.withStore(loaded, for: .change(), lockTimeout: options.lockTimeout) {
                 store in
                 let before = try runner.overview(of: store.writer)
                 let applied = before.applied

@@ -48,7 +48,7 @@ struct FleetStatusCommand: FleetJob, MigrationsCommand {
                 }
             }
         ) { visit, record in
-            try visit.withStore(loaded, changesIt: false) { store in
+            try visit.withStore(loaded, for: .read) { store in
                 let overview = try runner.overview(of: store.writer)
                 record.to = runner.version(of: overview.applied)
                 record.pending = overview.pending.count

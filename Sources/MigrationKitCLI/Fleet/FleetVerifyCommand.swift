@@ -64,7 +64,7 @@ struct FleetVerifyCommand: FleetJob, MigrationsCommand {
                 checks = try verification.run()
             }
             do {
-                try visit.withStore(loaded, changesIt: false) { store in
+                try visit.withStore(loaded, for: .read) { store in
                     let overview = try runner.overview(of: store.writer)
                     record.to = runner.version(of: overview.applied)
                     record.pending = overview.pending.count

@@ -92,22 +92,17 @@ struct FleetVisit: Sendable {
     /// Opens the store as a command for one store does, and closes it after the work.
     ///
     /// - Parameters:
-    ///   - changesIt: Whether it is opened to be changed.
-    ///   - checksLog: Whether a damaged log is refused; `nil` for as if it is opened to be changed.
     ///   - lockTimeout: How long to wait now for others who use it, in seconds; `nil` for the
     ///     ``timeout(_:)`` of a command that only reads.
     func withStore(
         _ loaded: LoadedMigrations,
-        changesIt: Bool,
-        checksLog: Bool? = nil,
+        for purpose: Purpose,
         lockTimeout: Double? = nil,
         _ work: (OpenStore) throws -> Void
     ) throws {
-        var options = try opening()
+        var options = try opening().opening(for: purpose, by: host)
         options.busyTimeout = lockTimeout ?? timeout(options.busyTimeout)
-        // A host opens the database itself, and gets the options unchanged.
-        if host.hasFolder { options.opensForReading = !changesIt }
-        if checksLog ?? changesIt { try EncryptedDatabase.checkLog(store.path) }
+        if purpose.losesHiddenCommits { try EncryptedDatabase.checkLog(store.path) }
         let opened = OpenStore(
             runner: loaded.runner,
             folder: loaded.folder,

@@ -88,7 +88,7 @@ extension MigrationDatabaseOpenOptions {
             return try MissingKeyError.explaining(path ?? dbPath, in: keyStore, body)
         } catch let error as EncryptedDatabaseError where error.isWrongKey {
             // If the search fails, the original error is the one to report.
-            guard let path = path ?? dbPath, let stored = storedKey(),
+            guard let path = path ?? dbPath, let stored = try? storedKey(),
                 let key = (try? stored.formerKey(opening: path)) ?? nil
             else { throw error }
             throw FormerKeyError(

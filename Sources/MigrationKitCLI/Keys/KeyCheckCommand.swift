@@ -29,9 +29,8 @@ struct KeyCheckCommand: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        context.warn(about: database.secret)
         let options = try database.resolved(in: context)
-        context.keySource.note(options.keySource)
+        context.keySource.note(try options.onlyKeySource())
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
         if options.keySource != nil {
             try EncryptedDatabase.check(path, is: .encrypted, cipher: options.cipher)

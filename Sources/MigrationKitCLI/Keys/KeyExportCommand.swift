@@ -71,9 +71,8 @@ struct KeyExportCommand: DatabaseUsing {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        context.warn(about: database.secret)
         let options = try database.resolved(in: context)
-        guard options.keySource != nil else { throw KeyCommandError.noKeyToExport }
+        guard try options.onlyKeySource() != nil else { throw KeyCommandError.noKeyToExport }
         context.keySource.note(options.keySource)
         defer { context.release(options.keySource) }
         guard !paper || force || context.outputIsTerminal else {

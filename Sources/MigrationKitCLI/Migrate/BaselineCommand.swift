@@ -50,12 +50,11 @@ struct BaselineCommand: StoreCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var target: String?
-        let store = try openStore(in: context, changesIt: true) { runner in
-            target = try identifier.map {
-                try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
-            }
+        let loaded = try loadMigrations(in: context)
+        let target = try identifier.map {
+            try loaded.runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
         }
+        let store = try openStore(loaded, for: .change(), in: context)
         var recorded: [String] = []
         var notes: [String]?
         if let target {

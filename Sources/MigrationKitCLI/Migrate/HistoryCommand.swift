@@ -35,10 +35,10 @@ struct HistoryCommand: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(migrations.config)
-        let (writer, path, _) = try context.open(
+        let (writer, path) = try context.open(
             database,
-            isPlaintext: encryption.noEncryption,
-            forReading: true
+            for: .read,
+            isPlaintext: encryption.noEncryption
         )
         let entries = try GRDBMigrationRunner.history(in: writer)
         if json {

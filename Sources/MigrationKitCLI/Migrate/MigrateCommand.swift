@@ -94,18 +94,15 @@ struct MigrateCommand: StoreCommand, DatabaseCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var target: String?
+        let loaded = try loadMigrations(in: context, allowsOutOfOrder: range.allowOutOfOrder)
+        let target = try range.target(in: loaded.runner)
         let store = try openStore(
-            in: context,
-            createsFile: !dryRun && adopt == nil,
-            forReading: dryRun,
-            previewsNew: dryRun && adopt == nil,
-            run: run,
-            allowsOutOfOrder: range.allowOutOfOrder,
-            changesIt: true,
+            loaded,
+            for: adopt == nil ? .create(isTried: dryRun) : .change(isTried: dryRun),
+            lockTimeout: run.lockTimeout(in: context),
             acceptsLostCommits: acceptLostCommits,
-            check: { target = try range.target(in: $0) },
-            beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) }
+            beforeCreating: { try $0.checkForDrafts(upTo: target, steps: range.steps) },
+            in: context
         )
         let runner = store.runner
         let writer = store.writer

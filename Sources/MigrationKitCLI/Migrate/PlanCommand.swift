@@ -42,17 +42,13 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
     var needsNoDatabase: Bool { true }
 
     func run(in context: CommandContext) throws {
-        var target: String?
-        let store = try openStore(
+        let loaded = try loadMigrations(
             in: context,
-            forReading: true,
-            previewsNew: true,
-            loaded: loadMigrations(
-                in: context,
-                allowsOutOfOrder: range.allowOutOfOrder,
-                ofStranger: true
-            )
-        ) { target = try range.target(in: $0) }
+            allowsOutOfOrder: range.allowOutOfOrder,
+            ofStranger: true
+        )
+        let target = try range.target(in: loaded.runner)
+        let store = try openStore(loaded, for: .plan, in: context)
         let others = try store.noteOtherTools(in: context, json: json)
         let steps = try store.runner.plannedSteps(
             in: store.writer,

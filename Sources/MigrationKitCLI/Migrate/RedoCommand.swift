@@ -39,11 +39,16 @@ struct RedoCommand: StoreCommand, DatabaseCommand {
     @OptionGroup(title: "Migrations") var migrations: MigrationsOptions
 
     func run(in context: CommandContext) throws {
-        let store = try openStore(in: context, run: run, changesIt: true) { _ in
-            guard steps >= 0 else {
-                throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
-            }
+        let loaded = try loadMigrations(in: context)
+        guard steps >= 0 else {
+            throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
         }
+        let store = try openStore(
+            loaded,
+            for: .change(),
+            lockTimeout: run.lockTimeout(in: context),
+            in: context
+        )
         try store.checkIsAdopted()
         let options = try run.options(in: context)
         if !yes {

@@ -93,14 +93,11 @@ struct RepairCommand: StoreCommand {
 
     func run(in context: CommandContext) throws {
         if schema { return try repairSchema(in: context) }
-        var named: [String] = []
-        var renamings: [(old: String, new: String)] = []
         let loaded = try loadMigrations(in: context)
         let options = try DriftOptions(loaded, ignoring: [], in: context)
-        let store = try openStore(in: context, loaded: loaded, changesIt: true) { runner in
-            named = try identifiers.map { try runner.identifier($0) }
-            renamings = try rename.map { ($0.old, try runner.identifier($0.new)) }
-        }
+        let named = try identifiers.map { try loaded.runner.identifier($0) }
+        let renamings = try rename.map { (old: $0.old, new: try loaded.runner.identifier($0.new)) }
+        let store = try openStore(loaded, for: .change(), in: context)
         try store.checkIsAdopted()
         let overview = try store.runner.overview(of: store.writer)
         try check(renamings, overview, store.runner)
@@ -146,7 +143,7 @@ struct RepairCommand: StoreCommand {
     private func repairSchema(in context: CommandContext) throws {
         let loaded = try loadMigrations(in: context)
         let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
-        let store = try openStore(in: context, forReading: true, loaded: loaded)
+        let store = try openStore(loaded, for: .read, in: context)
         try store.checkIsAdopted()
         let repair = try SchemaRepair(of: store, options)
         let isFile = repair != nil && output != "-"

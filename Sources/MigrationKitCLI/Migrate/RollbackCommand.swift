@@ -62,15 +62,19 @@ struct RollbackCommand: StoreCommand, DatabaseCommand {
     }
 
     func run(in context: CommandContext) throws {
-        var target: String?
-        let store = try openStore(in: context, run: run, changesIt: true) { runner in
-            if let steps, steps < 0 {
-                throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
-            }
-            target = try to.map {
-                try runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
-            }
+        let loaded = try loadMigrations(in: context)
+        if let steps, steps < 0 {
+            throw MigrationKitError.rollbackStepCountMustBeNonNegative(steps)
         }
+        let target = try to.map {
+            try loaded.runner.identifier($0, else: MigrationKitError.unknownMigrationTarget)
+        }
+        let store = try openStore(
+            loaded,
+            for: .change(),
+            lockTimeout: run.lockTimeout(in: context),
+            in: context
+        )
         try store.checkIsAdopted()
         let options = try run.options(in: context)
         let count = all ? .max : steps ?? 1

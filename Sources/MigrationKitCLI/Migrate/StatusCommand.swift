@@ -50,7 +50,7 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
         if showSettings { return try context.showSettings(of: self, json: json) }
         let loaded = try loadMigrations(in: context)
         let options = try DriftOptions(loaded, ignoring: ignoreTable, in: context)
-        let store = try openStore(in: context, forReading: true, loaded: loaded)
+        let store = try openStore(loaded, for: .read, in: context)
         let others = try store.noteOtherTools(in: context, json: json)
         let report = try StatusReport(
             of: store,

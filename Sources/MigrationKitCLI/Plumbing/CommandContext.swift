@@ -76,57 +76,61 @@ struct CommandContext: Sendable {
 
     /// Opens the database that the options name.
     ///
-    /// - Parameters:
-    ///   - forReading: Whether a database that can't be written is accepted.
-    ///   - changesIt: Whether it is opened to be changed. That loses the commits that a damaged log
-    ///     hides.
-    ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
-    ///   - isReadOnly: Whether the connection must not be able to write. A host that opens the database
-    ///     itself decides that on its own.
-    ///   - draft: The path to open instead of the named one.
-    /// - Returns: The database, the path that was named, and whether the file was created.
+    /// - Parameter lockTimeout: How long to wait for another process, in seconds; `nil` for the
+    ///   standard.
+    /// - Returns: The database, and the path that was named.
     func open(
         _ options: KeyedDatabaseOptions,
-        createsFile: Bool = false,
+        for purpose: Purpose,
         isPlaintext: Bool,
-        lockTimeout: TimeInterval? = nil,
-        forReading: Bool = false,
-        changesIt: Bool = false,
-        acceptsLostCommits: Bool = false,
-        isReadOnly: Bool = false,
-        draft: String? = nil
-    ) throws -> (writer: any DatabaseWriter, path: String?, wasCreated: Bool) {
-        warn(about: options.secret)
-        try settingsSource.refuseOthers()
-        var resolved = try options.resolved(
+        lockTimeout: TimeInterval? = nil
+    ) throws -> (writer: any DatabaseWriter, path: String?) {
+        let options = try options.resolved(
             in: self,
-            createsFile: createsFile,
-            isPlaintext: isPlaintext,
-            isForOpenWriter: true
+            createsFile: purpose.createsFile,
+            isPlaintext: isPlaintext
         )
-        if let lockTimeout {
-            resolved.busyTimeout = lockTimeout
-        }
-        // A host opens the database itself, and gets the options unchanged.
-        if !host.opensItself {
-            resolved.opensForReading = forReading
-            resolved.isReadOnly = isReadOnly
-        }
-        keySource.note(resolved.keySource)
-        defer { release(resolved.keySource) }
-        let path = resolved.dbPath
+        let opened = try open(options, for: purpose, lockTimeout: lockTimeout)
+        return (opened.writer, options.dbPath)
+    }
+
+    /// Opens the database that the options name.
+    ///
+    /// - Parameters:
+    ///   - lockTimeout: How long to wait for another process, in seconds; `nil` for the standard.
+    ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
+    /// - Returns: The database, and whether the file was created.
+    func open(
+        _ options: MigrationDatabaseOpenOptions,
+        for purpose: Purpose,
+        lockTimeout: TimeInterval? = nil,
+        acceptsLostCommits: Bool = false
+    ) throws -> (writer: any DatabaseWriter, wasCreated: Bool) {
+        try settingsSource.refuseOthers()
+        var options = options.opening(for: purpose, by: host)
+        if let lockTimeout { options.busyTimeout = lockTimeout }
+        keySource.note(options.keySource)
+        defer { release(options.keySource) }
+        let path = options.dbPath
         database.note(path)
         // A host may open another file, or none.
-        let look = createsFile || changesIt ? path.flatMap { try? DatabaseFile($0).look() } : nil
-        if changesIt, !acceptsLostCommits { try look?.checkLog() }
-        if let draft { resolved.dbPath = draft }
-        let wasNew = draft == nil ? createsFile && look?.hasContent == false : resolved.isNew
-        let writer = try host.openWriter(resolved)
+        let look =
+            purpose.createsFile || purpose.losesHiddenCommits
+            ? path.flatMap { try? DatabaseFile($0).look() } : nil
+        if purpose.losesHiddenCommits, !acceptsLostCommits { try look?.checkLog() }
+        var wasNew = purpose.createsFile && look?.hasContent == false
+        if case .fill(let draft) = purpose {
+            options.dbPath = draft
+            wasNew = options.isNew
+        }
+        let writer = try host.openWriter(options)
         // What is written is closed by the command, so that it is whole when the command says so.
-        if forReading { opened.withLock { $0.append(writer) } }
+        if purpose.onlyReads { opened.withLock { $0.append(writer) } }
         // Only after the key is proven.
-        if changesIt, acceptsLostCommits { try dropLostCommits(in: writer, path) }
-        return (writer, path, wasNew && !resolved.isNew)
+        if purpose.losesHiddenCommits, acceptsLostCommits {
+            try dropLostCommits(in: writer, path)
+        }
+        return (writer, wasNew && !options.isNew)
     }
 
     /// Closes the databases that were opened to be read.

@@ -93,12 +93,7 @@ extension EncryptedStore {
             )
             if options.usesHostsKey { return try at(path, options: opening).open() }
         }
-        return try options.open { [opening] key in
-            guard let key else {
-                return try EncryptedDatabase.openPlaintext(path, options: opening)
-            }
-            return try EncryptedDatabase.open(path, key: key, options: opening)
-        }
+        return try options.open(path, opening)
     }
 }
 
@@ -148,7 +143,7 @@ extension KeyedDatabaseOptions {
         )
         resolved.usesHostsKey = usesHostsKey
         if isItem { resolved.ownKeyStore = .init(try keychain.keyStore(in: context)) }
-        try resolved.checkKeySource()
+        _ = try resolved.onlyKeySource()
         return resolved
     }
 }

@@ -117,9 +117,9 @@ public struct MigrationCLIHost: Sendable {
         _ options: MigrationDatabaseOpenOptions
     ) throws -> any DatabaseWriter {
         guard let path = options.dbPath else { throw MigrationCLIError.noDatabasePath }
-        try options.checkKeySource()
+        let keySource = try options.onlyKeySource()
         // With a key that is at hand, the opening says the same.
-        if !options.isPlaintext, options.keySource?.isAtHand == false {
+        if !options.isPlaintext, keySource?.isAtHand == false {
             try EncryptedDatabase.check(
                 path,
                 is: options.createsFile ? .encryptedOrNew : .encrypted,
@@ -134,12 +134,7 @@ public struct MigrationCLIHost: Sendable {
         opening.isForReading = options.opensForReading
         opening.isReadOnly = options.isReadOnly
         opening.acceptsDoubleQuotedStringLiterals = options.acceptsDoubleQuotedStrings
-        return try options.open { [opening] key in
-            guard let key else {
-                return try EncryptedDatabase.openPlaintext(path, options: opening)
-            }
-            return try EncryptedDatabase.open(path, key: key, options: opening)
-        }
+        return try options.open(path, opening)
     }
 }
 
@@ -279,8 +274,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     /// - Returns: The key; `nil` for a plaintext database.
     /// - Throws: As ``key(resolver:)``.
     public func key() throws -> DatabaseKey? {
-        try checkKeySource()
-        if let stored = storedKey() { return try stored.key() }
+        if let stored = try storedKey() { return try stored.key() }
         let store = keyStore
         return try key(resolver: KeyResolver { store })
     }
@@ -298,11 +292,20 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         timeout: TimeInterval? = nil,
         _ attempt: (DatabaseKey?) throws -> Value
     ) throws -> Value {
-        try checkKeySource()
-        guard let stored = storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
+        guard let stored = try storedKey(isReadOnly: isReadOnly, timeout: timeout) else {
             return try attempt(key())
         }
         return try explainingFormerKey { try stored.open(attempt) }
+    }
+
+    /// Opens the database with its key, or without one.
+    func open(_ path: String, _ opening: EncryptedDatabase.Options) throws -> any DatabaseWriter {
+        try open { key in
+            guard let key else {
+                return try EncryptedDatabase.openPlaintext(path, options: opening)
+            }
+            return try EncryptedDatabase.open(path, key: key, options: opening)
+        }
     }
 
     /// The key in the Secret Service, if the options name one there.
@@ -311,8 +314,9 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   - isReadOnly: Whether the Secret Service must not be changed.
     ///   - timeout: How long to wait for a running key rotation, in seconds; `nil` to wait as long
     ///     as for other locks.
-    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) -> StoredKey? {
-        guard !isPlaintext, let dbPath, let source = keySource,
+    /// - Throws: As ``onlyKeySource()``.
+    func storedKey(isReadOnly: Bool = false, timeout: TimeInterval? = nil) throws -> StoredKey? {
+        guard let source = try onlyKeySource(), !isPlaintext, let dbPath,
             case .keyStore(let service, let account) = source
         else { return nil }
         return StoredKey(
@@ -356,7 +360,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
     ///   ``MigrationCLIError/severalKeySources(_:)`` if several are; a `KeySourceError` or a
     ///   `KeyStoreError` if the source gives no key; ``KeyCommandError/passphrasesDiffer``.
     public func key(resolver: KeyResolver) throws -> DatabaseKey? {
-        try checkKeySource()
+        let keySource = try onlyKeySource()
         guard !isPlaintext else { return nil }
         guard let keySource else { throw MigrationCLIError.noKey }
         // Nobody is asked twice by another source.
@@ -381,12 +385,12 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         createsFile && dbPath.map { !EncryptedDatabase.hasContent($0) } ?? false
     }
 
-    /// Throws if several key sources are named, or one is named incompletely.
+    /// The key source; `nil` if none is given.
     ///
     /// - Throws: ``MigrationCLIError/severalKeySources(_:)``;
     ///   ``MigrationCLIError/accountWithoutService``;
     ///   ``MigrationCLIError/collectionWithoutService``.
-    func checkKeySource() throws {
+    func onlyKeySource() throws -> KeySource? {
         let sources = [
             password.map { _ in "--password" },
             otherKeySource.map { source in source.option.map { "--\($0)" } ?? "\(source)" },
@@ -399,6 +403,7 @@ public struct MigrationDatabaseOpenOptions: Equatable, Sendable {
         guard keychainService != nil || keychainCollection == nil else {
             throw MigrationCLIError.collectionWithoutService
         }
+        return keySource
     }
 }
 

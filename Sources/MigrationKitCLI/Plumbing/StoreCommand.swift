@@ -22,42 +22,29 @@ protocol MigrationsCommand: ContextCommand {
 }
 
 extension StoreCommand {
-    /// Loads the migrations with their settings, then opens the database.
+    /// Opens the database.
     ///
     /// - Parameters:
-    ///   - createsFile: Whether a database that doesn't exist is created.
-    ///   - forReading: Whether a database that can't be written is accepted.
-    ///   - previewsNew: Whether a missing database is replaced by an empty one in memory.
-    ///   - run: The options of a command that runs migrations. It waits longer for another process
-    ///     that has exclusive access.
-    ///   - allowsOutOfOrder: Whether a pending migration may come before an applied one, if the
-    ///     command line says so.
-    ///   - loaded: The migrations; `nil` for those that the options name.
-    ///   - changesIt: Whether the database is opened to be changed.
+    ///   - loaded: The migrations.
+    ///   - lockTimeout: How long to wait for another process, in seconds; `nil` for the standard.
     ///   - acceptsLostCommits: Whether a damaged log is cut instead of refused.
-    ///   - check: Throws, before anything is opened, if the migrations don't allow the command.
     ///   - beforeCreating: Throws, before a database is created, if the command can't run on a new
     ///     one. Receives an empty database in memory.
-    ///   - draft: The path to open instead of the named one.
     func openStore(
-        in context: CommandContext,
-        createsFile: Bool = false,
-        forReading: Bool = false,
-        previewsNew: Bool = false,
-        run: RunOptions? = nil,
-        allowsOutOfOrder: Bool? = nil,
-        loaded: LoadedMigrations? = nil,
-        changesIt: Bool = false,
+        _ loaded: LoadedMigrations,
+        for purpose: Purpose,
+        lockTimeout: TimeInterval? = nil,
         acceptsLostCommits: Bool = false,
-        check: (GRDBMigrationRunner) throws -> Void = { _ in },
         beforeCreating: ((OpenStore) throws -> Void)? = nil,
-        draft: String? = nil
+        in context: CommandContext
     ) throws -> OpenStore {
-        let loaded =
-            try loaded ?? loadMigrations(in: context, allowsOutOfOrder: allowsOutOfOrder)
-        try check(loaded.runner)
-        if previewsNew || beforeCreating != nil,
-            let path = try context.pathOfNewDatabase(database, encryption)
+        let options = try database.resolved(
+            in: context,
+            createsFile: purpose.createsFile,
+            isPlaintext: encryption.noEncryption
+        )
+        if purpose.previewsNew || beforeCreating != nil,
+            let path = context.pathOfNewDatabase(options)
         {
             let new = OpenStore(
                 runner: loaded.runner,
@@ -66,28 +53,21 @@ extension StoreCommand {
                 path: path,
                 isNew: true
             )
-            if previewsNew {
-                context.warn(about: database.secret)
-                return new
-            }
+            if purpose.previewsNew { return new }
             try beforeCreating?(new)
         }
-        let (writer, path, wasCreated) = try context.open(
-            database,
-            createsFile: createsFile,
-            isPlaintext: encryption.noEncryption,
-            lockTimeout: run?.lockTimeout(in: context),
-            forReading: forReading,
-            changesIt: changesIt,
-            acceptsLostCommits: acceptsLostCommits,
-            draft: draft
+        let opened = try context.open(
+            options,
+            for: purpose,
+            lockTimeout: lockTimeout,
+            acceptsLostCommits: acceptsLostCommits
         )
         return OpenStore(
             runner: loaded.runner,
             folder: loaded.folder,
-            writer: writer,
-            path: path,
-            wasCreated: wasCreated
+            writer: opened.writer,
+            path: options.dbPath,
+            wasCreated: opened.wasCreated
         )
     }
 }
@@ -183,21 +163,12 @@ struct OpenStore {
 }
 
 extension CommandContext {
-    /// The path of a database that 'migrate' would create. The key isn't needed.
+    /// The path of a database that 'migrate' would create.
     ///
     /// - Returns: `nil` if the file exists or can't be created, or if the host chooses the database
     ///   itself.
-    func pathOfNewDatabase(
-        _ options: KeyedDatabaseOptions,
-        _ encryption: EncryptionOptions
-    ) throws -> String? {
-        guard !host.opensItself else { return nil }
-        let resolved = try options.resolved(
-            in: self,
-            isPlaintext: encryption.noEncryption,
-            asksForKey: false
-        )
-        guard let path = resolved.dbPath else { return nil }
+    fileprivate func pathOfNewDatabase(_ options: MigrationDatabaseOpenOptions) -> String? {
+        guard !host.opensItself, let path = options.dbPath else { return nil }
         var status = stat()
         guard stat(path, &status) != 0, errno == ENOENT else { return nil }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

@@ -165,13 +165,12 @@ struct QueryCommand: DatabaseUsing {
         _ cancellation: Cancellation,
         in context: CommandContext
     ) throws {
-        let (reader, _, _) = try context.open(
+        let reader = try context.open(
             database,
+            for: .query,
             isPlaintext: encryption.noEncryption,
-            lockTimeout: waiting.givenLockTimeout,
-            forReading: true,
-            isReadOnly: true
-        )
+            lockTimeout: waiting.givenLockTimeout
+        ).writer
         let options = MigrationOptions(cancellation: cancellation)
         try reader.unsafeRead { db in
             try options.operation.watching(db, every: 20_000, reporting: { [] }) {
@@ -188,12 +187,12 @@ struct QueryCommand: DatabaseUsing {
         in context: CommandContext
     ) throws {
         let seconds = try waiting.lockTimeout(in: context)
-        let (writer, _, _) = try context.open(
+        let writer = try context.open(
             database,
+            for: .change(),
             isPlaintext: encryption.noEncryption,
-            lockTimeout: seconds,
-            changesIt: true
-        )
+            lockTimeout: seconds
+        ).writer
         var options = MigrationOptions(lockTimeout: seconds, cancellation: cancellation)
         options.waitsForProgress = false
         try GRDBMigrationRunner.changeRows(in: writer, options: options) { db in

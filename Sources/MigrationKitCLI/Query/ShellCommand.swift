@@ -65,13 +65,10 @@ struct ShellCommand: DatabaseCommand {
 
     /// Opens the database once, so that a wrong key is explained, and the shell gets what opens it.
     private func opened(in context: CommandContext) throws -> (path: String, script: Secret) {
-        let (writer, path, _) = try context.open(
+        let (writer, path) = try context.open(
             database,
-            isPlaintext: encryption.noEncryption,
-            forReading: true,
-            // The shell's connection can write, and overwrites what a damaged log hides.
-            changesIt: true,
-            isReadOnly: true
+            for: .shell,
+            isPlaintext: encryption.noEncryption
         )
         defer { try? writer.close() }
         guard let path, let script = try EncryptedDatabase.shellScript(opening: writer) else {

@@ -38,11 +38,10 @@ struct TablesCommand: DatabaseCommand {
 
     func run(in context: CommandContext) throws {
         context.settingsSource.use(settings.config)
-        let (reader, path, _) = try context.open(
+        let (reader, path) = try context.open(
             database,
-            isPlaintext: encryption.noEncryption,
-            forReading: true,
-            isReadOnly: true
+            for: .query,
+            isPlaintext: encryption.noEncryption
         )
         let tables = try reader.read { try ListedTable.all(in: $0, countsRows: !quick) }
         if json { return try context.printJSON(Document(database: path, tables: tables)) }

@@ -112,8 +112,8 @@ struct SchemaDumpCommand: DatabaseUsing {
         context.settingsSource.use(migrations.config)
         let writer = try context.open(
             database,
-            isPlaintext: encryption.noEncryption,
-            forReading: true
+            for: .read,
+            isPlaintext: encryption.noEncryption
         ).writer
         let applied = try GRDBMigrationRunner(steps: []).appliedMigrationIdentifiers(in: writer)
             .sorted { $0.compare($1, options: .numeric) == .orderedAscending }

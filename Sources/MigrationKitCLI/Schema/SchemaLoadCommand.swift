@@ -58,7 +58,11 @@ struct SchemaLoadCommand: StoreCommand {
         }
         let new = try Self.refusingFile { try NewDatabase(at: path) }
         defer { new.discard() }
-        let store = try openStore(in: context, createsFile: true, draft: new.path)
+        let store = try openStore(
+            loadMigrations(in: context),
+            for: .fill(draft: new.path),
+            in: context
+        )
         let recorded = try store.watch(MigrationOptions(), in: context) { options in
             guard try new.isMade else { throw SchemaCommandError.opensAnotherFile }
             let recorded = try store.runner.load(

@@ -130,21 +130,20 @@ struct KeyedDatabaseOptions: ParsableArguments {
     /// ``MigrationCLIHost/openDatabase(_:)`` refuses several.
     ///
     /// - Parameters:
-    ///   - asksForKey: Whether to ask for the key on a terminal if no source is named.
-    ///   - isForOpenWriter: Whether only the host's `openWriter` receives the options.
+    ///   - createsFile: Whether a missing file is made.
+    ///   - isPlaintext: Whether an option says that the database isn't encrypted.
     func resolved(
         in context: CommandContext,
         createsFile: Bool = false,
-        isPlaintext: Bool = false,
-        asksForKey: Bool = true,
-        isForOpenWriter: Bool = false
+        isPlaintext: Bool = false
     ) throws -> MigrationDatabaseOpenOptions {
+        context.warn(about: secret)
         let isHosts = context.host.opensItself
         let options = secret.named + (keychain.keychainService == nil ? [] : ["--keychain-service"])
         // A host receives the password and the keychain separately, and one value for all other
         // sources.
         let rivals =
-            isHosts && isForOpenWriter
+            isHosts
             ? options.filter { $0 != "--password" && $0 != "--keychain-service" } : options
         guard rivals.count <= 1 else { throw MigrationCLIError.severalKeySources(rivals) }
         if isPlaintext, let option = options.first ?? (secret.rawKey ? "--raw-key" : nil) {
@@ -177,7 +176,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
                 service = settings?.value(.keychainService)
                 other = other ?? settings?.value(.passwordFile).map(KeySource.file)
             }
-            if service == nil, other == nil, asksForKey, context.canPrompt, !keychain.noPrompt {
+            if service == nil, other == nil, context.canPrompt, !keychain.noPrompt {
                 let isNew = createsFile && path.map { !EncryptedDatabase.hasContent($0) } ?? false
                 other = KeyResolver.implicitSource(
                     promptFor: path.map { (isNew ? "the new database " : "") + $0.printable },
@@ -209,7 +208,7 @@ struct KeyedDatabaseOptions: ParsableArguments {
             cipher: try file.cipher(in: context)
         )
         resolved.acceptsDoubleQuotedStrings = try context.acceptsDoubleQuotedStrings
-        if !(isHosts && isForOpenWriter) { try resolved.checkKeySource() }
+        if !isHosts { _ = try resolved.onlyKeySource() }
         return resolved
     }
 }

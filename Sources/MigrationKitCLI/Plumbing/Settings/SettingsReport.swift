@@ -8,7 +8,6 @@ extension CommandContext {
     /// no secret.
     func showSettings(of command: some StoreCommand, json: Bool) throws {
         settingsSource.use(command.migrations.config)
-        warn(about: command.database.secret)
         let report = try SettingsReport(of: command, in: self)
         if json { return try printJSON(report) }
         output(report.table)
@@ -39,7 +38,8 @@ private struct SettingsReport: Encodable {
             in: context,
             isPlaintext: command.encryption.noEncryption
         )
-        keySource = opening.isPlaintext ? nil : opening.keySource?.description
+        let source = try opening.onlyKeySource()
+        keySource = opening.isPlaintext ? nil : source?.description
         var rows = [try Self.configRow(settings, in: context)]
         let groups: [Any] = [
             command.database.file, command.database.keychain, command.database.secret,

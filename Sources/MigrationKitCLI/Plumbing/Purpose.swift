@@ -1,0 +1,65 @@
+/// What a command opens a database for.
+enum Purpose: Equatable {
+    /// To show what is in it.
+    case read
+
+    /// To run SQL of the user, on a connection that can't write.
+    case query
+
+    /// To show the key to a shell, whose connection can write.
+    case shell
+
+    /// To show what a run would do. A missing database is replaced by an empty one in memory.
+    case plan
+
+    /// To change it, or to try that and undo it.
+    case change(isTried: Bool = false)
+
+    /// To change it, or make it if it is missing. If that is only tried, a missing one is replaced
+    /// by an empty one in memory.
+    case create(isTried: Bool = false)
+
+    /// To fill it at another path, its draft's.
+    case fill(draft: String)
+
+    /// Whether nothing is written, so that a database that can't be written is accepted.
+    var onlyReads: Bool {
+        switch self {
+        case .read, .query, .shell, .plan, .change(isTried: true), .create(isTried: true): true
+        case .change, .create, .fill: false
+        }
+    }
+
+    /// Whether the connection must not be able to write.
+    var forbidsWriting: Bool { self == .query || self == .shell }
+
+    /// Whether it, or what it tries, would lose the commits that a damaged log hides.
+    var losesHiddenCommits: Bool {
+        switch self {
+        case .shell, .change, .create: true
+        case .read, .query, .plan, .fill: false
+        }
+    }
+
+    /// Whether a missing file is made.
+    var createsFile: Bool {
+        switch self {
+        case .create(isTried: false), .fill: true
+        default: false
+        }
+    }
+
+    /// Whether a missing database is replaced by an empty one in memory.
+    var previewsNew: Bool { self == .plan || self == .create(isTried: true) }
+}
+
+extension MigrationDatabaseOpenOptions {
+    /// The options for a purpose. A host that opens the database itself gets them unchanged.
+    func opening(for purpose: Purpose, by host: MigrationCLIHost) -> Self {
+        guard !host.opensItself else { return self }
+        var options = self
+        options.opensForReading = purpose.onlyReads
+        options.isReadOnly = purpose.forbidsWriting
+        return options
+    }
+}
