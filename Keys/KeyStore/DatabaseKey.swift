@@ -7,7 +7,7 @@ import MigrationKitCommon
 /// random bytes that nobody has to remember. One is never mistaken for the other.
 public struct DatabaseKey: Sendable, Equatable {
     /// The form of a key.
-    public enum Form: String, Sendable, Equatable {
+    public enum Form: String, Sendable, Equatable, Encodable {
         /// Text, or any bytes, from which SQLCipher derives the key.
         case passphrase
         /// The key itself.

@@ -56,3 +56,23 @@ public struct KeyItem: Sendable, Equatable {
             + (shown.isEmpty ? "" : ": " + shown.joined(separator: ", "))
     }
 }
+
+extension KeyItem: Encodable {
+    private enum CodingKeys: CodingKey {
+        case service, account, label, collection, form, created, modified, locked, attributes
+    }
+
+    /// Encodes the item. Nothing in it is secret.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(service, forKey: .service)
+        try container.encodeIfPresent(account, forKey: .account)
+        try container.encode(label, forKey: .label)
+        try container.encode(collection, forKey: .collection)
+        try container.encodeIfPresent(form, forKey: .form)
+        try container.encodeIfPresent(created?.formatted(.iso8601), forKey: .created)
+        try container.encodeIfPresent(modified?.formatted(.iso8601), forKey: .modified)
+        try container.encode(isLocked, forKey: .locked)
+        try container.encode(attributes, forKey: .attributes)
+    }
+}

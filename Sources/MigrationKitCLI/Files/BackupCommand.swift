@@ -66,7 +66,7 @@ struct BackupCommand: CopyCommand, DatabaseCommand {
                 options: options
             ).run()
         }
-        if json { return try context.printJSON(BackupDocument(database: path, report)) }
+        if json { return try context.printJSON(report, fields: ["database": path]) }
         context.output(
             """
             Copied \(path.printable) into \(output.printable): \(report.byteCount.byteCount), \
@@ -75,28 +75,6 @@ struct BackupCommand: CopyCommand, DatabaseCommand {
             """
         )
         context.tell(findings: report.findings, of: path)
-    }
-}
-
-/// What `backup` prints as JSON.
-struct BackupDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String
-    let output: String
-    let bytes: Int
-    let compared: Bool
-    let verified: Bool
-    let findings: [String]
-    let seconds: Double
-
-    init(database: String, _ report: BackupReport) {
-        self.database = database
-        output = report.path
-        bytes = report.byteCount
-        compared = report.isCompared
-        findings = report.findings
-        verified = findings.isEmpty
-        seconds = report.seconds
     }
 }
 

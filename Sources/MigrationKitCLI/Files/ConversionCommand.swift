@@ -65,12 +65,11 @@ extension ConversionCommand {
             ].compactMap { $0 }
         if json {
             return try context.printJSON(
-                ConversionDocument(
-                    database: path,
-                    output: conversion.output,
-                    report: report,
-                    notes: notes
-                )
+                report,
+                fields: [
+                    "database": path, "output": conversion.output, "notes": notes.map(\.line),
+                    "phases": report.secondsByPhase,
+                ]
             )
         }
         defer { context.tell(findings: report.findings, of: path) }
@@ -89,6 +88,11 @@ extension ConversionCommand {
 }
 
 extension ConversionReport {
+    /// How long each phase took, by its name.
+    fileprivate var secondsByPhase: [String: Double] {
+        Dictionary(uniqueKeysWithValues: phaseSeconds.map { ($0.key.rawValue, $0.value) })
+    }
+
     /// For people: what is in the new file, and that it is right.
     var text: String {
         let tables = counted(tableCount, "table")
@@ -103,47 +107,6 @@ extension ConversionReport {
 /// What was found about the structure of a new file, in a sentence.
 func soundness(_ findings: [String]) -> String {
     findings.isEmpty ? "Its structure is sound." : "See the warnings."
-}
-
-/// What a conversion prints as JSON.
-struct ConversionDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String
-    let output: String?
-    let original: String?
-    let tables: Int
-    let rows: Int
-    let bytesBefore: Int
-    let bytesAfter: Int
-    let seconds: Double
-    /// By the name of the phase.
-    let phases: [String: Double]
-    let notes: [String]
-    let compared = true
-    let verified: Bool
-    let findings: [String]
-
-    init(
-        database: String,
-        output: String?,
-        report: ConversionReport,
-        notes: [ConversionNote]
-    ) {
-        self.database = database
-        self.output = output
-        original = report.originalPath
-        tables = report.tableCount
-        rows = report.rowCount
-        bytesBefore = report.bytesBefore
-        bytesAfter = report.bytesAfter
-        seconds = report.seconds
-        phases = Dictionary(
-            uniqueKeysWithValues: report.phaseSeconds.map { ($0.key.rawValue, $0.value) }
-        )
-        self.notes = notes.map(\.line)
-        findings = report.findings
-        verified = findings.isEmpty
-    }
 }
 
 /// The options of every command that rewrites a database.

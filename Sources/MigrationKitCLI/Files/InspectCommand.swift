@@ -62,7 +62,14 @@ struct InspectCommand: DatabaseCommand {
                 ? inspect(path, with: nil, options, watched) : inspect(path, options, watched)
         }
         if json {
-            try context.printJSON(InspectionDocument(report))
+            let engine = report.cipher == nil ? nil : EncryptedDatabase.engine
+            try context.printJSON(
+                report,
+                fields: [
+                    "mode": report.mode.octalMode, "cipherVersion": engine?.cipherVersion,
+                    "engineFaults": engine?.faults.map(\.name),
+                ]
+            )
         } else {
             context.output(
                 InspectionText(report)

@@ -146,13 +146,11 @@ struct RestoreCommand: CopyCommand, DatabaseCommand {
         ].compactMap { $0 }
         if json {
             return try context.printJSON(
-                RestoreDocument(
-                    database: path,
-                    from: from,
-                    report,
-                    formerKey: former.map { _ in action },
-                    notes: notes
-                )
+                report,
+                fields: [
+                    "database": path, "backup": from, "formerKey": former.map { _ in action },
+                    "notes": notes.map(\.line),
+                ]
             )
         }
         context.output(
@@ -243,40 +241,4 @@ enum FormerKeyAction: String, CaseIterable, ExpressibleByArgument, Encodable {
     case reinstate
 
     static var allValueStrings: [String] { allCases.map { $0.rawValue } }
-}
-
-/// What `restore` prints as JSON.
-struct RestoreDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String
-    let backup: String
-    let replaced: Bool
-    let original: String?
-    let bytes: Int
-    let findings: [String]
-    let seconds: Double
-    /// What was done because only a former key opened the backup.
-    let formerKey: FormerKeyAction?
-    let notes: [String]
-    let compared = true
-    let verified: Bool
-
-    init(
-        database: String,
-        from backup: String,
-        _ report: RestoreReport,
-        formerKey: FormerKeyAction?,
-        notes: [ConversionNote]
-    ) {
-        self.database = database
-        self.backup = backup
-        replaced = report.hasReplaced
-        original = report.originalPath
-        bytes = report.byteCount
-        findings = report.findings
-        verified = findings.isEmpty
-        seconds = report.seconds
-        self.formerKey = formerKey
-        self.notes = notes.map(\.line)
-    }
 }

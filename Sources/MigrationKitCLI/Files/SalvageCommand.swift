@@ -67,7 +67,7 @@ struct SalvageCommand: CopyCommand, DatabaseCommand {
             ).run()
         }
         if json {
-            try context.printJSON(SalvageDocument(database: path, report))
+            try context.printJSON(report, fields: ["database": path])
         } else {
             context.output(
                 SalvageText(report, database: path, width: context.reportWidth).text

@@ -65,12 +65,10 @@ struct UpgradeCommand: ConversionCommand, DatabaseCommand {
         }
         guard !json else {
             return try context.printJSON(
-                UpgradePreviewDocument(
-                    database: path,
-                    bytes: report.size,
-                    cipher: .init(found),
-                    newCipher: .init(newCipher)
-                )
+                fields: [
+                    "database": path, "dryRun": true, "bytes": report.size, "cipher": found,
+                    "newCipher": newCipher,
+                ]
             )
         }
         context.output(
@@ -82,14 +80,4 @@ struct UpgradeCommand: ConversionCommand, DatabaseCommand {
             """
         )
     }
-}
-
-/// What `upgrade --dry-run --json` prints.
-private struct UpgradePreviewDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String
-    let dryRun = true
-    let bytes: Int
-    let cipher: InspectionDocument.Cipher
-    let newCipher: InspectionDocument.Cipher
 }

@@ -126,7 +126,9 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
         } catch {
             // If no key opens the file, the checks up to then report the problem.
             if json, display.progress.checks.contains(where: { !$0.ok }) {
-                try context.printJSON(VerificationDocument(display.progress.checks))
+                try context.printJSON(
+                    fields: ["ok": false, "checks": display.progress.checks]
+                )
             }
             throw error
         }
@@ -136,11 +138,10 @@ struct VerifyCommand: StoreCommand, DatabaseCommand {
         let faults = full ? EncryptedDatabase.engine.faults : []
         if json {
             try context.printJSON(
-                VerificationDocument(
-                    checks,
-                    otherTools: others,
-                    engineFaults: full ? faults.map(\.name) : nil
-                )
+                fields: [
+                    "ok": failed.isEmpty, "checks": checks, "otherTools": others,
+                    "engineFaults": full ? faults.map(\.name) : nil,
+                ]
             )
         } else if failed.isEmpty, !quiet {
             context.output("The database is sound.")

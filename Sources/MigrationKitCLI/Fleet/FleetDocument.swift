@@ -37,7 +37,6 @@ struct FleetDocument: Encodable {
     /// The command of a dry run of 'migrate', and how those of other dry runs end.
     static let dryRun = "dry-run"
 
-    let schemaVersion = JSON.schemaVersion
     let command: String
     let shard: String?
     let end: String?
@@ -107,7 +106,7 @@ struct FleetDocument: Encodable {
     }
 
     private enum CodingKeys: CodingKey {
-        case schemaVersion, command, shard, end, stores, done, failed, unfinished, applied, undone
+        case command, shard, end, stores, done, failed, unfinished, applied, undone
         case changed, pending, pendingUnknown, withFindings, versions, causes, failures, findings
         case unfinishedStores, slowest, seconds, skipped, excluded, tornLines, missingShards
     }

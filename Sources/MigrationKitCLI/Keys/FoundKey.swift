@@ -53,6 +53,16 @@ struct FoundKey {
         }
     }
 
+    /// The place and the options for programs.
+    var document: JSONFields {
+        var (item, file): (KeyItem?, String?)
+        switch place {
+        case .item(let found): item = found
+        case .file(let path): file = path
+        }
+        return ["item": item, "file": file, "role": role?.name, "options": options]
+    }
+
     /// The place and the options for people.
     func text() -> String {
         var lines: [String] = []
@@ -135,49 +145,5 @@ extension CipherSettings {
         }
         if let salt { options += ["--cipher-salt", salt.hexadecimalDigits] }
         return options
-    }
-}
-
-// MARK: - Document
-
-/// What `key find --json` prints.
-struct FoundKeyDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String
-    let form: String
-    let cipherCompatibility: Int
-    /// How many items and files there were.
-    let candidates: Int
-    let found: [Found]
-
-    struct Found: Encodable {
-        let item: KeyDescription?
-        let file: String?
-        let role: String?
-        let options: [String]
-    }
-
-    init(
-        database: String,
-        match: KeySearch.Match,
-        _ candidates: [KeyCandidate],
-        found: [FoundKey]
-    ) {
-        self.database = database
-        form = match.key.form.rawValue
-        cipherCompatibility = match.cipher.compatibility
-        self.candidates = candidates.count
-        self.found = found.map { key in
-            switch key.place {
-            case .item(let item):
-                Found(
-                    item: KeyDescription(item),
-                    file: nil,
-                    role: key.role?.name,
-                    options: key.options
-                )
-            case .file(let path): Found(item: nil, file: path, role: nil, options: key.options)
-            }
-        }
     }
 }

@@ -40,13 +40,13 @@ struct KeyCheckCommand: DatabaseCommand {
             return (try options.cipher(of: path, key: key), key.form)
         }
         if json {
-            let document = Document(
-                database: path,
-                cipherCompatibility: settings.compatibility,
-                form: form.rawValue,
-                keySource: options.keySource?.description
+            return try context.printJSON(
+                fields: [
+                    "database": path, "opens": true,
+                    "cipherCompatibility": settings.compatibility, "form": form,
+                    "keySource": options.keySource?.description,
+                ]
             )
-            return try context.printJSON(document)
         }
         context.output("The key opens \(path.printable).")
         context.output("Settings: SQLCipher \(settings.compatibility).")
@@ -59,15 +59,6 @@ struct KeyCheckCommand: DatabaseCommand {
                 """
             )
         }
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String
-        let opens = true
-        let cipherCompatibility: Int
-        let form: String
-        let keySource: String?
     }
 }
 

@@ -44,7 +44,7 @@ struct KeyDeleteCommand: ContextCommand {
         )
         let deleted = try store.delete(service: service, account: account)
         if json {
-            return try context.printJSON(DeletedKeyDocument(deleted: KeyDescription(deleted)))
+            return try context.printJSON(fields: ["deleted": deleted])
         }
         context.output("Deleted the key: \(deleted.summaryLine)")
     }

@@ -50,9 +50,13 @@ struct KeyDoctorCommand: DatabaseCommand {
             findings += try key(in: context, store).map { [$0] } ?? []
         }
         if json {
-            try context.printJSON(
-                Document(findings: findings.map { .init($0) })
-            )
+            let findings = findings.map { finding -> JSONFields in
+                [
+                    "subject": finding.subject, "state": finding.state, "text": finding.text,
+                    "nextStep": finding.toolsNextStep,
+                ]
+            }
+            try context.printJSON(fields: ["findings": findings])
         } else {
             for finding in findings { context.output(text(of: finding)) }
         }
@@ -194,25 +198,6 @@ struct KeyDoctorCommand: DatabaseCommand {
         let lines =
             finding.text.printable[...].wrapped(to: 70) + step.flatMap { $0.wrapped(to: 70) }
         return mark + lines.joined(separator: "\n\(indent)")
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let findings: [Finding]
-
-        struct Finding: Encodable {
-            let subject: String
-            let state: KeyStoreDiagnosis.Finding.State
-            let text: String
-            let nextStep: String?
-
-            init(_ finding: KeyStoreDiagnosis.Finding) {
-                subject = finding.subject
-                state = finding.state
-                text = finding.text
-                nextStep = finding.toolsNextStep
-            }
-        }
     }
 }
 

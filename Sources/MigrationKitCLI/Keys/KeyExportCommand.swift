@@ -103,12 +103,10 @@ struct KeyExportCommand: DatabaseUsing {
         }
         if json {
             return try context.printJSON(
-                Document(
-                    output: output,
-                    form: key.form.rawValue,
-                    keySource: "\(options.keySource.map { "\($0)" } ?? "")",
-                    database: checked
-                )
+                fields: [
+                    "output": output, "form": key.form,
+                    "keySource": options.keySource?.description ?? "", "database": checked,
+                ]
             )
         }
         context.output("Wrote a recovery copy of the key: \(output.printable)")
@@ -125,13 +123,5 @@ struct KeyExportCommand: DatabaseUsing {
     private static func name(of source: KeySource?) -> String {
         guard case .keyStore(let service, let account) = source else { return "a key" }
         return account.map { "\(service) (\($0))" } ?? service
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let output: String
-        let form: String
-        let keySource: String
-        let database: String?
     }
 }

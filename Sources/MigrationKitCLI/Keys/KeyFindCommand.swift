@@ -72,7 +72,11 @@ struct KeyFindCommand: DatabaseCommand {
         }
         if json {
             return try context.printJSON(
-                FoundKeyDocument(database: path, match: match, candidates, found: matches)
+                fields: [
+                    "database": path, "form": match.key.form,
+                    "cipherCompatibility": match.cipher.compatibility,
+                    "candidates": candidates.count, "found": matches.map(\.document),
+                ]
             )
         }
         context.output(

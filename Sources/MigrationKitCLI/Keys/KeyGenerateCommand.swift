@@ -52,7 +52,7 @@ struct KeyGenerateCommand: DatabaseUsing {
         )
         context.noteUnwritten(in: store)
         if json {
-            return try context.printJSON(StoredKeyDocument(item: item, replaced: false))
+            return try context.printJSON(fields: ["item": item, "replaced": false])
         }
         context.output("Made a key and stored it: \(item.summaryLine)")
         context.output("Keep a recovery copy in a safe place: 'key export' makes one.")

@@ -103,13 +103,10 @@ struct KeyImportCommand: DatabaseUsing {
         }
         if json {
             return try context.printJSON(
-                Document(
-                    item: stored.map(KeyDescription.init),
-                    output: output,
-                    form: key.form.rawValue,
-                    replaced: replaced,
-                    database: checked
-                )
+                fields: [
+                    "item": stored, "output": output, "form": key.form, "replaced": replaced,
+                    "database": checked,
+                ]
             )
         }
         if let stored {
@@ -217,14 +214,5 @@ struct KeyImportCommand: DatabaseUsing {
         }
         try context.confirmReplacing(service, account, isAnswered: yes, noPrompt: keychain.noPrompt)
         return (try store.storeChecked(key, replacing: present, label: label), true)
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let item: KeyDescription?
-        let output: String?
-        let form: String
-        let replaced: Bool
-        let database: String?
     }
 }

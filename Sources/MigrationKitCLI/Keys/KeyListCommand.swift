@@ -39,7 +39,7 @@ struct KeyListCommand: ContextCommand {
             account: keychain.keychainAccount
         )
         if json {
-            return try context.printJSON(KeyListDocument(items: items.map(KeyDescription.init)))
+            return try context.printJSON(fields: ["items": items])
         }
         context.output(
             items.isEmpty ? "No keys." : KeyTable(width: context.columns).text(of: items)

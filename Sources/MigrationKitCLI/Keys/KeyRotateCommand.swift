@@ -84,7 +84,8 @@ struct KeyRotateCommand: DatabaseCommand {
         ].compactMap { $0 }
         if json {
             return try context.printJSON(
-                RotatedKeyDocument(database: stored.path, report: report, notes: notes)
+                report,
+                fields: ["database": stored.path, "notes": notes.map(\.line)]
             )
         }
         defer {

@@ -78,12 +78,11 @@ struct KeySetCommand: ContextCommand {
             )
         let isKept = present.map { !$0.holds(key) } ?? false
         if json {
-            let document = StoredKeyDocument(
-                item: item,
-                replaced: present != nil,
-                source: source.description
+            return try context.printJSON(
+                fields: [
+                    "item": item, "replaced": present != nil, "source": source.description,
+                ]
             )
-            return try context.printJSON(document)
         }
         context.output(
             "\(present == nil ? "Stored" : "Replaced") the key: \(item.summaryLine)"

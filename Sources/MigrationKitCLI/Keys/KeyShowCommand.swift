@@ -47,7 +47,7 @@ struct KeyShowCommand: ContextCommand {
         guard reveal else {
             let item = try store.onlyItem(service: service, account: account)
             if json {
-                return try context.printJSON(KeyItemDocument(item: KeyDescription(item)))
+                return try context.printJSON(fields: ["item": item])
             }
             return context.output(KeyTable(width: context.columns).text(of: [item]))
         }
@@ -69,13 +69,11 @@ enum RevealedKey {
         let isText = entry.text.withUnsafeBytes { isUTF8($0) }
         // The document is made with a unique placeholder for the secret.
         let place = UUID().uuidString
-        let text = try JSON.text(
-            of: KeyItemDocument(
-                item: KeyDescription(entry.item),
-                encoding: isText ? "utf8" : "hexadecimal",
-                secret: place
-            )
-        )
+        let document: JSONFields = [
+            "schemaVersion": JSON.schemaVersion, "item": entry.item,
+            "encoding": isText ? "utf8" : "hexadecimal", "secret": place,
+        ]
+        let text = try JSON.text(of: document)
         let parts = text.components(separatedBy: place).map { Array($0.utf8) }
         let head = parts.first ?? []
         let tail = parts.dropFirst().first ?? []

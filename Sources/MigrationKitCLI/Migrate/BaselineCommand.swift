@@ -69,27 +69,15 @@ struct BaselineCommand: StoreCommand {
         let pending = PendingMigrations(try store.runner.overview(of: store.writer), of: store)
         if json {
             return try context.printJSON(
-                RecordedDocument(
-                    database: store.path,
-                    recorded: recorded,
-                    notes: notes,
-                    pending: pending.identifiers
-                )
+                fields: [
+                    "database": store.path, "recorded": recorded, "notes": notes,
+                    "pending": pending.identifiers,
+                ]
             )
         }
         context.output(recorded.baselineSummary)
         context.output(pending.summary)
     }
-}
-
-/// The migrations that were recorded as applied without running.
-struct RecordedDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String?
-    var created: Bool?
-    let recorded: [String]
-    var notes: [String]?
-    let pending: [String]
 }
 
 extension [String] {

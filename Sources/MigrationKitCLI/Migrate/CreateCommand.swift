@@ -116,7 +116,7 @@ struct CreateCommand: DifferenceCommand {
         )
         if json {
             return try context.printJSON(
-                Document(identifier: created.identifier, files: created.files)
+                fields: ["identifier": created.identifier, "files": created.files]
             )
         }
         tell(created.files, in: context)
@@ -139,12 +139,6 @@ struct CreateCommand: DifferenceCommand {
         for file in files { context.output((quiet ? "" : "Created ") + file.printable) }
     }
 
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let identifier: String
-        let files: [String]
-    }
-
     // MARK: - From a Difference
 
     private func writeDifference(to path: String, in context: CommandContext) throws {
@@ -164,7 +158,14 @@ struct CreateCommand: DifferenceCommand {
         let to = try schema(of: source, ignoring: ignored, in: context)
         let difference = try difference(from: from.schema, to: to.schema, asks: true, in: context)
         guard !difference.isEmpty else {
-            guard !json else { return try context.printJSON(DifferenceDocument()) }
+            guard !json else {
+                return try context.printJSON(
+                    fields: [
+                        "files": [String](), "changes": [String](), "hazards": [String](),
+                        "notBroughtBack": [String](), "refusedOnWayBack": [String](),
+                    ]
+                )
+            }
             return quiet ? () : context.output("No difference. Nothing was written.")
         }
         let folder = try migrations.path(in: context)
@@ -195,7 +196,15 @@ struct CreateCommand: DifferenceCommand {
         )
         guard !json else {
             return try context.printJSON(
-                DifferenceDocument(created, difference, migration, rows: counts?.map(\.after))
+                fields: [
+                    "identifier": created.identifier, "files": created.files,
+                    "changes": ChangeList(changes: difference.changes).document,
+                    "hazards": migration.hazards.map { HazardDocument($0) },
+                    "notBroughtBack": migration.notBroughtBack,
+                    "refusedOnWayBack": migration.refusedOnWayBack,
+                    // How many rows the copy has in all tables.
+                    "provedRows": counts?.map(\.after).reduce(0, +),
+                ]
             )
         }
         tell(created.files, in: context)
@@ -226,35 +235,6 @@ struct CreateCommand: DifferenceCommand {
             return format ?? .dbmate
         }
         return try MigrationFolder.newFormat(in: folder, format, names: names)
-    }
-
-    private struct DifferenceDocument: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        var identifier: String?
-        var files: [String] = []
-        var changes: [ChangeDocument] = []
-        var hazards: [HazardDocument] = []
-        var notBroughtBack: [String] = []
-        var refusedOnWayBack: [String] = []
-        /// How many rows the copy has in all tables, with `--prove-on-copy`.
-        var provedRows: Int?
-
-        init() {}
-
-        init(
-            _ created: (identifier: String, files: [String]),
-            _ difference: SchemaDifference,
-            _ migration: SchemaMigration,
-            rows: [Int]?
-        ) {
-            identifier = created.identifier
-            files = created.files
-            changes = ChangeList(changes: difference.changes).document
-            hazards = migration.hazards.map { HazardDocument($0) }
-            notBroughtBack = migration.notBroughtBack
-            refusedOnWayBack = migration.refusedOnWayBack
-            provedRows = rows?.reduce(0, +)
-        }
     }
 }
 

@@ -20,13 +20,11 @@ extension CommandContext {
         let preview = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
-                DryRunDocument(
-                    preview,
-                    of: store,
-                    recording: adoption,
-                    notes: notes,
-                    otherTools: otherTools
-                )
+                preview,
+                fields: [
+                    "database": store.path, "dryRun": true, "isNew": store.isNew ? true : nil,
+                    "otherTools": otherTools, "wouldRecord": adoption?.identifiers, "notes": notes,
+                ]
             )
         }
         if let adoption { output(adoption.identifiers.previewSummary) }
@@ -90,46 +88,5 @@ extension OpenStore {
     ) throws -> [String]? {
         let notes = try (adoption?.notes ?? []) + notesOfPending(in: context)
         return adoption == nil && notes.isEmpty ? nil : notes
-    }
-}
-
-/// What `migrate --dry-run --json` prints.
-private struct DryRunDocument: Encodable {
-    struct Object: Encodable {
-        let change: String
-        let type: String
-        let name: String
-    }
-
-    let schemaVersion = JSON.schemaVersion
-    let database: String?
-    let dryRun = true
-    let isNew: Bool?
-    let otherTools: [OtherTool]?
-    let wouldRecord: [String]?
-    let notes: [String]?
-    let wouldApply: [StepDocument]
-    let objects: [Object]
-    let schemaBefore: String
-    let schemaAfter: String
-
-    init(
-        _ preview: MigrationPreview,
-        of store: OpenStore,
-        recording adoption: MigrationAdoption?,
-        notes: [String]?,
-        otherTools: [OtherTool]?
-    ) {
-        database = store.path
-        isNew = store.isNew ? true : nil
-        self.otherTools = otherTools
-        wouldRecord = adoption?.identifiers
-        self.notes = notes
-        wouldApply = preview.steps.map(StepDocument.init)
-        objects = preview.objects.map {
-            Object(change: $0.kind.rawValue, type: $0.type, name: $0.name)
-        }
-        schemaBefore = preview.schemaBefore
-        schemaAfter = preview.schemaAfter
     }
 }

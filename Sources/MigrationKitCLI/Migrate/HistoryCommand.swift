@@ -42,9 +42,14 @@ struct HistoryCommand: DatabaseCommand {
         )
         let entries = try GRDBMigrationRunner.history(in: writer)
         if json {
-            return try context.printJSON(
-                Document(database: path, history: entries.map(Document.Entry.init))
-            )
+            let history = entries.map { entry -> JSONFields in
+                [
+                    "identifier": entry.identifier, "event": entry.event.rawValue,
+                    "time": entry.time.iso8601, "seconds": entry.seconds,
+                    "checksum": entry.checksum,
+                ]
+            }
+            return try context.printJSON(fields: ["database": path, "history": history])
         }
         guard !entries.isEmpty else {
             return context.output("This database has no history.")
@@ -57,27 +62,5 @@ struct HistoryCommand: DatabaseCommand {
             ]
         }
         context.output(table(["TIME", "EVENT", "TOOK", "MIGRATION"], rows))
-    }
-
-    private struct Document: Encodable {
-        struct Entry: Encodable {
-            let identifier: String
-            let event: String
-            let time: String
-            let seconds: Double?
-            let checksum: String?
-
-            init(_ entry: MigrationHistoryEntry) {
-                identifier = entry.identifier
-                event = entry.event.rawValue
-                time = entry.time.iso8601
-                seconds = entry.seconds
-                checksum = entry.checksum
-            }
-        }
-
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let history: [Entry]
     }
 }

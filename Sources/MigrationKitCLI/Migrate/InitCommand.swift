@@ -120,13 +120,10 @@ struct InitCommand: ContextCommand {
         if !dryRun { try files.write() }
         if json {
             return try context.printJSON(
-                Document(
-                    dryRun: dryRun,
-                    created: files.created,
-                    changed: files.changed,
-                    existing: files.existing,
-                    nextCommands: next
-                )
+                fields: [
+                    "dryRun": dryRun, "created": files.created, "changed": files.changed,
+                    "existing": files.existing, "nextCommands": next,
+                ]
             )
         }
         context.output(files.text(isDone: !dryRun))
@@ -251,14 +248,5 @@ struct InitCommand: ContextCommand {
             }
             context.note("\(variable) is set, and overrides the settings")
         }
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let dryRun: Bool
-        let created: [String]
-        let changed: [String]
-        let existing: [String]
-        let nextCommands: [String]
     }
 }

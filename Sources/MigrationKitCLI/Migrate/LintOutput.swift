@@ -174,41 +174,19 @@ struct LintOutput {
 
     // MARK: - For Programs
 
-    private var document: some Encodable {
-        Document(
-            findings: findings.map { finding in
-                Document.Finding(
-                    rule: finding.rule.rawValue,
-                    level: finding.level.rawValue,
-                    migration: finding.migration,
-                    file: result.file(of: finding),
-                    line: finding.line,
-                    column: finding.column,
-                    message: finding.message,
-                    fix: finding.fix,
-                    help: finding.rule.explainCommand
-                )
-            },
-            checked: result.report.checked
-        )
-    }
-
-    private struct Document: Encodable {
-        struct Finding: Encodable {
-            let rule: String
-            let level: String
-            let migration: String
-            let file: String?
-            let line: Int?
-            let column: Int?
-            let message: String
-            let fix: String?
-            let help: String
+    private var document: JSONFields {
+        let findings = findings.map { finding -> JSONFields in
+            [
+                "rule": finding.rule, "level": finding.level, "migration": finding.migration,
+                "file": result.file(of: finding), "line": finding.line, "column": finding.column,
+                "message": finding.message, "fix": finding.fix,
+                "help": finding.rule.explainCommand,
+            ]
         }
-
-        let schemaVersion = JSON.schemaVersion
-        let findings: [Finding]
-        let checked: Int
+        return [
+            "schemaVersion": JSON.schemaVersion, "findings": findings,
+            "checked": result.report.checked,
+        ]
     }
 
     // MARK: - For GitHub

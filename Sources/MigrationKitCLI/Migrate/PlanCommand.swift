@@ -59,13 +59,19 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         try store.folder?.checkForDrafts(in: steps.map(\.identifier))
         if json {
             try context.printJSON(
-                Document(
-                    database: store.path,
-                    isNew: store.isNew ? true : nil,
-                    otherTools: others,
-                    transaction: allOrNothing ? "allOrNothing" : "perStep",
-                    migrations: steps.map { Document.Step($0, store.scripts[$0.identifier]) }
-                )
+                fields: [
+                    "database": store.path, "isNew": store.isNew ? true : nil,
+                    "otherTools": others,
+                    "transaction": allOrNothing ? "allOrNothing" : "perStep",
+                    "migrations": steps.map { step -> JSONFields in
+                        [
+                            "identifier": step.identifier, "source": step.sourceFile,
+                            "usesTransaction": step.usesTransaction,
+                            "foreignKeyChecks": "\(step.foreignKeyChecks)",
+                            "sql": store.scripts[step.identifier]?.up,
+                        ]
+                    },
+                ]
             )
         } else {
             store.tellIsNew(to: context)
@@ -110,30 +116,5 @@ struct PlanCommand: StoreCommand, DatabaseCommand {
         if allOrNothing { lines += ["", "COMMIT;"] }
         lines += ["", "-- 'lint' finds what would lose data or fail in them."]
         return lines.joined(separator: "\n")
-    }
-
-    private struct Document: Encodable {
-        struct Step: Encodable {
-            let identifier: String
-            let source: String
-            let usesTransaction: Bool
-            let foreignKeyChecks: String
-            let sql: String?
-
-            init(_ step: GRDBMigrationRunner.Step, _ script: MigrationSQL?) {
-                identifier = step.identifier
-                source = step.sourceFile
-                usesTransaction = step.usesTransaction
-                foreignKeyChecks = "\(step.foreignKeyChecks)"
-                sql = script?.up
-            }
-        }
-
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let isNew: Bool?
-        let otherTools: [OtherTool]?
-        let transaction: String
-        let migrations: [Step]
     }
 }

@@ -127,13 +127,11 @@ struct RepairCommand: StoreCommand {
             try isChanged ? DriftWarning(store.runner.drift(in: store.writer, options)) : nil
         if json {
             try context.printJSON(
-                Document(
-                    database: store.path,
-                    repaired: repaired,
-                    renamed: renamings.map { .init(from: $0.old, to: $0.new) },
-                    forgotten: forget,
-                    notes: warning.map { [$0.note] }
-                )
+                fields: [
+                    "database": store.path, "repaired": repaired,
+                    "renamed": renamings.map { ["from": $0.old, "to": $0.new] },
+                    "forgotten": forget, "notes": warning.map { [$0.note] },
+                ]
             )
         } else if let warning {
             context.message("warning: \(warning.headline)", warning.lines)
@@ -150,7 +148,14 @@ struct RepairCommand: StoreCommand {
         if isFile, let repair { try OutputFile(path: output).write(repair.text + "\n") }
         if json {
             try context.printJSON(
-                SchemaRepair.Document(repair, of: store, output: isFile ? output : nil)
+                fields: [
+                    "database": store.path,
+                    "drift": repair?.changes.map(DriftDocument.init) ?? [],
+                    "statements": repair?.statements ?? [],
+                    "hazards": repair?.hazards.map { HazardDocument($0.hazard, rows: $0.rows) }
+                        ?? [],
+                    "output": isFile ? output : nil,
+                ]
             )
         } else if let repair {
             context.output(isFile ? "Wrote the SQL to \(output.printable)" : repair.text)
@@ -233,20 +238,6 @@ struct RepairCommand: StoreCommand {
         for identifier in repaired {
             context.output("Accepted the new text of \(identifier.printable)")
         }
-    }
-
-    private struct Document: Encodable {
-        struct Renaming: Encodable {
-            let from: String
-            let to: String
-        }
-
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let repaired: [String]
-        let renamed: [Renaming]
-        let forgotten: [String]
-        let notes: [String]?
     }
 }
 

@@ -25,15 +25,13 @@ extension CommandContext {
         let report = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
-                RunDocument(
-                    report,
-                    recorded: recorded,
-                    created: deed == .applied ? store.wasCreated : nil,
-                    notes: notes,
-                    applied: deed == .applied ? report.steps : nil,
-                    rolledBack: deed == .rolledBack ? report.steps : nil,
-                    path: store.path
-                )
+                report,
+                fields: [
+                    "database": store.path, "recorded": recorded, "notes": notes,
+                    "created": deed == .applied ? store.wasCreated : nil,
+                    "applied": deed == .applied ? report.steps : nil,
+                    "rolledBack": deed == .rolledBack ? report.steps : nil,
+                ]
             )
         }
         tell(deed, report.steps)
@@ -50,12 +48,10 @@ extension CommandContext {
         let (undone, redone) = try store.watch(options, in: self, run)
         if json {
             return try printJSON(
-                RunDocument(
-                    redone,
-                    applied: redone.steps,
-                    rolledBack: undone.steps,
-                    path: store.path
-                )
+                redone,
+                fields: [
+                    "database": store.path, "applied": redone.steps, "rolledBack": undone.steps,
+                ]
             )
         }
         if undone.steps.isEmpty {
@@ -74,56 +70,6 @@ extension CommandContext {
         case (.rolledBack, true): output("Nothing to roll back.")
         case (.rolledBack, false): output("Rolled back \(steps.summary)")
         }
-    }
-}
-
-/// A step in a JSON document.
-struct StepDocument: Encodable {
-    let identifier: String
-    let seconds: Double
-    let rowsChanged: Int
-
-    init(_ step: MigrationReport.Step) {
-        identifier = step.identifier
-        // The clock isn't more precise than microseconds.
-        seconds = (step.seconds * 1_000_000).rounded() / 1_000_000
-        rowsChanged = step.rowsChanged
-    }
-}
-
-/// What `migrate`, `rollback` and `redo` print with `--json`.
-private struct RunDocument: Encodable {
-    let schemaVersion = JSON.schemaVersion
-    let database: String?
-    let created: Bool?
-    let recorded: [String]?
-    let notes: [String]?
-    var applied: [StepDocument]?
-    var rolledBack: [StepDocument]?
-    let pending: [String]
-    let verified: Bool
-    let notChecked: [String]?
-    let violations: String?
-
-    init(
-        _ report: MigrationReport,
-        recorded: [String]? = nil,
-        created: Bool? = nil,
-        notes: [String]? = nil,
-        applied: [MigrationReport.Step]?,
-        rolledBack: [MigrationReport.Step]?,
-        path: String?
-    ) {
-        database = path
-        self.created = created
-        self.recorded = recorded
-        self.notes = notes
-        self.applied = applied?.map(StepDocument.init)
-        self.rolledBack = rolledBack?.map(StepDocument.init)
-        pending = report.pending
-        verified = report.verified
-        notChecked = report.unchecked.isEmpty ? nil : report.unchecked
-        violations = report.violations
     }
 }
 

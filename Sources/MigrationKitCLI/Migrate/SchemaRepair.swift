@@ -7,9 +7,9 @@ import MigrationKitGRDB
 /// The SQL that gives a database the schema of its applied migrations again. It isn't run here.
 struct SchemaRepair {
     private let path: String?
-    private let changes: [SchemaChange]
-    private let statements: [String]
-    private let hazards: [CountedHazard]
+    let changes: [SchemaChange]
+    let statements: [String]
+    let hazards: [CountedHazard]
 
     /// - Returns: `nil` if nothing differs.
     /// - Throws: ``SchemaRepairError``; a `SchemaMigrationError`; a `DatabaseError`.
@@ -72,25 +72,6 @@ struct SchemaRepair {
             (lines.map { $0.isEmpty ? "--" : "-- \($0.printable)" } + ["", ".bail on"]
             + (sql + end).map(\.terminated.forShell))
             .joined(separator: "\n")
-    }
-
-    // MARK: - For Programs
-
-    struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let drift: [DriftDocument]
-        let statements: [String]
-        let hazards: [HazardDocument]
-        let output: String?
-
-        init(_ repair: SchemaRepair?, of store: OpenStore, output: String?) {
-            database = store.path
-            drift = repair?.changes.map(DriftDocument.init) ?? []
-            statements = repair?.statements ?? []
-            hazards = repair?.hazards.map { HazardDocument($0.hazard, rows: $0.rows) } ?? []
-            self.output = output
-        }
     }
 }
 

@@ -58,7 +58,7 @@ struct StatusCommand: StoreCommand, DatabaseCommand {
             otherTools: others
         )
         if json {
-            try context.printJSON(report.document)
+            try context.printJSON(fields: report.document)
         } else {
             context.output(report.text(context.style))
         }
@@ -204,27 +204,20 @@ private struct StatusReport {
 
     // MARK: - For Programs
 
-    var document: some Encodable {
-        Document(
-            database: path,
-            migrations: rows.map { row in
-                Document.Migration(
-                    identifier: row.identifier,
-                    source: row.source,
-                    state: row.state,
-                    appliedAt: row.record?.appliedAt?.iso8601,
-                    seconds: row.record?.seconds,
-                    changed: row.mark == "changed",
-                    missing: row.mark == "missing",
-                    draft: pending.drafts.contains(row.identifier),
-                    late: pending.late.contains(row.identifier)
-                )
-            },
-            pending: pending.identifiers,
-            drift: driftDocuments,
-            driftNote: driftNote,
-            otherTools: otherTools
-        )
+    var document: JSONFields {
+        let migrations = rows.map { row -> JSONFields in
+            [
+                "identifier": row.identifier, "source": row.source, "state": row.state,
+                "appliedAt": row.record?.appliedAt?.iso8601, "seconds": row.record?.seconds,
+                "changed": row.mark == "changed", "missing": row.mark == "missing",
+                "draft": pending.drafts.contains(row.identifier),
+                "late": pending.late.contains(row.identifier),
+            ]
+        }
+        return [
+            "database": path, "migrations": migrations, "pending": pending.identifiers,
+            "drift": driftDocuments, "driftNote": driftNote, "otherTools": otherTools,
+        ]
     }
 
     private var driftDocuments: [DriftDocument]? {
@@ -233,28 +226,6 @@ private struct StatusReport {
 
     private var driftNote: String? {
         if case .notCompared(let reason) = drift { reason } else { drift.note }
-    }
-
-    private struct Document: Encodable {
-        struct Migration: Encodable {
-            let identifier: String
-            let source: String?
-            let state: String
-            let appliedAt: String?
-            let seconds: Double?
-            let changed: Bool
-            let missing: Bool
-            let draft: Bool
-            let late: Bool
-        }
-
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let migrations: [Migration]
-        let pending: [String]
-        let drift: [DriftDocument]?
-        let driftNote: String?
-        let otherTools: [OtherTool]?
     }
 }
 

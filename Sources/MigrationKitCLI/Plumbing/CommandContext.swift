@@ -258,10 +258,6 @@ struct CommandContext: Sendable {
 
     /// How wide the lines of a report are that are no table.
     var reportWidth: Int { outputIsTerminal ? max(columns, 40) : MessageForm.standardWidth }
-
-    func printJSON(_ document: some Encodable) throws {
-        output(try JSON.text(of: document))
-    }
 }
 
 /// Records something for a later error.

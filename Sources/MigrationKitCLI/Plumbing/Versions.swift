@@ -3,7 +3,6 @@ import MigrationKitSQLCipher
 
 /// What `--version` prints: the tool's version, and those of the libraries that it runs with.
 private struct Versions: Encodable {
-    let schemaVersion = JSON.schemaVersion
     let version: String
     let sqlcipher = EncryptedDatabase.engine.cipherVersion
     let sqlite = EncryptedDatabase.engine.sqliteVersion

@@ -44,7 +44,7 @@ struct TablesCommand: DatabaseCommand {
             isPlaintext: encryption.noEncryption
         )
         let tables = try reader.read { try ListedTable.all(in: $0, countsRows: !quick) }
-        if json { return try context.printJSON(Document(database: path, tables: tables)) }
+        if json { return try context.printJSON(fields: ["database": path, "tables": tables]) }
         guard !tables.isEmpty else { return context.output("The database has no tables.") }
         let rows = tables.map { table in
             [
@@ -59,12 +59,6 @@ struct TablesCommand: DatabaseCommand {
             guard let problem = table.problem else { continue }
             context.note("\(table.name) can't be used: \(problem)")
         }
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let database: String?
-        let tables: [ListedTable]
     }
 }
 

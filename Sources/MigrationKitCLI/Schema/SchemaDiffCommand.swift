@@ -91,7 +91,7 @@ struct SchemaDiffCommand: DifferenceCommand {
             in: context
         )
         switch json ? .json : format ?? .human {
-        case .json: try context.printJSON(Document(difference, from: from, to: to))
+        case .json: try context.printJSON(fields: document(of: difference, from: from, to: to))
         case .human:
             guard !difference.isEmpty else { return context.output("No difference.") }
             context.output(
@@ -136,30 +136,19 @@ struct SchemaDiffCommand: DifferenceCommand {
         let path = try migrations.path(in: context)
         return FileManager.default.fileExists(atPath: path) ? path : nil
     }
-
-    private struct Document: Encodable {
-        struct Rename: Encodable {
-            let table: String
-            let column: String?
-            let newName: String
+    private func document(
+        of difference: SchemaDifference,
+        from: ComparedSchema,
+        to: ComparedSchema
+    ) -> JSONFields {
+        let renames = difference.possibleRenames.map { rename -> JSONFields in
+            ["table": rename.table, "column": rename.column, "newName": rename.newName]
         }
-
-        let schemaVersion = JSON.schemaVersion
-        let from: String
-        let to: String
-        let matches: Bool
-        let changes: [ChangeDocument]
-        let possibleRenames: [Rename]
-
-        init(_ difference: SchemaDifference, from: ComparedSchema, to: ComparedSchema) {
-            self.from = from.source.name
-            self.to = to.source.name
-            matches = difference.isEmpty
-            changes = ChangeList(changes: difference.changes).document
-            possibleRenames = difference.possibleRenames.map {
-                Rename(table: $0.table, column: $0.column, newName: $0.newName)
-            }
-        }
+        return [
+            "from": from.source.name, "to": to.source.name, "matches": difference.isEmpty,
+            "changes": ChangeList(changes: difference.changes).document,
+            "possibleRenames": renames,
+        ]
     }
 }
 

@@ -91,13 +91,15 @@ struct SchemaDumpCommand: DatabaseUsing {
         guard output != "-" else {
             // The JSON format is already a JSON document.
             if json, format != .json {
-                return try context.printJSON(Document(format: format, text: text))
+                return try context.printJSON(
+                    fields: ["format": format.rawValue, format.rawValue: text]
+                )
             }
             return context.outputLines(text.hasSuffix("\n") ? String(text.dropLast()) : text)
         }
         try OutputFile(path: output).write(text)
         if json {
-            return try context.printJSON(Document(format: format, output: output))
+            return try context.printJSON(fields: ["format": format.rawValue, "output": output])
         }
         context.output("Wrote the schema to \(output.printable)")
     }
@@ -142,12 +144,10 @@ struct SchemaDumpCommand: DatabaseUsing {
             ).lines.joined(separator: "\n")
         if json {
             try context.printJSON(
-                Comparison(
-                    file: path,
-                    format: format.rawValue,
-                    matches: matches,
-                    difference: difference
-                )
+                fields: [
+                    "file": path, "format": format.rawValue, "matches": matches,
+                    "difference": difference,
+                ]
             )
         } else {
             context.outputLines(matches ? "\(path.printable) is up to date." : difference)
@@ -209,33 +209,5 @@ struct SchemaDumpCommand: DatabaseUsing {
             database + migrations.given.map { " \($0.option) \($0.value.shellWord)" }.joined()
         return
             "\(Program.name) schema-dump\(format)\(options) --output \(path.shellWord)"
-    }
-
-    private struct Document: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let format: String
-        var sql: String?
-        var mermaid: String?
-        var dot: String?
-        var output: String?
-
-        init(format: SchemaFormat, text: String? = nil, output: String? = nil) {
-            self.format = format.rawValue
-            self.output = output
-            switch format {
-            case .sql: sql = text
-            case .mermaid: mermaid = text
-            case .dot: dot = text
-            case .json: break
-            }
-        }
-    }
-
-    private struct Comparison: Encodable {
-        let schemaVersion = JSON.schemaVersion
-        let file: String
-        let format: String
-        let matches: Bool
-        let difference: String
     }
 }

@@ -50,10 +50,11 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
             return try GRDBSchemaSnapshotProvider.snapshot(of: db)
                 + (migrations.isEmpty ? "" : Self.ledger(of: migrations))
         case .json:
-            let document = SchemaDocument(
-                migrations: migrations,
-                schema: try SchemaDescription(of: db)
-            )
+            let schema = try SchemaDescription(of: db)
+            let document: JSONFields = [
+                "schemaVersion": JSON.schemaVersion, "migrations": migrations,
+                "tables": schema.tables, "views": schema.views, "triggers": schema.triggers,
+            ]
             return try JSON.text(of: document, isPretty: true) + "\n"
         case .mermaid:
             return MermaidDiagram(of: try SchemaDescription(of: db)).text
@@ -73,24 +74,5 @@ enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {
             \(values.joined(separator: ",\n"));
 
             """
-    }
-}
-
-/// What `schema-dump --format json` writes.
-private struct SchemaDocument: Encodable {
-    let migrations: [String]
-    let schema: SchemaDescription
-
-    private enum CodingKeys: CodingKey {
-        case schemaVersion, migrations, tables, views, triggers
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(JSON.schemaVersion, forKey: .schemaVersion)
-        try container.encode(migrations, forKey: .migrations)
-        try container.encode(schema.tables, forKey: .tables)
-        try container.encode(schema.views, forKey: .views)
-        try container.encode(schema.triggers, forKey: .triggers)
     }
 }

@@ -76,12 +76,10 @@ struct SchemaLoadCommand: StoreCommand {
         let pending = Array(store.runner.migrationIdentifiers[recorded.count...])
         if json {
             return try context.printJSON(
-                RecordedDocument(
-                    database: store.path,
-                    created: true,
-                    recorded: recorded,
-                    pending: pending
-                )
+                fields: [
+                    "database": store.path, "created": true, "recorded": recorded,
+                    "pending": pending,
+                ]
             )
         }
         store.tellCreation(to: context)

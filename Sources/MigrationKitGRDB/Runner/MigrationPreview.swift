@@ -1,7 +1,7 @@
 import MigrationKit
 
 /// What a run would do.
-public struct MigrationPreview: Equatable, Sendable {
+public struct MigrationPreview: Equatable, Encodable, Sendable {
     /// The steps that would be applied, with the time that each took and the rows it changed.
     public let steps: [MigrationReport.Step]
 
@@ -15,9 +15,9 @@ public struct MigrationPreview: Equatable, Sendable {
     public let objects: [ObjectChange]
 
     /// What happens to a table, index, view or trigger.
-    public struct ObjectChange: Equatable, Sendable {
+    public struct ObjectChange: Equatable, Encodable, Sendable {
         /// The kinds of change.
-        public enum Kind: String, Equatable, Sendable {
+        public enum Kind: String, Equatable, Encodable, Sendable {
             /// The object is new.
             case created
 
@@ -36,5 +36,15 @@ public struct MigrationPreview: Equatable, Sendable {
 
         /// The object's name.
         public let name: String
+
+        private enum CodingKeys: String, CodingKey {
+            case kind = "change"
+            case type, name
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case steps = "wouldApply"
+        case schemaBefore, schemaAfter, objects
     }
 }

@@ -65,3 +65,21 @@ extension VerificationCheck: Equatable {
             && one.findings == other.findings && one.unlistedCount == other.unlistedCount
     }
 }
+
+extension VerificationCheck: Encodable {
+    private enum CodingKeys: CodingKey {
+        case name, ok, seconds, detail, note, findings, unlisted
+    }
+
+    /// Encodes the outcome. The clock isn't more precise than microseconds.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(ok, forKey: .ok)
+        try container.encode((seconds * 1_000_000).rounded() / 1_000_000, forKey: .seconds)
+        try container.encodeIfPresent(detail, forKey: .detail)
+        try container.encodeIfPresent(note, forKey: .note)
+        if !findings.isEmpty { try container.encode(findings, forKey: .findings) }
+        if unlistedCount > 0 { try container.encode(unlistedCount, forKey: .unlisted) }
+    }
+}

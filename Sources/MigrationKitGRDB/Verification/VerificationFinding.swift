@@ -1,7 +1,7 @@
 /// One place where a check fails.
 ///
 /// It has names of the schema and numbers of rows and pages, but never a value of a row.
-public struct VerificationFinding: Equatable, Sendable {
+public struct VerificationFinding: Equatable, Encodable, Sendable {
     /// What is wrong and where, in one line.
     public let text: String
 
@@ -26,5 +26,11 @@ public struct VerificationFinding: Equatable, Sendable {
         self.table = table
         self.rowID = rowID
         self.page = page
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case text, table
+        case rowID = "rowid"
+        case page
     }
 }

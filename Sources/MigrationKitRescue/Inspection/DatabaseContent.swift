@@ -1,12 +1,12 @@
 /// What is in a database.
 public struct DatabaseContent: Equatable, Sendable {
     /// When SQLite removes free pages from the file.
-    public enum AutoVacuum: String, Sendable {
+    public enum AutoVacuum: String, Encodable, Sendable {
         case none, full, incremental
     }
 
     /// How SQLite keeps a change that is not yet finished.
-    public enum JournalMode: String, Sendable {
+    public enum JournalMode: String, Encodable, Sendable {
         /// In a rollback journal beside the file; the connection determines its kind.
         case rollback
         /// In a write-ahead log, which the file itself says.

@@ -8,7 +8,7 @@ import MigrationKitSQLCipher
 /// What is known about a file that is, or should be, a database.
 public struct FileReport: Equatable, Sendable {
     /// What a file is.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, Encodable, Sendable {
         /// A plaintext SQLite database.
         case plaintext
         /// Looks like an encrypted database: random bytes of a possible size, or the key proved it.

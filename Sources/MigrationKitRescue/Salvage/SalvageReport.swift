@@ -1,7 +1,7 @@
 /// What a ``DatabaseSalvage`` has recovered, and what was lost.
 public struct SalvageReport: Equatable, Sendable {
     /// The state of the salt, the first 16 bytes of an encrypted file.
-    public enum Salt: String, Sendable {
+    public enum Salt: String, Encodable, Sendable {
         /// It is intact, or not needed.
         case intact
         /// One of its bits was wrong, and was corrected.
@@ -13,7 +13,7 @@ public struct SalvageReport: Equatable, Sendable {
     /// A damaged or missing page.
     public struct DamagedPage: Equatable, Sendable {
         /// What is wrong with a page.
-        public enum Problem: String, Sendable {
+        public enum Problem: String, Encodable, Sendable {
             /// It can't be read.
             case damaged
             /// The file ends before it.
@@ -48,7 +48,7 @@ public struct SalvageReport: Equatable, Sendable {
     }
 
     /// A place in a table where rows are, or may be, missing.
-    public struct Gap: Equatable, Sendable {
+    public struct Gap: Equatable, Encodable, Sendable {
         /// The page that contained them, or led to them; `nil` if it isn't known.
         public let page: Int?
         /// Their rowids are greater than this one; `nil` if there is no lower limit, or the table
@@ -84,17 +84,23 @@ public struct SalvageReport: Equatable, Sendable {
     }
 
     /// A table for rows whose table is unknown.
-    public struct LostAndFound: Equatable, Sendable {
+    public struct LostAndFound: Equatable, Encodable, Sendable {
         /// `lost_and_found`, followed by a number if the database already has such a table.
         public let table: String
         /// The number of its rows.
         public let rowCount: Int
         /// The number of rows among them that are known to be lost.
         public let lostRowCount: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case table
+            case rowCount = "rows"
+            case lostRowCount = "lostRows"
+        }
     }
 
     /// An object that could not be created in the new file.
-    public struct Unmade: Equatable, Sendable {
+    public struct Unmade: Equatable, Encodable, Sendable {
         /// `table`, `index`, `view` or `trigger`.
         public let type: String
         /// Its name.
@@ -104,9 +110,9 @@ public struct SalvageReport: Equatable, Sendable {
     }
 
     /// The journal beside the file.
-    public struct Journal: Equatable, Sendable {
+    public struct Journal: Equatable, Encodable, Sendable {
         /// What a journal is for.
-        public enum Kind: String, Sendable {
+        public enum Kind: String, Encodable, Sendable {
             /// A write-ahead log: its pages take precedence over those of the file.
             case writeAheadLog
             /// A rollback journal of an unfinished change, which was undone in the new file.
@@ -119,6 +125,12 @@ public struct SalvageReport: Equatable, Sendable {
         public let frameCount: Int
         /// The damaged ones among them, from 1; 0 is the header.
         public let damagedFrames: [Int]
+
+        private enum CodingKeys: String, CodingKey {
+            case kind
+            case frameCount = "frames"
+            case damagedFrames
+        }
     }
 
     /// The damaged file, with its links resolved.
@@ -166,4 +178,74 @@ public struct SalvageReport: Equatable, Sendable {
 
     /// The rows of all tables.
     public var rowCount: Int { tables.reduce(0) { $0 + $1.rowCount } }
+}
+
+// MARK: - Encodable
+
+extension SalvageReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case output, complete, schemaWhole, salt, proven, pageSize, pages, missingPages
+        case damagedPages, journal, rows, tables, lostAndFound, unmade, seconds
+    }
+
+    /// Encodes what was recovered, and what is lost.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(outputPath, forKey: .output)
+        try container.encode(isComplete, forKey: .complete)
+        try container.encode(isSchemaWhole, forKey: .schemaWhole)
+        try container.encode(salt, forKey: .salt)
+        try container.encode(provesPages, forKey: .proven)
+        try container.encode(pageSize, forKey: .pageSize)
+        try container.encode(pageCount, forKey: .pages)
+        try container.encode(missingPageCount, forKey: .missingPages)
+        try container.encode(damagedPages, forKey: .damagedPages)
+        try container.encodeIfPresent(journal, forKey: .journal)
+        try container.encode(rowCount, forKey: .rows)
+        try container.encode(tables, forKey: .tables)
+        try container.encodeIfPresent(lostAndFound, forKey: .lostAndFound)
+        try container.encode(unmade, forKey: .unmade)
+        try container.encode(seconds, forKey: .seconds)
+    }
+}
+
+extension SalvageReport.Table: Encodable {
+    private enum CodingKeys: CodingKey {
+        case name, rows, lostRows, refusedRows, mostLostRows, gaps
+    }
+
+    /// Encodes what is in the table, and what isn't.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(rowCount, forKey: .rows)
+        try container.encode(lostRowCount, forKey: .lostRows)
+        try container.encode(refusedRowCount, forKey: .refusedRows)
+        try container.encodeIfPresent(mostLostRows, forKey: .mostLostRows)
+        try container.encode(gaps, forKey: .gaps)
+    }
+}
+
+extension SalvageReport.DamagedPage: Encodable {
+    private enum CodingKeys: CodingKey {
+        case page, problem, use, name
+    }
+
+    /// Encodes the page, with the name of the table or index that it belongs to.
+    public func encode(to encoder: any Encoder) throws {
+        let (use, name): (String, String?) =
+            switch use {
+            case .table(let name): ("table", name)
+            case .index(let name): ("index", name)
+            case .schema: ("schema", nil)
+            case .free: ("free", nil)
+            case .pointerMap: ("pointerMap", nil)
+            case .unknown: ("unknown", nil)
+            }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(number, forKey: .page)
+        try container.encode(problem, forKey: .problem)
+        try container.encode(use, forKey: .use)
+        try container.encodeIfPresent(name, forKey: .name)
+    }
 }

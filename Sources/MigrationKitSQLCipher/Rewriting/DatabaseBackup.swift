@@ -173,3 +173,20 @@ public struct BackupReport: Equatable, Sendable {
     /// How long it took, in seconds, including the time spent waiting.
     public let seconds: Double
 }
+
+extension BackupReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case output, bytes, compared, verified, findings, seconds
+    }
+
+    /// Encodes what was done.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(path, forKey: .output)
+        try container.encode(byteCount, forKey: .bytes)
+        try container.encode(isCompared, forKey: .compared)
+        try container.encode(findings.isEmpty, forKey: .verified)
+        try container.encode(findings, forKey: .findings)
+        try container.encode(seconds, forKey: .seconds)
+    }
+}

@@ -70,28 +70,12 @@ struct Failure {
     /// What programs read.
     ///
     /// - Parameter keySource: Where the key came from, if known.
-    func document(keySource: KeySource?) -> Document {
-        Document(
-            error: .init(
-                code: code,
-                message: message,
-                exit: exitCode,
-                hint: hint,
-                keySource: keySource?.description
-            )
-        )
-    }
-
-    struct Document: Encodable {
-        struct Content: Encodable {
-            let code: String
-            let message: String
-            let exit: Int32
-            let hint: String?
-            let keySource: String?
-        }
-
-        let error: Content
+    func document(keySource: KeySource?) -> JSONFields {
+        let error: JSONFields = [
+            "code": code, "message": message, "exit": exitCode, "hint": hint,
+            "keySource": keySource?.description,
+        ]
+        return ["error": error]
     }
 
     // MARK: -

@@ -168,12 +168,11 @@ extension SettingsOrigin: CustomStringConvertible {
 
 extension SettingsReport {
     private enum CodingKeys: String, CodingKey {
-        case schemaVersion, settings, keySource
+        case settings, keySource
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(JSON.schemaVersion, forKey: .schemaVersion)
         try container.encode(rows, forKey: .settings)
         try container.encodeIfPresent(keySource, forKey: .keySource)
     }

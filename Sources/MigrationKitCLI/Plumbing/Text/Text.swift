@@ -154,21 +154,6 @@ struct Style: Sendable {
     }
 }
 
-// MARK: - JSON
-
-/// The form of every JSON document that the tool prints: one line, keys in order.
-enum JSON {
-    static let schemaVersion = 1
-
-    /// - Parameter isPretty: Whether each value has its own line, for a file that people compare.
-    static func text(of document: some Encodable, isPretty: Bool = false) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        if isPretty { encoder.outputFormatting.insert(.prettyPrinted) }
-        return String(decoding: try encoder.encode(document), as: UTF8.self)
-    }
-}
-
 // MARK: - Nearest Name
 
 /// The name that was probably meant by a mistyped one.
