@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "MigrationKit", targets: ["MigrationKit"]),
         .library(name: "MigrationKitGRDB", targets: ["MigrationKitGRDB"]),
+        .library(name: "MigrationKitSchema", targets: ["MigrationKitSchema"]),
         .library(name: "MigrationKitSQL", targets: ["MigrationKitSQL"]),
         .library(name: "MigrationKitLint", targets: ["MigrationKitLint"]),
         .library(name: "MigrationKitTestSupport", targets: ["MigrationKitTestSupport"]),
@@ -40,6 +41,17 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        // What a schema is: read, compared, drawn, changed; a database's content against it.
+        .target(
+            name: "MigrationKitSchema",
+            dependencies: [
+                "MigrationKitCommon",
+                "MigrationKit",
+                "MigrationKitGRDB",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]
+        ),
         .systemLibrary(name: "CLibCrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "MigrationKitSQL",
@@ -59,6 +71,7 @@ let package = Package(
                 "MigrationKitCommon",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitSQL",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -148,6 +161,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitSQLCipher",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
@@ -165,6 +179,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitFleet",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitLint",
                 "MigrationKitRescue",
                 "MigrationKitSQL",
@@ -225,6 +240,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 "TestSupport",
@@ -237,6 +253,7 @@ let package = Package(
             dependencies: [
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
@@ -254,6 +271,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 // The runner knows no encryption; its tests run it on encrypted files.
                 "MigrationKitSQLCipher",
                 "TestSupport",
@@ -292,6 +310,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitRescue",
@@ -370,6 +389,7 @@ let package = Package(
                 "KeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitRescue",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
@@ -390,6 +410,7 @@ let package = Package(
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
@@ -405,6 +426,7 @@ let package = Package(
                 "CKeyStore",
                 "MigrationKit",
                 "MigrationKitGRDB",
+                "MigrationKitSchema",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Tests/TestSupport"

@@ -1,7 +1,7 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// Runs migrations in order on a scratch database, and records what each of them does.
 final class LintRun {

@@ -1,5 +1,5 @@
 import GRDB
-import MigrationKitGRDB
+import MigrationKitSchema
 
 // The examples of Documentation/Rebuilding.md. `DocumentationExampleTests` compares the texts.
 

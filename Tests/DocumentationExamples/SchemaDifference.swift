@@ -1,5 +1,5 @@
-import MigrationKitGRDB
 import MigrationKitLint
+import MigrationKitSchema
 
 // The example of Documentation/SchemaDifference.md. `DocumentationExampleTests` compares the texts.
 

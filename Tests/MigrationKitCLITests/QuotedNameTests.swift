@@ -1,8 +1,7 @@
 import GRDB
+import MigrationKit
 import TestSupport
 import Testing
-
-@testable import MigrationKitGRDB
 
 /// A name whose quotes stand before a combining mark: in Swift, both are one character.
 @Suite struct QuotedNameTests {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 import TestSupport
 import Testing
 

@@ -4,7 +4,7 @@ import MigrationKit
 import TestSupport
 import Testing
 
-@testable import MigrationKitGRDB
+@testable import MigrationKitSchema
 
 /// Random schemas, spelled in other ways, and changed in one place.
 @Suite struct RandomDifferenceTests {

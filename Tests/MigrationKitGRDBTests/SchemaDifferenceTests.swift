@@ -3,7 +3,7 @@ import GRDB
 import MigrationKitCommon
 import Testing
 
-@testable import MigrationKitGRDB
+@testable import MigrationKitSchema
 
 /// What differs between two schemas.
 @Suite struct SchemaDifferenceTests {

@@ -1,7 +1,7 @@
 import GRDB
 import Testing
 
-@testable import MigrationKitGRDB
+@testable import MigrationKitSchema
 
 /// The schema in the detail that a comparison needs.
 @Suite struct SchemaReaderTests {

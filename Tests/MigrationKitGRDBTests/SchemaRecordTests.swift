@@ -1,6 +1,6 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
-import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
+import MigrationKitSchema
 import TestSupport
 import Testing
 

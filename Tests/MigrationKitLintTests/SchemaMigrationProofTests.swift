@@ -1,7 +1,7 @@
 import GRDB
-import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
+import MigrationKitSchema
 import Testing
 
 /// A migration between two schemas is proved before it is written. Each wrong one here is refused.

@@ -3,6 +3,7 @@ import GRDB
 import KeyStore
 import MigrationKitPages
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import TestSupport
 import Testing
 

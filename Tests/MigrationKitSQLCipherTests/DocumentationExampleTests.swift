@@ -2,8 +2,8 @@ import DocumentationExamples
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 import TestSupport
 import Testing
 

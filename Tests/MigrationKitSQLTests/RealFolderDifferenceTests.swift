@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// What differs between two schemas, by table.
 struct ChangeList {

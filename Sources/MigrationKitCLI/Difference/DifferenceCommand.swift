@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitCommon
-import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// A command that compares two schemas.
 protocol DifferenceCommand: StoreCommand {

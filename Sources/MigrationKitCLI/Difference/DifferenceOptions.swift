@@ -1,5 +1,5 @@
 import ArgumentParser
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// How two schemas are compared, and what a migration between them may do.
 struct DifferenceOptions: ParsableArguments {

@@ -1,5 +1,5 @@
-import MigrationKitGRDB
 import MigrationKitLint
+import MigrationKitSchema
 
 extension SchemaMigrationError: ToolSuggesting {
     var suggestion: String? {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKitCommon
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A migration may lose or refuse rows, and nobody has allowed it. Nothing was written.
 struct HazardError: Error, Equatable {

@@ -3,8 +3,8 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitCommon
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// Where a schema comes from that a command compares.
 enum SchemaSource: Equatable {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import KeyStore
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitRescue
 import MigrationKitSQL
 import MigrationKitSQLCipher
+import MigrationKitSchema
 
 struct VerifyCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {

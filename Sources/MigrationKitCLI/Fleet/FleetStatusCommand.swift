@@ -1,7 +1,7 @@
 import ArgumentParser
 import MigrationKit
 import MigrationKitFleet
-import MigrationKitGRDB
+import MigrationKitSchema
 
 struct FleetStatusCommand: FleetJob, MigrationsCommand {
     var deed: String { "status" }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import MigrationKit
 import MigrationKitFleet
-import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 
 struct FleetVerifyCommand: FleetJob, MigrationsCommand {
     var deed: String { "verify" }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 import GRDB
-import MigrationKitGRDB
 import MigrationKitLint
 import MigrationKitSQL
+import MigrationKitSchema
 
 struct CreateCommand: DifferenceCommand {
     static var configuration: CommandConfiguration {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 struct MigrateCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 struct RepairCommand: StoreCommand {
     static var configuration: CommandConfiguration {

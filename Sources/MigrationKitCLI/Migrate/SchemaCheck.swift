@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import GRDB
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 extension DriftOptions {
     /// How a command compares the schema of a database with that of its applied migrations.

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitCommon
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The SQL that gives a database the schema of its applied migrations again. It isn't run here.
 struct SchemaRepair {

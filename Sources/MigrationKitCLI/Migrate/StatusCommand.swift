@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 struct StatusCommand: StoreCommand, DatabaseCommand {
     static var configuration: CommandConfiguration {

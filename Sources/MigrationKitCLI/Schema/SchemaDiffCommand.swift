@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 struct SchemaDiffCommand: DifferenceCommand {
     static var configuration: CommandConfiguration {

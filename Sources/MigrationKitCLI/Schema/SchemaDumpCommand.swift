@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import GRDB
 import MigrationKitCommon
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 struct SchemaDumpCommand: DatabaseUsing {
     static var configuration: CommandConfiguration {

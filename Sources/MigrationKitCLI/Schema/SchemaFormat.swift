@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 
 /// The formats of `schema-dump`.
 enum SchemaFormat: String, CaseIterable, ExpressibleByArgument {

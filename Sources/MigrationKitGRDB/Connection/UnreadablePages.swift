@@ -33,7 +33,7 @@ extension DatabaseError {
         message: "a page can't be read"
     )
 
-    var isUnreadablePage: Bool {
+    package var isUnreadablePage: Bool {
         resultCode == .SQLITE_CORRUPT && message == Self.unreadablePage.message
     }
 }

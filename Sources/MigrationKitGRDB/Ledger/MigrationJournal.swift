@@ -9,8 +9,8 @@ import MigrationKit
 ///
 /// The name begins with `grdb_`, since GRDB treats every other table as the user's: its
 /// `eraseDatabaseOnSchemaChange` would take it for a change of the schema.
-enum MigrationJournal {
-    static let table = "grdb_migrationkit_journal"
+package enum MigrationJournal {
+    package static let table = "grdb_migrationkit_journal"
 
     /// Adds a row, and creates the table if it is missing.
     ///
@@ -131,7 +131,7 @@ enum MigrationJournal {
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
     /// The record of every step that wasn't rolled back since, by its identifier.
-    static func records(_ db: Database) throws -> [String: MigrationRecord] {
+    package static func records(_ db: Database) throws -> [String: MigrationRecord] {
         /// The record of a step whose new name is in the next entry.
         var renamed: MigrationRecord?
         return try read(db).reduce(into: [:]) { records, entry in

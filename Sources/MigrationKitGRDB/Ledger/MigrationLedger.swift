@@ -5,8 +5,8 @@ import MigrationKit
 /// The table in which a database records its applied steps.
 ///
 /// It is the table of GRDB's own `DatabaseMigrator`, so a database can be migrated with either.
-enum MigrationLedger {
-    static let table = "grdb_migrations"
+package enum MigrationLedger {
+    package static let table = "grdb_migrations"
 
     /// Whether this is the table's name, compared as SQLite does. Called for every statement of a
     /// step.
@@ -15,7 +15,7 @@ enum MigrationLedger {
     }
 
     /// Creates the table, as GRDB does, if it is missing.
-    static func create(_ db: Database) throws {
+    package static func create(_ db: Database) throws {
         try db.execute(
             sql: """
                 CREATE TABLE IF NOT EXISTS main.grdb_migrations \
@@ -27,7 +27,7 @@ enum MigrationLedger {
     /// The identifiers of all applied steps, including those that no registry has.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has made the table.
-    static func read(_ db: Database) throws -> Set<String> {
+    package static func read(_ db: Database) throws -> Set<String> {
         guard try db.hasTable(table) else { return [] }
         return try db.reading(table) {
             try DatabaseValue.fetchAll(db, sql: "SELECT identifier FROM main.grdb_migrations")
@@ -94,7 +94,7 @@ extension MigrationRegistry<Database> {
     /// If the identifiers ascend, a step before the registry's last one is missing from the
     /// registry, and so is one that the registry has in another encoding. A step after it belongs to
     /// a newer program.
-    func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
+    package func unknown(among applied: Set<String>) -> (newer: [String], missing: [String]) {
         let known = steps.reduce(into: Set(identifiers)) { $0.formUnion($1.mergedIdentifiers) }
         let unknown = applied.filter { !known.has($0) }.sorted()
         let isBefore: (String, String) -> Bool = {
@@ -117,7 +117,7 @@ extension MigrationRegistry<Database> {
     }
 
     /// The applied steps whose checksum differs from the journal's, in order.
-    func changed(among applied: Set<String>, _ db: Database) throws -> [String] {
+    package func changed(among applied: Set<String>, _ db: Database) throws -> [String] {
         guard steps.contains(where: { $0.checksum != nil }) else { return [] }
         return changed(among: applied, try MigrationJournal.records(db))
     }
@@ -136,7 +136,7 @@ extension MigrationRegistry<Database> {
     }
 
     /// The applied steps, in the order of the registry.
-    func applied(among applied: Set<String>) -> [MigrationStep<Database>] {
+    package func applied(among applied: Set<String>) -> [MigrationStep<Database>] {
         steps.filter { applied.has($0.identifier) }
     }
 
@@ -149,7 +149,7 @@ extension MigrationRegistry<Database> {
     }
 
     /// The pending steps that come before an applied one, unless that is allowed.
-    func late(among applied: Set<String>) -> [String] {
+    package func late(among applied: Set<String>) -> [String] {
         guard !allowsOutOfOrder,
             let latest = steps.lastIndex(where: { applied.has($0.identifier) })
         else { return [] }
@@ -160,7 +160,7 @@ extension MigrationRegistry<Database> {
     }
 
     /// The identifiers of the pending steps, in the order of the registry.
-    func pending(given applied: Set<String>) -> [String] {
+    package func pending(given applied: Set<String>) -> [String] {
         identifiers.filter { !applied.has($0) }
     }
 }
@@ -169,7 +169,7 @@ extension Database {
     /// Reads one of our tables, which another program may have created with other columns.
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if the SQL doesn't fit it.
-    func reading<Value>(_ table: String, _ body: () throws -> Value) throws -> Value {
+    package func reading<Value>(_ table: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
@@ -182,7 +182,7 @@ extension Database {
     ///
     /// - Throws: `MigrationKitError.unusableTable(_:)` if something else has the name: reading a
     ///   view runs its author's SQL, which may never end, and a virtual table runs its module.
-    func hasTable(_ name: String) throws -> Bool {
+    package func hasTable(_ name: String) throws -> Bool {
         let isTable = try Bool.fetchAll(
             self,
             sql: """

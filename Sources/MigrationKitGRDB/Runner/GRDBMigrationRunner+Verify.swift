@@ -34,21 +34,12 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails, and the comparison of
-    /// the schema if ``VerificationOptions/drift`` asks for it. A full verification runs
-    /// further checks:
-    ///
-    /// - `integrity_check`: like `quick_check`, and the indexes against their tables, in linear time
-    ///   (see ``VerificationOptions/usesSQLiteIntegrityCheck``);
-    /// - `row_constraints`: rows that break NOT NULL, CHECK or the types of a STRICT table;
-    /// - `virtual_tables`: full text search (FTS5, FTS4, FTS3) with its content tables, and R-trees;
-    /// - `ledger`: the ledger and the journal against the steps.
+    /// Runs all checks of ``runPostMigrationChecks(in:)``, even if one fails, and the further ones
+    /// that the options ask for.
     ///
     /// - Parameters:
-    ///   - writer: The database. The runner's own checks only read it. Those of full-text search
-    ///     take the write lock, but change nothing.
+    ///   - writer: The database. The runner's own checks only read it.
     ///   - additionalIndexes: Indexes that are required in addition to the runner's own.
-    ///   - isFull: Whether to run the further checks. They read the whole file several times.
     ///   - options: An observer and a cancellation.
     /// - Returns: The outcome of every check, in order. In a large database, `foreign_key_check`
     ///   runs at the same time as `quick_check`, on connections with the writer's configuration. If
@@ -58,22 +49,22 @@ extension GRDBMigrationRunner {
     public func verificationChecks(
         in writer: any DatabaseWriter,
         additionalIndexes: [RequiredIndexSpec] = [],
-        isFull: Bool = false,
         options: VerificationOptions = VerificationOptions()
     ) throws -> [VerificationCheck] {
         let monitor = VerificationMonitor(options)
-        try runChecks(in: writer, additionalIndexes, isFull: isFull, monitor)
-        if isFull { try runLedgerCheck(in: writer, monitor) }
+        try runChecks(in: writer, additionalIndexes, monitor)
         return monitor.checks
     }
 
     /// Runs the checks that need no ledger.
+    ///
+    /// - Returns: Whether `quick_check` found nothing.
+    @discardableResult
     package func runChecks(
         in writer: any DatabaseWriter,
         _ additionalIndexes: [RequiredIndexSpec],
-        isFull: Bool,
         _ monitor: VerificationMonitor
-    ) throws {
+    ) throws -> Bool {
         var isStructureSound = false
         var indexes = furtherIndexes
         indexes += additionalIndexes.filter { !furtherIndexes.contains($0) }
@@ -99,23 +90,18 @@ extension GRDBMigrationRunner {
                 return VerificationOutcome()
             }
         }
-        try runSchemaCheck(in: writer, monitor)
-        guard isFull else { return }
-        var findings = IntegrityFindings()
-        try monitor.check("integrity_check") {
-            try findIntegrity(&findings, in: writer, isStructureSound: isStructureSound, monitor)
-            return findings.outcome
-        }
-        try monitor.check("row_constraints") {
-            try monitor.reading(writer, withConstraints: true) { db in
-                try findings.constraints.check(in: db)
+        if let schemaCheck = monitor.schemaCheck {
+            try monitor.check("schema") {
+                try monitor.unharmed(writer) { connection in
+                    try schemaCheck.outcome(
+                        of: self,
+                        in: connection,
+                        cancellation: monitor.operation.cancellation
+                    )
+                }
             }
         }
-        try monitor.check("virtual_tables") {
-            try writer.writeWithoutTransaction { db in
-                try monitor.watching(db) { try VirtualTables.check(in: db) }
-            }
-        }
+        return isStructureSound
     }
 
     /// Runs `quick_check` and `foreign_key_check`, at the same time if possible. The outcomes are
@@ -189,7 +175,7 @@ extension GRDBMigrationRunner {
     ///
     /// - Parameter body: Gets a function that opens a connection.
     /// - Returns: `nil` if that isn't possible, or if the body throws.
-    private func whileStill<Value>(
+    package func whileStill<Value>(
         _ writer: any DatabaseWriter,
         _ monitor: VerificationMonitor,
         _ body: (_ open: @escaping @Sendable () throws -> DatabaseQueue) throws -> Value
@@ -211,133 +197,6 @@ extension GRDBMigrationRunner {
         }
     }
 
-    /// Compares the schema with the one that the applied steps give, if the options ask for it.
-    private func runSchemaCheck(
-        in writer: any DatabaseWriter,
-        _ monitor: VerificationMonitor
-    ) throws {
-        guard let options = monitor.drift else { return }
-        let cancellation = monitor.operation.cancellation
-        try monitor.check("schema") {
-            var outcome = VerificationOutcome()
-            let drift = try monitor.unharmed(writer) { connection in
-                try self.drift(in: connection, options, cancellation: cancellation)
-            }
-            outcome.note = drift.note
-            for change in drift.changes {
-                outcome.add(VerificationFinding(change.driftText, table: change.table))
-            }
-            if outcome.count > 0 {
-                outcome.detail =
-                    "the schema differs from that of the applied migrations in \(outcome.count) "
-                    + (outcome.count == 1 ? "place" : "places")
-            }
-            return outcome
-        }
-    }
-
-    // MARK: - Indexes
-
-    /// Finds what SQLite's `integrity_check` finds. Where it can, it compares indexes and tables in
-    /// linear time, and asks SQLite only for the rows.
-    ///
-    /// - Parameter isStructureSound: Whether SQLite's `quick_check` has just found nothing.
-    private func findIntegrity(
-        _ findings: inout IntegrityFindings,
-        in writer: any DatabaseWriter,
-        isStructureSound: Bool,
-        _ monitor: VerificationMonitor
-    ) throws {
-        func check(_ scope: IntegrityFindings.Scope) throws {
-            // A transaction for each, since SQLite reads no further page in one in which it came to
-            // a page that can't be decrypted.
-            let before = findings
-            do {
-                try monitor.reading(writer, withConstraints: true) { db in
-                    try findings.add(scope, in: db)
-                }
-            } catch let error as DatabaseError where error.isUnreadablePage {
-                // What was found may be wrong: other pages were read as zeros, too.
-                findings = before
-                findings.addUnreadablePage()
-            }
-        }
-        guard !monitor.usesSQLiteIntegrityCheck else { return try check(.database) }
-        func checkTable(_ name: String) throws {
-            do {
-                try check(.table(name))
-            } catch let error as DatabaseError where !error.resultCode.preventsReading {
-                findings.add(error, of: name)
-            }
-        }
-        let tables = { try String.fetchAll($0, sql: GRDBMigrationVerifier.tableNames) }
-        if !isStructureSound {
-            do {
-                try check(.structure)
-            } catch let error as DatabaseError where error.need != nil {
-                return try monitor.reading(writer, tables).forEach(checkTable)
-            }
-        }
-        for suspect in try tablesToCheck(in: writer, monitor) {
-            try checkTable(suspect.table)
-            findings.add(suspect)
-        }
-        for table in try monitor.reading(writer, VirtualTables.ofOtherModules) {
-            do {
-                try check(.table(table))
-            } catch let error as DatabaseError where !error.resultCode.preventsReading {
-                // The module is missing, which the check of virtual tables reports.
-            }
-        }
-    }
-
-    /// The tables that may not match their indexes.
-    private func tablesToCheck(
-        in writer: any DatabaseWriter,
-        _ monitor: VerificationMonitor
-    ) throws -> [IndexComparison.Outcome] {
-        if let suspects = try suspectsWhileStill(writer, monitor) { return suspects }
-        let tables = try monitor.reading(writer) { db in
-            try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames)
-        }
-        // Others may write in between, but not while a table is compared.
-        return try tables.flatMap { table in
-            var suspects = [IndexComparison.Outcome(table: table, isUndecided: true)]
-            do {
-                try monitor.reading(writer) { db in
-                    suspects = try GRDBMigrationVerifier.compareIndexes(of: [table], in: db)
-                }
-            } catch let error as DatabaseError where !error.resultCode.preventsReading {
-                // A transaction in which a page couldn't be read fails at its end, too.
-            }
-            return suspects
-        }
-    }
-
-    /// Compares tables and indexes on two connections.
-    private func suspectsWhileStill(
-        _ writer: any DatabaseWriter,
-        _ monitor: VerificationMonitor
-    ) throws -> [IndexComparison.Outcome]? {
-        try whileStill(writer, monitor) { open in
-            try open().readAndClose { db in
-                let tables = try String.fetchAll(db, sql: GRDBMigrationVerifier.tableNames)
-                let comparisons = try IndexComparisons(tables, db)
-                let alongside = CheckAlongside(
-                    monitor.operation.cancellation,
-                    { try comparisons.work(in: $0) },
-                    { try open().readAndClose($0) }
-                )
-                defer { alongside.stop() }
-                try monitor.watching(db) { try comparisons.work(in: db) }
-                // If the other connection failed, its work is left.
-                _ = try monitor.result(of: alongside)
-                try monitor.watching(db) { try comparisons.work(in: db) }
-                return comparisons.suspects
-            }
-        }
-    }
-
     /// Whether a run may be called verified: a verification would find no reference to a missing
     /// table, be it from before the run. A host's own verification decides for itself.
     func findsNoMissingParent(in writer: any DatabaseWriter) throws -> Bool {
@@ -345,14 +204,6 @@ extension GRDBMigrationRunner {
             return true
         }
         return try writer.writeWithoutTransaction(GRDBMigrationVerifier.missingParents).isEmpty
-    }
-
-    /// Compares the ledger with the steps.
-    package func runLedgerCheck(
-        in writer: any DatabaseWriter,
-        _ monitor: VerificationMonitor
-    ) throws {
-        try monitor.check("ledger", in: writer) { try ledgerOutcome(in: $0) }
     }
 
     /// The checks that can run inside a transaction, and so before a commit.

@@ -28,8 +28,8 @@ public struct GRDBMigrationRunner: Sendable {
     /// The hooks of a host of this runner.
     public typealias Integration = MigrationHostIntegration<any DatabaseWriter, Database>
 
-    let registry: MigrationRegistry<Database>
-    let integration: Integration
+    package let registry: MigrationRegistry<Database>
+    package let integration: Integration
     let requiredIndexes: [RequiredIndexSpec]
 
     /// Indexes that are required even if a hook verifies in the runner's place.

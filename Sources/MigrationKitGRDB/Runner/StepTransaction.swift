@@ -6,14 +6,14 @@ import MigrationKitCommon
 
 /// What every step runs in, forward and back: the raw schema, a transaction that the step can't
 /// end, temporary storage that it can't move, and a connection as it was before the run.
-struct StepTransaction {
+package struct StepTransaction {
     let db: Database
     private let settings: ConnectionSettings
 
     /// - Parameters:
     ///   - db: A connection with an open transaction, in which one step runs, or several.
     ///   - settings: What the connection was like before the run's first step; `nil` if that is now.
-    init(on db: Database, _ settings: ConnectionSettings? = nil) throws {
+    package init(on db: Database, _ settings: ConnectionSettings? = nil) throws {
         self.db = db
         try db.holdJournalMode()
         // This also opens the temporary database. Afterwards SQLite refuses to move it during
@@ -42,7 +42,7 @@ struct StepTransaction {
     /// - Parameter mayFillLedger: Whether the closure may record steps.
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)`;
     ///   `MigrationKitError.stepChangedLedger(_:)`.
-    func run(
+    package func run(
         _ identifier: String,
         mayFillLedger: Bool = false,
         _ body: (Database) throws -> Void
@@ -93,7 +93,7 @@ struct StepTransaction {
     ///
     /// - Throws: What the closure throws; `MigrationKitError.stepEndedTransaction(_:)` if it leaves
     ///   a transaction open, which is then rolled back.
-    static func runWithout(
+    package static func runWithout(
         _ identifier: String,
         in db: Database,
         _ body: (Database) throws -> Void
@@ -132,7 +132,7 @@ struct StepTransaction {
     /// - Parameters:
     ///   - wanted: Whether to turn them off at all.
     ///   - body: The block.
-    static func withForeignKeysOff(
+    package static func withForeignKeysOff(
         _ db: Database,
         if wanted: Bool,
         _ body: () throws -> Void

@@ -1,5 +1,5 @@
 import GRDB
-import MigrationKitCommon
+import MigrationKit
 
 /// SQL that steps and their rollbacks often need.
 public enum GRDBMigrationSQLHelpers {
@@ -49,14 +49,17 @@ public enum GRDBMigrationSQLHelpers {
     /// - Returns: The name in double quotes. Double quotes inside it are doubled.
     ///   <https://www.sqlite.org/lang_keywords.html>
     public static func quoted(_ identifier: String) -> String {
-        "\"" + identifier.escaping("\"", as: "\"\"") + "\""
+        identifier.quotedName
     }
 }
 
-extension String {
-    /// The name in double quotes, for SQL.
-    package var quotedName: String { GRDBMigrationSQLHelpers.quoted(self) }
-
-    /// The text as an SQL string.
-    package var sqlString: String { "'" + escaping("'", as: "''") + "'" }
+/// A name for the rowid of a table that no column uses.
+///
+/// <https://www.sqlite.org/lang_createtable.html#rowid>
+///
+/// - Parameter columns: The table's columns.
+/// - Returns: `nil` if columns use all of its names.
+package func rowidName(besides columns: some Sequence<String>) -> String? {
+    let taken = Set(columns.map { $0.lowercased() })
+    return ["rowid", "_rowid_", "oid"].first { !taken.contains($0) }
 }

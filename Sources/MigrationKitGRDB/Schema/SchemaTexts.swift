@@ -2,12 +2,12 @@ import GRDB
 import MigrationKit
 
 /// The texts of a schema's objects. If two of them are equal, so are the schemas.
-struct SchemaTexts: Equatable {
+package struct SchemaTexts: Equatable {
     private let texts: [[String]]
 
-    var isEmpty: Bool { texts.isEmpty }
+    package var isEmpty: Bool { texts.isEmpty }
 
-    init(_ db: Database) throws {
+    package init(_ db: Database) throws {
         texts = try GRDBSchemaSnapshotProvider.objects(of: db).map {
             [$0["type"], $0["name"], $0["sql"]]
         }

@@ -1,30 +1,31 @@
 /// SipHash-1-3 with 128 bits. Swift's `Hasher` has 64, another seed in every process, and is slower
 /// with a few bytes at a time.
 /// <https://github.com/veorq/SipHash>
-struct SipHash {
-    private var v0: UInt64
-    private var v1: UInt64
-    private var v2: UInt64
-    private var v3: UInt64
+@frozen package struct SipHash {
+    @usableFromInline var v0: UInt64
+    @usableFromInline var v1: UInt64
+    @usableFromInline var v2: UInt64
+    @usableFromInline var v3: UInt64
 
     /// - Parameter seed: Whoever doesn't know it can't choose values with the same hash.
-    init(seed: (UInt64, UInt64)) {
+    @inlinable
+    package init(seed: (UInt64, UInt64)) {
         v0 = seed.0 ^ 0x736f_6d65_7073_6575
         v1 = seed.1 ^ 0x646f_7261_6e64_6f6d ^ 0xee
         v2 = seed.0 ^ 0x6c79_6765_6e65_7261
         v3 = seed.1 ^ 0x7465_6462_7974_6573
     }
 
-    @inline(__always)
-    mutating func add(_ word: UInt64) {
+    @inlinable @inline(__always)
+    package mutating func add(_ word: UInt64) {
         v3 ^= word
         round()
         v0 ^= word
     }
 
     /// The number of bytes must have been added before.
-    @inline(__always)
-    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    @inlinable @inline(__always)
+    package mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         while offset + 8 <= bytes.count {
             add(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -40,7 +41,7 @@ struct SipHash {
     }
 
     /// Adds a text with its length.
-    mutating func add(_ text: String) {
+    package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { bytes in
             add(UInt64(bytes.count))
@@ -48,7 +49,8 @@ struct SipHash {
         }
     }
 
-    consuming func finish() -> (UInt64, UInt64) {
+    @inlinable
+    package consuming func finish() -> (UInt64, UInt64) {
         v2 ^= 0xee
         for _ in 0..<3 { round() }
         let one = v0 ^ v1 ^ v2 ^ v3
@@ -57,8 +59,8 @@ struct SipHash {
         return (one, v0 ^ v1 ^ v2 ^ v3)
     }
 
-    @inline(__always)
-    private mutating func round() {
+    @inlinable @inline(__always)
+    mutating func round() {
         v0 = v0 &+ v1
         v1 = v1 << 13 | v1 >> 51
         v1 ^= v0

@@ -7,20 +7,20 @@ import MigrationKitCommon
 ///
 /// It only saves time. If it gets no result, because of a lock, a damaged page, or a function that
 /// only the caller's connection has, the caller's connection runs the check itself.
-final class CheckAlongside<Value: Sendable>: Sendable {
+package final class CheckAlongside<Value: Sendable>: Sendable {
     private let work: WorkAlongside<Value>
     private let stopping = Cancellation()
     private let cancellation: Cancellation?
 
     /// Runs the check on the other connection.
-    typealias Reading = @Sendable ((Database) throws -> Value) throws -> Value
+    package typealias Reading = @Sendable ((Database) throws -> Value) throws -> Value
 
     /// Starts the check.
     ///
     /// - Parameters:
     ///   - check: The check.
     ///   - reading: Opens a connection for it.
-    init(
+    package init(
         _ cancellation: Cancellation?,
         _ check: @escaping @Sendable (Database) throws -> Value,
         _ reading: @escaping Reading
@@ -38,14 +38,14 @@ final class CheckAlongside<Value: Sendable>: Sendable {
     ///
     /// - Parameter sign: Called again and again meanwhile.
     /// - Returns: `nil` if there is no outcome.
-    func result(_ sign: () -> Void) throws -> Value? {
+    package func result(_ sign: () -> Void) throws -> Value? {
         let result = work.result(whileWaiting: sign)
         try cancellation?.check()
         return try? result.get()
     }
 
     /// Stops the check, and returns when its connection is free.
-    func stop() {
+    package func stop() {
         stopping.cancel()
         _ = work.result()
     }

@@ -74,7 +74,7 @@ extension Database {
 
     /// Gives SQLite a page cache as large as the file, but at most 32 MB and a 32nd of the memory,
     /// for a check that jumps about in the file.
-    func withLargeCache<Value>(_ body: () throws -> Value) throws -> Value {
+    package func withLargeCache<Value>(_ body: () throws -> Value) throws -> Value {
         func number(_ sql: String) throws -> Int { try Int.fetchOne(self, sql: sql) ?? 0 }
         let pageSize = try number("PRAGMA main.page_size")
         let former = try number("PRAGMA main.cache_size")
@@ -87,5 +87,27 @@ extension Database {
         try execute(sql: "PRAGMA main.cache_size = \(-(wanted >> 10))")
         defer { try? execute(sql: "PRAGMA main.cache_size = \(former)") }
         return try body()
+    }
+}
+
+extension DatabaseWriter {
+    /// Reads with CHECK constraints. SQLite leaves them out of the schema of a read-only
+    /// connection, such as a pool's readers, and `quick_check` then doesn't check them.
+    ///
+    /// For a pool, this opens a connection with the pool's configuration.
+    package func readingWithConstraints<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        guard let pool = self as? DatabasePool else { return try read(body) }
+        var configuration = pool.configuration.forReadingAlongside
+        configuration.busyMode = pool.configuration.busyMode
+        return try DatabaseQueue(path: pool.path, configuration: configuration).readAndClose(body)
+    }
+}
+
+extension DatabaseQueue {
+    /// Reads, and closes the connection.
+    package func readAndClose<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        let value = try read(body)
+        try close()
+        return value
     }
 }

@@ -22,7 +22,7 @@ package enum SchemaNeed: Hashable {
     }
 
     /// Why a table can't be checked, such as `message needs the tokenizer 'words'`.
-    func text(about table: String) -> String { "\(table) needs \(phrase)" }
+    package func text(about table: String) -> String { "\(table) needs \(phrase)" }
 
     /// Such as `the function 'shout'`.
     package var phrase: String {
@@ -63,7 +63,7 @@ extension [String] {
 
 extension String {
     /// A table's name as the argument of a check; `nil` if SQLite would take it for a limit.
-    var pragmaArgument: String? {
+    package var pragmaArgument: String? {
         first?.isLetter ?? false || first == "_" ? GRDBMigrationSQLHelpers.quoted(self) : nil
     }
 }

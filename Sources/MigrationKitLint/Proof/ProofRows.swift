@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// Databases in memory with a schema and generated rows.
 struct ProofRows {

@@ -1,6 +1,6 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The tables and columns that two schemas both have, and whose rows must be the same.
 struct ProofTables {

@@ -1,6 +1,6 @@
 import GRDB
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 extension SchemaMigrationProof {
     /// The text to write into a folder, for which the linter finds no error.

@@ -1,6 +1,6 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// Proves that a migration between two schemas does what it should, before it is written.
 ///

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A view or trigger that SQLite doesn't compile.
 struct BrokenObject: Equatable {

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A table that a migration replaces by a new one with the same name.
 ///

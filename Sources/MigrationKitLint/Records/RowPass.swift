@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A run of a migration on a database with rows in every table that it can reach.
 struct RowPass {

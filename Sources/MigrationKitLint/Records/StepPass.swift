@@ -1,6 +1,6 @@
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// A statement to run, and where it comes from.
 struct SourceStatement {

@@ -1,5 +1,5 @@
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 // What several rules ask.
 

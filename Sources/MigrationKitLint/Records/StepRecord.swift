@@ -1,6 +1,6 @@
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQL
+import MigrationKitSchema
 
 /// What a migration did on the scratch database. Rules read it.
 struct StepRecord {

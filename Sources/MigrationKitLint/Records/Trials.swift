@@ -1,6 +1,6 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// Runs a migration's statements again on copies of the database before it, with other rows.
 ///

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rule about foreign keys, views and triggers that refer to something that no longer exists.
 enum DanglingReferences {

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rules of the group "Missing or doubtful", but for `no-rollback` and `check-incomplete`.
 enum Doubtful {

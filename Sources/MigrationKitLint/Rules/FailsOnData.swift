@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rules of the group "Fails on real data", but for `migration-fails`: see ``FailedChecks``.
 enum FailsOnData {

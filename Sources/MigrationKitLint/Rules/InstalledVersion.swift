@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rule of the group "Breaks the version still installed".
 enum InstalledVersion {

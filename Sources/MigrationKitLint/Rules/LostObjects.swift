@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rules about indexes, triggers and views that a rebuild loses, and about the pragmas with
 /// which it goes wrong.

@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rules of the group "Rows are lost", but for those about rebuilds: see ``RebuiltRows``.
 enum LostRows {

@@ -1,5 +1,5 @@
 import GRDB
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A constraint that a migration puts on rows that were there before.
 struct NewConstraint {

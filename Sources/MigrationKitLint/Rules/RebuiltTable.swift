@@ -1,4 +1,4 @@
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// The rules about what a rebuilt table itself no longer has: constraints, options, properties of
 /// columns.

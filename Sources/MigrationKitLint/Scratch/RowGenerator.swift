@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// Puts a few rows into empty tables, so that a migration that loses rows is seen to lose them.
 ///

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A database in memory, on which migrations are run and watched.
 ///

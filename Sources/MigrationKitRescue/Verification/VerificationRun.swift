@@ -1,8 +1,8 @@
-import MigrationKitPages
 import GRDB
 import KeyStore
-import MigrationKitGRDB
+import MigrationKitPages
 import MigrationKitSQLCipher
+import MigrationKitSchema
 
 /// One run of a ``DatabaseVerification``.
 struct VerificationRun {
@@ -50,12 +50,7 @@ struct VerificationRun {
             }
             monitor.opensReader = try EncryptedDatabase.quietReaders(of: writer)
             let runner = try verification.runner ?? GRDBMigrationRunner(steps: [])
-            try runner.runChecks(
-                in: writer,
-                verification.requiredIndexes,
-                isFull: true,
-                monitor
-            )
+            try runner.runFullChecks(in: writer, verification.requiredIndexes, monitor)
             if verification.runner != nil {
                 try runner.runLedgerCheck(in: writer, monitor)
             } else if let note = verification.migrationsNote {

@@ -1,5 +1,5 @@
 import GRDB
-import MigrationKitGRDB
+import MigrationKitSchema
 
 extension DatabaseSchema {
     /// Whether nothing is left to do on the way to another schema.

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 import Testing
 
 @Suite struct SchemaMigrationTests {

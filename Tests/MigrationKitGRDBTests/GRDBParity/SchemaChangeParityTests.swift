@@ -3,8 +3,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import GRDB
 import KeyStore
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import TestSupport
 import Testing
 

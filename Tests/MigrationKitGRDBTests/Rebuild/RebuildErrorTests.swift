@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitCommon
-import MigrationKitGRDB
+import MigrationKitSchema
 import TestSupport
 import Testing
 

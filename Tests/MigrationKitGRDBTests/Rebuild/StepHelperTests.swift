@@ -1,6 +1,6 @@
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 import TestSupport
 import Testing
 

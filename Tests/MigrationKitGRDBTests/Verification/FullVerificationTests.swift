@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
+import MigrationKitSchema
 import Testing
 
 /// One fault at a time, each found by the check that is there for it.

@@ -4,7 +4,7 @@ import MigrationKit
 import TestSupport
 import Testing
 
-@testable import MigrationKitGRDB
+@testable import MigrationKitSchema
 
 /// Indexes are compared with their tables without SQLite's `integrity_check`.
 @Suite struct IndexComparisonTests {

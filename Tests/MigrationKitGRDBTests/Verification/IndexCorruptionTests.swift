@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitPages
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 import MigrationKit
-import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import Testing
 
 /// Two connections come to the same outcome as one.

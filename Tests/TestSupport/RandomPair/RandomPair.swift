@@ -1,5 +1,5 @@
 import Foundation
-import MigrationKitGRDB
+import MigrationKitSchema
 
 /// A random schema with rows, and what several random changes make of it.
 ///

@@ -1,0 +1,104 @@
+import GRDB
+import MigrationKitGRDB
+
+extension VirtualTables {
+    /// Runs the modules' own checks.
+    ///
+    /// The checks of full-text search are commands that take the write lock although they change
+    /// nothing. The transaction is rolled back.
+    ///
+    /// - Throws: A `DatabaseError` with the code `SQLITE_BUSY` if another connection holds that
+    ///   lock.
+    static func check(in db: Database) throws -> VerificationOutcome {
+        let tables = try all(db)
+        let wantsLock = tables.contains { $0.module.hasPrefix("fts") }
+        if wantsLock, db.configuration.readonly {
+            return VerificationOutcome(note: "not checked: the database is open for reading only")
+        }
+        var outcome = VerificationOutcome()
+        // At the start: a connection that already reads isn't allowed to wait for the write lock.
+        try db.inTransaction(wantsLock ? .immediate : .deferred) {
+            try check(tables, &outcome, db)
+            return .rollback
+        }
+        if outcome.count > 0 {
+            outcome.detail =
+                "\(outcome.count) of \(tables.count) virtual tables have problems"
+        }
+        return outcome
+    }
+
+    /// The tables of other modules. They may have checks that only SQLite's `integrity_check` runs.
+    static func ofOtherModules(in db: Database) throws -> [String] {
+        let checked: Set = ["fts3", "fts4", "fts5", "rtree", "rtree_i32"]
+        return try all(db).filter { !checked.contains($0.module) }.map(\.name)
+    }
+
+    private static func check(
+        _ tables: [Table],
+        _ outcome: inout VerificationOutcome,
+        _ db: Database
+    ) throws {
+        let modules = Set(
+            try String.fetchAll(db, sql: "SELECT lower(name) FROM pragma_module_list")
+        )
+        for table in tables {
+            guard modules.contains(table.module) else {
+                outcome.unchecked.append(SchemaNeed.module(table.module).text(about: table.name))
+                continue
+            }
+            do {
+                try check(table, db)
+            } catch let error as DatabaseError where error.isFinding {
+                if let need = error.need {
+                    outcome.unchecked.append(need.text(about: table.name))
+                } else {
+                    outcome.add(finding(error, table))
+                }
+            }
+        }
+    }
+
+    private static func finding(_ error: DatabaseError, _ table: Table) -> VerificationFinding {
+        let fault =
+            error.resultCode == .SQLITE_CORRUPT
+            ? "is damaged, or doesn't match its content"
+            : "can't be checked: \(error.message ?? "SQLite \(error.resultCode.rawValue)")"
+        return VerificationFinding("'\(table.name)' (\(table.module)) \(fault)", table: table.name)
+    }
+
+    private static func check(_ table: Table, _ db: Database) throws {
+        let name = GRDBMigrationSQLHelpers.quoted(table.name)
+        switch table.module {
+        case "fts5":
+            // With 1, it is also compared with its content table.
+            // <https://www.sqlite.org/fts5.html#the_integrity_check_command>
+            try db.execute(
+                sql: "INSERT INTO main.\(name) (\(name), rank) VALUES ('integrity-check', 1)"
+            )
+        case "fts3", "fts4":
+            // <https://www.sqlite.org/fts3.html#the_integrity_check_command>
+            try db.execute(sql: "INSERT INTO main.\(name) (\(name)) VALUES ('integrity-check')")
+        case "rtree", "rtree_i32":
+            // <https://www.sqlite.org/rtree.html#integrity_checks_using_the_rtreecheck_sql_function>
+            let answer = try String.fetchOne(
+                db,
+                sql: "SELECT rtreecheck('main', ?)",
+                arguments: [table.name]
+            )
+            guard answer == "ok" else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        default:
+            break
+        }
+    }
+}
+
+extension DatabaseError {
+    /// Whether the error is about the table, and not about a lock, the disk or a cancellation.
+    fileprivate var isFinding: Bool {
+        switch resultCode {
+        case .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH: true
+        default: false
+        }
+    }
+}
