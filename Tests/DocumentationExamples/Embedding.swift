@@ -87,3 +87,8 @@ func asyncLaunch(path: String) async throws -> DatabaseQueue {
     try await runner.asyncMigrate(in: database)
     return database
 }
+
+func drift(of database: DatabaseQueue, _ runner: GRDBMigrationRunner) async throws -> SchemaDrift {
+    let drift = try await asyncRun { try runner.drift(in: database) }
+    return drift
+}

@@ -51,6 +51,7 @@ import Testing
             compiled.components(separatedBy: indented(asyncBody) + "    return database\n").count
                 == 2
         )
+        #expect(compiled.contains(indented(blocks[2]) + "    return drift\n"))
     }
 
     @Test(arguments: [
