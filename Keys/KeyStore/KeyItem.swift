@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MigrationKitCommon
 
 /// What a key store reports about an item. Nothing in it is secret.
 public struct KeyItem: Sendable, Equatable {
@@ -58,21 +59,18 @@ public struct KeyItem: Sendable, Equatable {
 }
 
 extension KeyItem: Encodable {
-    private enum CodingKeys: CodingKey {
-        case service, account, label, collection, form, created, modified, locked, attributes
-    }
-
     /// Encodes the item. Nothing in it is secret.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(service, forKey: .service)
-        try container.encodeIfPresent(account, forKey: .account)
-        try container.encode(label, forKey: .label)
-        try container.encode(collection, forKey: .collection)
-        try container.encodeIfPresent(form, forKey: .form)
-        try container.encodeIfPresent(created?.formatted(.iso8601), forKey: .created)
-        try container.encodeIfPresent(modified?.formatted(.iso8601), forKey: .modified)
-        try container.encode(isLocked, forKey: .locked)
-        try container.encode(attributes, forKey: .attributes)
+        try encoder.encode([
+            "service": service,
+            "account": account,
+            "label": label,
+            "collection": collection,
+            "form": form,
+            "created": created?.formatted(.iso8601),
+            "modified": modified?.formatted(.iso8601),
+            "locked": isLocked,
+            "attributes": attributes,
+        ])
     }
 }

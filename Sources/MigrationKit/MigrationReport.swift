@@ -1,3 +1,5 @@
+import MigrationKitCommon
+
 /// What one run did.
 public struct MigrationReport: Equatable, Sendable {
     /// A step that the run applied or rolled back.
@@ -74,31 +76,25 @@ public struct MigrationReport: Equatable, Sendable {
 }
 
 extension MigrationReport.Step: Encodable {
-    private enum CodingKeys: CodingKey {
-        case identifier, seconds, rowsChanged
-    }
-
     /// Encodes the step. The clock isn't more precise than microseconds.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(identifier, forKey: .identifier)
-        try container.encode((seconds * 1_000_000).rounded() / 1_000_000, forKey: .seconds)
-        try container.encode(rowsChanged, forKey: .rowsChanged)
+        try encoder.encode([
+            "identifier": identifier,
+            "seconds": (seconds * 1_000_000).rounded() / 1_000_000,
+            "rowsChanged": rowsChanged,
+        ])
     }
 }
 
 extension MigrationReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case pending, verified, notChecked, violations
-    }
-
     /// Encodes what is known of the database after the run. The steps aren't included: only the
     /// caller knows whether they were applied or rolled back.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(pending, forKey: .pending)
-        try container.encode(verified, forKey: .verified)
-        if !unchecked.isEmpty { try container.encode(unchecked, forKey: .notChecked) }
-        try container.encodeIfPresent(violations, forKey: .violations)
+        try encoder.encode([
+            "pending": pending,
+            "verified": verified,
+            "notChecked": unchecked.isEmpty ? nil : unchecked,
+            "violations": violations,
+        ])
     }
 }

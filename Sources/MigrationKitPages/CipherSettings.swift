@@ -472,19 +472,14 @@ extension DatabaseKey {
 // MARK: - Encodable
 
 extension CipherSettings: Encodable {
-    private enum CodingKeys: CodingKey {
-        case pageSize, kdfIterations, kdfAlgorithm, hmacAlgorithm, plaintextHeaderSize
-    }
-
     /// Encodes the settings. The plaintext header's size is left out if there is none.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(pageSize, forKey: .pageSize)
-        try container.encode(kdfIterations, forKey: .kdfIterations)
-        try container.encode(kdfAlgorithm.rawValue, forKey: .kdfAlgorithm)
-        try container.encode(hmacAlgorithm.rawValue, forKey: .hmacAlgorithm)
-        if hasPlaintextHeader {
-            try container.encode(plaintextHeaderSize, forKey: .plaintextHeaderSize)
-        }
+        try encoder.encode([
+            "pageSize": pageSize,
+            "kdfIterations": kdfIterations,
+            "kdfAlgorithm": kdfAlgorithm.rawValue,
+            "hmacAlgorithm": hmacAlgorithm.rawValue,
+            "plaintextHeaderSize": hasPlaintextHeader ? plaintextHeaderSize : nil,
+        ])
     }
 }

@@ -2,6 +2,7 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
+import MigrationKitSchema
 import SecretService
 
 // The example of Documentation/Embedding.md, compiled as it stands there: in a blocking function, in

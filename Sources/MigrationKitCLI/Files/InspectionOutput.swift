@@ -2,11 +2,6 @@ import MigrationKitRescue
 import MigrationKitSQLCipher
 
 extension FileReport {
-    /// The settings with which the key opens the file.
-    var cipher: CipherSettings? {
-        if case .opens(let cipher) = key { cipher } else { nil }
-    }
-
     /// The permissions, in octal digits.
     fileprivate var modeText: String { mode.octalMode }
 }

@@ -13,28 +13,20 @@ struct KeyTable {
         let widest = widths(of: items)
         let services = items.map { $0.service.printable.cut(to: widest.service) }
         let accounts = items.map { ($0.account ?? "-").printable.cut(to: widest.account) }
-        let serviceWidth = max(7, services.map(\.count).max() ?? 0)
-        let accountWidth = max(7, accounts.map(\.count).max() ?? 0)
-
-        func line(_ cells: String...) -> String {
-            let widths = [serviceWidth, accountWidth, 10, 10]
-            let padded = zip(cells, widths).map { $0.padded(to: $1) } + cells.dropFirst(4)
-            return padded.joined(separator: "  ").trimmingTrailingSpaces()
+        let rows = items.indices.map { index in
+            let item = items[index]
+            return [
+                services[index], accounts[index],
+                item.isLocked ? "locked" : item.form?.rawValue ?? "-", Self.day(item.created),
+                Self.day(item.modified),
+            ]
         }
-        var lines = [line("SERVICE", "ACCOUNT", "FORM", "CREATED", "CHANGED")]
-        for (index, item) in items.enumerated() {
-            lines.append(
-                line(
-                    services[index],
-                    accounts[index],
-                    item.isLocked ? "locked" : item.form?.rawValue ?? "-",
-                    Self.day(item.created),
-                    Self.day(item.modified)
-                )
-            )
-            lines += Self.details(of: item, widest).wrapped(to: width - 2).map { "  \($0)" }
+        let heading = ["SERVICE", "ACCOUNT", "FORM", "CREATED", "CHANGED"]
+        let lines = table(heading, rows, least: [0, 0, 10, 10]).split(separator: "\n")
+        let details = items.map {
+            Self.details(of: $0, widest).wrapped(to: width - 2).map { "  \($0)" }
         }
-        return lines.joined(separator: "\n")
+        return zip(lines, [[]] + details).flatMap { [String($0)] + $1 }.joined(separator: "\n")
     }
 
     /// The width of the first two columns. If there isn't enough room for both, the account's

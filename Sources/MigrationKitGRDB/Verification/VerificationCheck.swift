@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitCommon
 
 /// The outcome of one check of a verification.
 public struct VerificationCheck: Sendable {
@@ -67,19 +68,16 @@ extension VerificationCheck: Equatable {
 }
 
 extension VerificationCheck: Encodable {
-    private enum CodingKeys: CodingKey {
-        case name, ok, seconds, detail, note, findings, unlisted
-    }
-
     /// Encodes the outcome. The clock isn't more precise than microseconds.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(ok, forKey: .ok)
-        try container.encode((seconds * 1_000_000).rounded() / 1_000_000, forKey: .seconds)
-        try container.encodeIfPresent(detail, forKey: .detail)
-        try container.encodeIfPresent(note, forKey: .note)
-        if !findings.isEmpty { try container.encode(findings, forKey: .findings) }
-        if unlistedCount > 0 { try container.encode(unlistedCount, forKey: .unlisted) }
+        try encoder.encode([
+            "name": name,
+            "ok": ok,
+            "seconds": (seconds * 1_000_000).rounded() / 1_000_000,
+            "detail": detail,
+            "note": note,
+            "findings": findings.isEmpty ? nil : findings,
+            "unlisted": unlistedCount > 0 ? unlistedCount : nil,
+        ])
     }
 }

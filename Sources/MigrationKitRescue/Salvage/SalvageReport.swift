@@ -1,3 +1,5 @@
+import MigrationKitCommon
+
 /// What a ``DatabaseSalvage`` has recovered, and what was lost.
 public struct SalvageReport: Equatable, Sendable {
     /// The state of the salt, the first 16 bytes of an encrypted file.
@@ -183,54 +185,43 @@ public struct SalvageReport: Equatable, Sendable {
 // MARK: - Encodable
 
 extension SalvageReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case output, complete, schemaWhole, salt, proven, pageSize, pages, missingPages
-        case damagedPages, journal, rows, tables, lostAndFound, unmade, seconds
-    }
-
     /// Encodes what was recovered, and what is lost.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(outputPath, forKey: .output)
-        try container.encode(isComplete, forKey: .complete)
-        try container.encode(isSchemaWhole, forKey: .schemaWhole)
-        try container.encode(salt, forKey: .salt)
-        try container.encode(provesPages, forKey: .proven)
-        try container.encode(pageSize, forKey: .pageSize)
-        try container.encode(pageCount, forKey: .pages)
-        try container.encode(missingPageCount, forKey: .missingPages)
-        try container.encode(damagedPages, forKey: .damagedPages)
-        try container.encodeIfPresent(journal, forKey: .journal)
-        try container.encode(rowCount, forKey: .rows)
-        try container.encode(tables, forKey: .tables)
-        try container.encodeIfPresent(lostAndFound, forKey: .lostAndFound)
-        try container.encode(unmade, forKey: .unmade)
-        try container.encode(seconds, forKey: .seconds)
+        try encoder.encode([
+            "output": outputPath,
+            "complete": isComplete,
+            "schemaWhole": isSchemaWhole,
+            "salt": salt,
+            "proven": provesPages,
+            "pageSize": pageSize,
+            "pages": pageCount,
+            "missingPages": missingPageCount,
+            "damagedPages": damagedPages,
+            "journal": journal,
+            "rows": rowCount,
+            "tables": tables,
+            "lostAndFound": lostAndFound,
+            "unmade": unmade,
+            "seconds": seconds,
+        ])
     }
 }
 
 extension SalvageReport.Table: Encodable {
-    private enum CodingKeys: CodingKey {
-        case name, rows, lostRows, refusedRows, mostLostRows, gaps
-    }
-
     /// Encodes what is in the table, and what isn't.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(rowCount, forKey: .rows)
-        try container.encode(lostRowCount, forKey: .lostRows)
-        try container.encode(refusedRowCount, forKey: .refusedRows)
-        try container.encodeIfPresent(mostLostRows, forKey: .mostLostRows)
-        try container.encode(gaps, forKey: .gaps)
+        try encoder.encode([
+            "name": name,
+            "rows": rowCount,
+            "lostRows": lostRowCount,
+            "refusedRows": refusedRowCount,
+            "mostLostRows": mostLostRows,
+            "gaps": gaps,
+        ])
     }
 }
 
 extension SalvageReport.DamagedPage: Encodable {
-    private enum CodingKeys: CodingKey {
-        case page, problem, use, name
-    }
-
     /// Encodes the page, with the name of the table or index that it belongs to.
     public func encode(to encoder: any Encoder) throws {
         let (use, name): (String, String?) =
@@ -242,10 +233,11 @@ extension SalvageReport.DamagedPage: Encodable {
             case .pointerMap: ("pointerMap", nil)
             case .unknown: ("unknown", nil)
             }
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(number, forKey: .page)
-        try container.encode(problem, forKey: .problem)
-        try container.encode(use, forKey: .use)
-        try container.encodeIfPresent(name, forKey: .name)
+        try encoder.encode([
+            "page": number,
+            "problem": problem,
+            "use": use,
+            "name": name,
+        ])
     }
 }

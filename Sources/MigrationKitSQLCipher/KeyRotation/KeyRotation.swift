@@ -306,15 +306,12 @@ extension KeyRotationError: CodedError {
 }
 
 extension KeyRotationReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case item, kept
-    }
-
     /// Encodes the items, and how the database was rewritten. No secret is in it.
     public func encode(to encoder: any Encoder) throws {
         try conversion.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(item, forKey: .item)
-        try container.encodeIfPresent(keptItem, forKey: .kept)
+        try encoder.encode([
+            "item": item,
+            "kept": keptItem,
+        ])
     }
 }

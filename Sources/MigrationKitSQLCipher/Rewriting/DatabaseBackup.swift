@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import KeyStore
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Copies a database into a new file while others use it.
@@ -175,18 +176,15 @@ public struct BackupReport: Equatable, Sendable {
 }
 
 extension BackupReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case output, bytes, compared, verified, findings, seconds
-    }
-
     /// Encodes what was done.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(path, forKey: .output)
-        try container.encode(byteCount, forKey: .bytes)
-        try container.encode(isCompared, forKey: .compared)
-        try container.encode(findings.isEmpty, forKey: .verified)
-        try container.encode(findings, forKey: .findings)
-        try container.encode(seconds, forKey: .seconds)
+        try encoder.encode([
+            "output": path,
+            "bytes": byteCount,
+            "compared": isCompared,
+            "verified": findings.isEmpty,
+            "findings": findings,
+            "seconds": seconds,
+        ])
     }
 }

@@ -403,21 +403,18 @@ extension DatabaseConversion.Options {
 }
 
 extension ConversionReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case original, tables, rows, bytesBefore, bytesAfter, seconds, compared, verified, findings
-    }
-
     /// Encodes what was done. A report is that of a file that was compared.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(originalPath, forKey: .original)
-        try container.encode(tableCount, forKey: .tables)
-        try container.encode(rowCount, forKey: .rows)
-        try container.encode(bytesBefore, forKey: .bytesBefore)
-        try container.encode(bytesAfter, forKey: .bytesAfter)
-        try container.encode(seconds, forKey: .seconds)
-        try container.encode(true, forKey: .compared)
-        try container.encode(findings.isEmpty, forKey: .verified)
-        try container.encode(findings, forKey: .findings)
+        try encoder.encode([
+            "original": originalPath,
+            "tables": tableCount,
+            "rows": rowCount,
+            "bytesBefore": bytesBefore,
+            "bytesAfter": bytesAfter,
+            "seconds": seconds,
+            "compared": true,
+            "verified": findings.isEmpty,
+            "findings": findings,
+        ])
     }
 }

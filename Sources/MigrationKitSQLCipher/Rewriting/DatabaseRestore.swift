@@ -230,19 +230,16 @@ public struct RestoreReport: Equatable, Sendable {
 }
 
 extension RestoreReport: Encodable {
-    private enum CodingKeys: CodingKey {
-        case replaced, original, bytes, findings, seconds, compared, verified
-    }
-
     /// Encodes what was done. A report is that of a file that was compared.
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(hasReplaced, forKey: .replaced)
-        try container.encodeIfPresent(originalPath, forKey: .original)
-        try container.encode(byteCount, forKey: .bytes)
-        try container.encode(findings, forKey: .findings)
-        try container.encode(seconds, forKey: .seconds)
-        try container.encode(true, forKey: .compared)
-        try container.encode(findings.isEmpty, forKey: .verified)
+        try encoder.encode([
+            "replaced": hasReplaced,
+            "original": originalPath,
+            "bytes": byteCount,
+            "findings": findings,
+            "seconds": seconds,
+            "compared": true,
+            "verified": findings.isEmpty,
+        ])
     }
 }

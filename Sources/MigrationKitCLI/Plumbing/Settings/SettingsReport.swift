@@ -116,17 +116,9 @@ extension SettingsReport {
     var table: String {
         let lines = rows.map { row in
             let origin = row.origin.description + (row.isUsed ? "" : ", not used")
-            return (row.name, row.value?.description ?? "-", origin)
+            return [row.name, row.value?.description ?? "-", origin]
         }
-        // A long name or path may push only its own line out of the columns.
-        let names = lines.map(\.0.count).filter { $0 <= 20 }.max() ?? 0
-        let values = lines.map(\.1.count).filter { $0 <= 36 }.max() ?? 0
-        return ([("SETTING", "VALUE", "FROM")] + lines)
-            .map {
-                "\($0.padded(to: names))  \($1.padded(to: max(5, values)))  \($2)"
-                    .trimmingTrailingSpaces()
-            }
-            .joined(separator: "\n")
+        return MigrationKitCLI.table(["SETTING", "VALUE", "FROM"], lines, most: [20, 36])
     }
 }
 

@@ -62,9 +62,23 @@ extension String {
 
 /// A table whose columns are as wide as their widest cell. Put long texts into the last column: it
 /// isn't cut at the terminal's edge.
-func table(_ heading: [String], _ rows: [[String]]) -> String {
+///
+/// - Parameters:
+///   - least: How wide the first columns are at least.
+///   - most: How wide the first columns get at most. A wider cell pushes only its own line out of
+///     the columns.
+func table(
+    _ heading: [String],
+    _ rows: [[String]],
+    least: [Int] = [],
+    most: [Int] = []
+) -> String {
     let lines = ([heading] + rows).map { $0.map(\.printable) }
-    let widths = heading.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+    let widths = heading.indices.map { column in
+        let limit = column < most.count ? most[column] : .max
+        let widths = lines.map { $0[column].count }.filter { $0 <= limit }
+        return max(widths.max() ?? 0, column < least.count ? least[column] : 0)
+    }
     return lines.map { cells in
         zip(cells, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
             .trimmingTrailingSpaces()
