@@ -76,7 +76,7 @@ extension OutputSnapshotTests {
             try transcript.run("create tags --to schema.sql --json", hasKey: false)
             try transcript.run(
                 "create tags --to schema.sql --json --db-path notes.db --raw-key --prove-on-copy "
-                    + "--allow-hazard drops-column --allow-hazard rewrites-table"
+                    + "--allow-hazard drop-column --allow-hazard rewrites-table"
             )
             try transcript.run("create again --to schema.sql --json", hasKey: false)
             try transcript.run("create again --to schema.sql", hasKey: false)

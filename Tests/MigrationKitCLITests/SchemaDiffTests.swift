@@ -49,7 +49,7 @@ import Testing
         ["schema-diff", "--to", "-", "--password-file", "-"],
         ["schema-diff", "--to", "a.sql", "--json", "--format", "sql"],
         ["schema-diff", "--to", "a.sql", "--unified", "--json"],
-        ["schema-diff", "--to", "a.sql", "--allow-hazard", "drops-table"],
+        ["schema-diff", "--to", "a.sql", "--allow-hazard", "drop-table"],
         ["schema-diff", "--to", "a.sql", "--backfill", "notes.n=1"],
         ["schema-diff", "--to", "a.sql", "--format", "sql", "--backfill", "n=1"],
         ["schema-diff", "--to", "a.sql", "--format", "sql", "--backfill", "notes.n="],
@@ -59,7 +59,7 @@ import Testing
         ["schema-diff", "--to", "a.sql", "--rename", "=notes"],
         ["create", "--to", "a.sql"],
         ["create", "next", "--to", "a.sql", "--rebuild", "notes"],
-        ["create", "next", "--allow-hazard", "drops-table"],
+        ["create", "next", "--allow-hazard", "drop-table"],
         ["create", "next", "--to", "a.sql", "--allow-hazard", "everything"],
         ["create", "next", "--prove-on-copy"],
         ["create", "next", "--to", "a.sql", "--prove-on-copy"],
@@ -227,17 +227,17 @@ import Testing
         let wanted = "CREATE TABLE notes (id INTEGER PRIMARY KEY, title TEXT NOT NULL);"
         let refused = try create(to: wanted)
         #expect(refused.status == 65, "\(refused)")
-        #expect(refused.stderr.contains("drops-column notes.body"), "\(refused)")
-        #expect(refused.stderr.contains("--allow-hazard drops-column"))
+        #expect(refused.stderr.contains("drop-column notes.body"), "\(refused)")
+        #expect(refused.stderr.contains("--allow-hazard drop-column"))
         #expect(try create(to: wanted, "--json").jsonError()["code"] as? String == "hazard")
-        #expect(try create(to: wanted, "--allow-hazard", "drops-table").status == 65)
+        #expect(try create(to: wanted, "--allow-hazard", "drop-table").status == 65)
         #expect(try files() == ["0001_notes.sql"])
 
-        let allowed = try create(to: wanted, "--allow-hazard", "drops-column")
+        let allowed = try create(to: wanted, "--allow-hazard", "drop-column")
         #expect(allowed.status == 0, "\(allowed)")
         #expect(try files() == ["0001_notes.sql", "0002_next.sql"])
         let text = String(decoding: try folder.data("migrations/0002_next.sql"), as: UTF8.self)
-        #expect(text.contains("allow drop-column --allow-hazard drops-column"), "\(text)")
+        #expect(text.contains("allow drop-column --allow-hazard drop-column"), "\(text)")
         #expect(text.contains("-- The rollback can't bring back:\n--   "), "\(text)")
         let lint = tool.run(["lint", "--level", "error"] + migrations)
         #expect(lint.status == 0, "\(lint)")

@@ -265,7 +265,7 @@ import Testing
             ),
             down: rebuild("body TEXT", from: "SELECT id, NULL FROM notes"),
             notBroughtBack: ["the values of notes.body"],
-            hazards: [hazard(.dropsColumn, "notes", "body")],
+            hazards: [hazard(.dropColumn, "notes", "body")],
             backfilling: ["notes.n"]
         ).run()
     }
@@ -318,11 +318,11 @@ import Testing
             up: [Self.dropsStars],
             down: [Self.addsStars],
             notBroughtBack: ["the values of notes.stars"],
-            hazards: [hazard(.dropsColumn, "notes", "stars")]
+            hazards: [hazard(.dropColumn, "notes", "stars")]
         ).sql(as: format)
         #expect(
             sql.up == [
-                "-- migrationkit:allow drop-column --allow-hazard drops-column\n\(Self.dropsStars)"
+                "-- migrationkit:allow drop-column --allow-hazard drop-column\n\(Self.dropsStars)"
             ]
         )
         #expect(

@@ -46,7 +46,7 @@ struct ProofTables {
         func losesValues(_ table: String, _ column: String? = nil) -> Bool {
             lossy.contains { hazard in
                 guard hazard.table.isSameName(as: table) else { return false }
-                guard let column else { return hazard.kind == .dropsTable }
+                guard let column else { return hazard.kind == .dropTable }
                 return hazard.column?.isSameName(as: column) ?? true
             }
         }

@@ -114,8 +114,8 @@ extension SchemaHazard.Kind {
     /// The rules of the linter that say the same.
     fileprivate var rules: [LintRule] {
         switch self {
-        case .dropsTable: [.dropTable]
-        case .dropsColumn: [.dropColumn, .rebuildLosesColumn]
+        case .dropTable: [.dropTable]
+        case .dropColumn: [.dropColumn, .rebuildLosesColumn]
         case .narrowsType: [.narrowsType, .mayViolateStrict]
         case .mayViolateNotNull: [.mayViolateNotNull]
         case .mayViolateUnique: [.mayViolateUnique]

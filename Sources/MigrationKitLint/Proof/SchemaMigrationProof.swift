@@ -235,14 +235,14 @@ extension SchemaHazard.Kind {
         case .narrowsType, .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck,
             .mayViolateForeignKey:
             true
-        case .dropsTable, .dropsColumn, .reusesRowIDs, .rewritesTable: false
+        case .dropTable, .dropColumn, .reusesRowIDs, .rewritesTable: false
         }
     }
 
     /// Whether values aren't what they were.
     var losesValues: Bool {
         switch self {
-        case .dropsTable, .dropsColumn, .narrowsType: true
+        case .dropTable, .dropColumn, .narrowsType: true
         case .mayViolateNotNull, .mayViolateUnique, .mayViolateCheck, .mayViolateForeignKey,
             .reusesRowIDs, .rewritesTable:
             false

@@ -80,7 +80,7 @@ struct SchemaHazards {
 
     private func dropped(_ table: SchemaModel.Table) -> SchemaHazard {
         hazard(
-            .dropsTable,
+            .dropTable,
             table,
             "the rows of \(table.name) are lost",
             """
@@ -100,7 +100,7 @@ struct SchemaHazards {
         if content == nil || old.contentTable == nil {
             hazards.append(
                 hazard(
-                    .dropsTable,
+                    .dropTable,
                     old,
                     "\(old.name) is dropped and created again: its content is lost",
                     """
@@ -131,7 +131,7 @@ struct SchemaHazards {
             guard new == nil || new?.generated != nil else { return nil }
             let name = "\(old.name).\(column.name)"
             return hazard(
-                .dropsColumn,
+                .dropColumn,
                 old,
                 column: column.name,
                 new == nil

@@ -101,10 +101,11 @@ public struct SchemaMigration: Sendable {
 
 /// A change that may lose rows or be refused because of rows.
 public struct SchemaHazard: Hashable, Sendable {
-    /// The kinds of hazards, by the names under which they are allowed.
+    /// The kinds of hazards, by the names under which they are allowed. A hazard that the linter finds
+    /// has its rule's name; the linter has no rule for the last two, by which nothing is lost.
     public enum Kind: String, Sendable, CaseIterable {
-        case dropsTable = "drops-table"
-        case dropsColumn = "drops-column"
+        case dropTable = "drop-table"
+        case dropColumn = "drop-column"
         case narrowsType = "narrows-type"
         case mayViolateNotNull = "may-violate-not-null"
         case mayViolateUnique = "may-violate-unique"

@@ -392,7 +392,7 @@ import Testing
         #expect(repair.status == 0, "\(repair)")
         #expect(repair.stdout.contains("-- - table own comes from no applied migration\n"))
         #expect(repair.stdout.contains("(3 rows)"))
-        #expect(repair.stdout.contains(/-- - drops-table: .*own/))
+        #expect(repair.stdout.contains(/-- - drop-table: .*own/))
 
         let file = tool.folder.path("repair.sql")
         let written = try tool.run(all + options + ["--output", file, "--json"])

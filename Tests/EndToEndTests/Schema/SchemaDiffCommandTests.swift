@@ -68,13 +68,13 @@ import Testing
         let refused = try create(to: wanted, backfill + tool.opening)
         #expect(refused.status == 65, "\(refused)")
         // With a database at hand, those that have something to lose are counted.
-        #expect(refused.stderr.contains("drops-column notes.body, 2 rows: "), "\(refused)")
+        #expect(refused.stderr.contains("drop-column notes.body, 2 rows: "), "\(refused)")
         #expect(!refused.stderr.contains("secret"))
         #expect(try names().contains("migrations"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: tool.migrations).count == 1)
 
         let files = try names()
-        var allowed = ["--allow-hazard", "drops-column"]
+        var allowed = ["--allow-hazard", "drop-column"]
         for kind in ["may-violate-check", "rewrites-table", "may-violate-not-null"]
         where refused.stderr.contains(kind) {
             allowed += ["--allow-hazard", kind]
@@ -199,7 +199,7 @@ import Testing
         }
         let no = try answer("n")
         #expect(no.status == 65, "\(no)")
-        #expect(no.stdout.contains("drops-column"), "\(no)")
+        #expect(no.stdout.contains("drop-column"), "\(no)")
         let yes = try answer("y")
         #expect(yes.status == 0, "\(yes)")
         let text = try tool.folder.data("migrations/0002_next.sql")

@@ -191,7 +191,7 @@ struct PairRun {
 
     private static func mayRefuse(_ hazard: SchemaHazard) -> Bool {
         switch hazard.kind {
-        case .dropsTable, .dropsColumn, .reusesRowIDs, .rewritesTable: false
+        case .dropTable, .dropColumn, .reusesRowIDs, .rewritesTable: false
         default: true
         }
     }
@@ -221,11 +221,11 @@ struct PairRun {
         var missing: [String] = []
         for old in pair.from.tables {
             guard let new = pair.to.table(old.number) else {
-                if !names(.dropsTable, old.name, nil) { missing.append("table \(old.name)") }
+                if !names(.dropTable, old.name, nil) { missing.append("table \(old.name)") }
                 continue
             }
             for column in old.columns where column.generated == nil {
-                if new.column(column.number) == nil, !names(.dropsColumn, old.name, column.name) {
+                if new.column(column.number) == nil, !names(.dropColumn, old.name, column.name) {
                     missing.append("column \(old.name).\(column.name)")
                 }
             }
@@ -234,7 +234,7 @@ struct PairRun {
             let start = "CREATE VIRTUAL TABLE \(search.name) "
             let (before, after) = (pair.fromStatements, pair.toStatements)
             let isKept = before.contains { $0.hasPrefix(start) && after.contains($0) }
-            if !isKept, !names(.dropsTable, search.name, nil) {
+            if !isKept, !names(.dropTable, search.name, nil) {
                 missing.append("content of \(search.name)")
             }
         }

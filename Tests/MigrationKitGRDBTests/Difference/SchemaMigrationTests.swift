@@ -103,9 +103,9 @@ import Testing
             to: notes,
             rows: "INSERT INTO old VALUES (1), (2), (3)",
             up: ["DROP TABLE \"old\""],
-            hazards: [.dropsTable],
+            hazards: [.dropTable],
             notBroughtBack: ["the rows of old"],
-            counts: [.dropsTable: 3]
+            counts: [.dropTable: 3]
         ),
         Case(
             name: "an added column",
@@ -186,13 +186,13 @@ import Testing
             to: notes,
             rows: "INSERT INTO notes VALUES (1, 'x', 'one'), (5, '', 'three')",
             up: ["ALTER TABLE \"notes\" DROP COLUMN \"a\""],
-            hazards: [.dropsColumn],
+            hazards: [.dropColumn],
             values: [sum: "1one,5three"],
             valuesBack: [
                 "SELECT group_concat(id || quote(a) || body) FROM notes": "1''one,5''three"
             ],
             notBroughtBack: ["the values of notes.a"],
-            counts: [.dropsColumn: 2]
+            counts: [.dropColumn: 2]
         ),
         Case(
             name: "a dropped column with a key",
@@ -200,7 +200,7 @@ import Testing
                 "CREATE TABLE notes (id INTEGER PRIMARY KEY, slug TEXT NOT NULL UNIQUE, body TEXT)",
             to: notes,
             rows: "INSERT INTO notes VALUES (1, 'x', 'one'), (5, '', 'three')",
-            hazards: [.dropsColumn],
+            hazards: [.dropColumn],
             values: [sum: "1one,5three"],
             valuesBack: ["SELECT group_concat(slug) FROM notes": "1,5"],
             notBroughtBack: ["the values of notes.slug"]
@@ -216,7 +216,7 @@ import Testing
                 "DROP VIEW \"v\"", "DROP INDEX \"i\"",
                 "ALTER TABLE \"notes\" DROP COLUMN \"body\"", "CREATE VIEW v AS SELECT id",
             ],
-            hazards: [.dropsColumn],
+            hazards: [.dropColumn],
             notBroughtBack: ["the values of notes.body"]
         ),
         Case(
@@ -328,7 +328,7 @@ import Testing
             to: "CREATE TABLE child (note INTEGER REFERENCES notes(id))",
             rows: twoNotes + ";INSERT INTO child VALUES (NULL)",
             up: ["DROP TABLE"],
-            hazards: [.dropsTable, .mayViolateForeignKey],
+            hazards: [.dropTable, .mayViolateForeignKey],
             notBroughtBack: ["the rows of notes"],
             counts: [.mayViolateForeignKey: 0]
         ),
@@ -481,7 +481,7 @@ import Testing
             to: "CREATE VIRTUAL TABLE s USING fts5(body, tokenize='porter')",
             rows: "INSERT INTO s VALUES ('three')",
             up: ["DROP TABLE", "CREATE VIRTUAL TABLE s"],
-            hazards: [.dropsTable],
+            hazards: [.dropTable],
             notBroughtBack: ["the rows of s"]
         ),
         Case(
@@ -494,10 +494,10 @@ import Testing
                 ;CREATE TRIGGER a_f AFTER INSERT ON a BEGIN INSERT INTO f (rowid, x) VALUES (new.id, new.x); END
                 """,
             rows: "INSERT INTO a VALUES (3, 'one', 1); INSERT INTO f VALUES ('two', 'three')",
-            hazards: [.dropsColumn, .dropsTable],
+            hazards: [.dropColumn, .dropTable],
             values: ["SELECT group_concat(rowid) FROM f('one')": "3"],
             notBroughtBack: ["the values of a.y", "the rows of f"],
-            counts: [.dropsTable: 1]
+            counts: [.dropTable: 1]
         ),
     ]
 
