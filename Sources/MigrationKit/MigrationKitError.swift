@@ -72,8 +72,9 @@ public enum MigrationKitError: Error, Equatable, Sendable {
     /// seconds. `holder` is its process id, if that is known.
     case stalled(path: String, holder: Int32?, seconds: Double)
 
-    /// The lock file can't be created; the reason in words.
-    case cannotLock(path: String, reason: String)
+    /// The lock file can't be created. The code is that of `errno`; `EMLINK` means that it is a hard
+    /// link to another file, and `EEXIST` that it is no file.
+    case cannotLock(path: String, code: Int32)
 
     /// The database already has applied steps, so a baseline isn't possible.
     case baselineOnMigratedDatabase(latestApplied: String)
@@ -138,8 +139,8 @@ extension MigrationKitError: LocalizedError {
         case .stalled(let path, let holder, let seconds):
             "another process\(holder.map { " (\($0))" } ?? ""), which is migrating \(path), has made no "
                 + "progress for \(seconds.formatted()) seconds"
-        case .cannotLock(let path, let reason):
-            "the lock file \(path) can't be created: \(reason)"
+        case .cannotLock(let path, let code):
+            "the lock file \(path) can't be created: \(FileLock.Failure.reason(for: code, at: path))"
         case .baselineOnMigratedDatabase(let latestApplied):
             "the database already has applied migrations, the latest is '\(latestApplied)'"
         case .readOnlyDatabase:
@@ -260,8 +261,8 @@ extension MigrationKitError: CodedError {
         case .mergesRegisteredMigration: ErrorCode("unusableMigrations", .dataError)
         case .notForAllOrNothing: ErrorCode("notForAllOrNothing", .dataError)
         case .locked, .stalled: ErrorCode("locked", .busy)
-        case .cannotLock(_, let reason):
-            FileLock.Failure.isFault(reason)
+        case .cannotLock(_, let code):
+            FileLock.Failure.isFault(code)
                 ? ErrorCode("inputOutput", .inputOutput) : ErrorCode("cannotLock", .noPermission)
         case .baselineOnMigratedDatabase: ErrorCode("baselineOnMigratedDatabase", .usage)
         case .readOnlyDatabase: ErrorCode("readOnly", .noPermission)

@@ -41,11 +41,6 @@ package struct FileLock: Sendable {
         /// Whether the disk or the system failed. Permissions and names are not failures.
         package static func isFault(_ code: Int32) -> Bool { faults.contains(code) }
 
-        /// The same for an error of which only the ``reason(for:at:)`` is known.
-        package static func isFault(_ reason: String) -> Bool {
-            faults.contains { systemReason($0) == reason }
-        }
-
         /// The name of another user to whom a file belongs; `nil` if it is the process's own.
         private static func otherOwner(of path: String) -> String? {
             var status = stat()

@@ -44,8 +44,11 @@ public enum MigrationFolderError: Error, Equatable, Sendable {
     /// A file doesn't exist: it is a dangling link, or was removed before it was read.
     case missing(file: String)
 
-    /// A file, or the folder, can't be read.
-    case unreadable(file: String, reason: String)
+    /// A file, or the folder, can't be read. The code is that of `errno`.
+    case unreadable(file: String, code: Int32)
+
+    /// A migration is a folder, a pipe or a device.
+    case notARegularFile(file: String)
 
     /// A link leads out of the folder's repository, and the files may be a stranger's.
     case leavesRepository(file: String)
@@ -116,10 +119,11 @@ extension MigrationFolderError: CodedError {
         case .noSuchFolder, .notAFolder: ErrorCode("noSuchFolder", .noInput)
         case .empty, .severalHistories: ErrorCode("emptyFolder", .noInput)
         case .missing: ErrorCode("missingMigration", .noInput)
-        case .unreadable(_, let reason):
-            FileLock.Failure.isFault(reason)
+        case .unreadable(_, let code):
+            FileLock.Failure.isFault(code)
                 ? ErrorCode("inputOutput", .inputOutput)
                 : ErrorCode("unreadableMigrations", .noPermission)
+        case .notARegularFile: ErrorCode("unreadableMigrations", .noPermission)
         case .leavesRepository: ErrorCode("leavesRepository", .noPermission)
         case .emptyUpPart: ErrorCode("draftMigration", .dataError)
         default: ErrorCode("unusableMigrations", .dataError)
@@ -135,7 +139,7 @@ extension MigrationFolderError {
         case .mixedFormats(_, _, _, let file), .unexpectedName(let file),
             .otherThanPattern(_, let file),
             .unsupportedFile(_, let file), .downWithoutUp(let file), .missing(let file),
-            .unreadable(let file, _), .leavesRepository(let file):
+            .unreadable(let file, _), .notARegularFile(let file), .leavesRepository(let file):
             file
         case .duplicateVersion(_, let files): files.last
         default: place?.file

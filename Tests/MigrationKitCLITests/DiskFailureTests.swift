@@ -1,21 +1,32 @@
+import Foundation
 import GRDB
 import MigrationKit
 import MigrationKitCLI
 import MigrationKitCommon
 import MigrationKitGRDB
+import MigrationKitSQL
 import Testing
 
 /// A disk that fails is told from a permission that is missing, and from a step that is wrong.
 @Suite struct DiskFailureTests {
-    private static let reasons: [(reason: String, exitCode: Int32)] = [
-        ("no locks available", 74), ("input/output error", 74), ("no space left on device", 74),
-        ("permission denied", 77), ("is a directory", 77),
+    private static let codes: [(code: Int32, reason: String, exitCode: Int32)] = [
+        (ENOLCK, "no locks available", 74), (EIO, "input/output error", 74),
+        (ENOSPC, "no space left on device", 74), (EACCES, "permission denied", 77),
+        (EISDIR, "is a directory", 77),
     ]
 
-    @Test(arguments: reasons)
-    func lockThatCannotBeMade(_ reason: String, _ exitCode: Int32) {
-        let error = MigrationKitError.cannotLock(path: "/tmp/a.db-migration.lock", reason: reason)
+    @Test(arguments: codes)
+    func lockThatCannotBeMade(_ code: Int32, _ reason: String, _ exitCode: Int32) {
+        let error = MigrationKitError.cannotLock(path: "/tmp/a.db-migration.lock", code: code)
         #expect(MigrationCLI.exitCode(for: error) == exitCode)
+        #expect(error.localizedDescription.hasSuffix(reason))
+    }
+
+    @Test(arguments: codes)
+    func folderThatCannotBeRead(_ code: Int32, _ reason: String, _ exitCode: Int32) {
+        let error = MigrationFolderError.unreadable(file: "0001_a.sql", code: code)
+        #expect(MigrationCLI.exitCode(for: error) == exitCode)
+        #expect(error.localizedDescription == "0001_a.sql: can't be read: \(reason)")
     }
 
     private static let results: [(code: ResultCode, exitCode: Int32)] = [

@@ -135,10 +135,7 @@ import Testing
     @Test func whatIsNoRegularFileIsRefused() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("0001_a.sql")
-        let refused = MigrationFolderError.unreadable(
-            file: "0001_a.sql",
-            reason: "it is not a regular file"
-        )
+        let refused = MigrationFolderError.notARegularFile(file: "0001_a.sql")
 
         try folder.makeFolder("0001_a.sql")
         #expect(throws: refused) { try folder.migrations() }

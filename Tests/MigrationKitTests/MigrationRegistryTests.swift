@@ -1,3 +1,4 @@
+import Foundation
 import MigrationKit
 import Testing
 
@@ -94,7 +95,7 @@ private func step(_ identifier: String, reversible: Bool = false) -> MigrationSt
         .notForAllOrNothing("a", .usesNoTransaction),
         .notForAllOrNothing("a", .mixedForeignKeyChecks),
         .locked(path: "/tmp/a.db", holder: 7, seconds: 30),
-        .cannotLock(path: "/tmp/a.db-migration.lock", reason: "permission denied"),
+        .cannotLock(path: "/tmp/a.db-migration.lock", code: EACCES),
         .baselineOnMigratedDatabase(latestApplied: "a"),
         .stepEndedTransaction("x"),
     ]

@@ -227,10 +227,7 @@ enum MigrationLock {
                 ? MigrationKitError.stalled(path: path, holder: holder, seconds: seconds)
                 : MigrationKitError.locked(path: path, holder: holder, seconds: seconds)
         } catch FileLock.Failure.refused(let code) {
-            throw MigrationKitError.cannotLock(
-                path: lock.path,
-                reason: FileLock.Failure.reason(for: code, at: lock.path)
-            )
+            throw MigrationKitError.cannotLock(path: lock.path, code: code)
         }
     }
 }

@@ -97,7 +97,7 @@ struct SQLFolder {
             case .ENOTDIR:
                 throw MigrationFolderError.notAFolder(path: path)
             default:
-                throw MigrationFolderError.unreadable(file: path, reason: error.reason)
+                throw MigrationFolderError.unreadable(file: path, code: error.code.rawValue)
             }
         }
     }
@@ -114,7 +114,7 @@ struct SQLFolder {
         guard stat(path(of: name), &status) == 0 else {
             // A link may be dangling.
             if [ENOENT, ENOTDIR, ELOOP].contains(errno) { return false }
-            throw MigrationFolderError.unreadable(file: name, reason: POSIXError.last.reason)
+            throw MigrationFolderError.unreadable(file: name, code: errno)
         }
         return status.st_mode & S_IFMT == S_IFDIR
     }
@@ -144,10 +144,10 @@ struct SQLFolder {
         } catch let error as POSIXError where error.code == .ENOENT {
             throw MigrationFolderError.missing(file: name)
         } catch let error as POSIXError {
-            throw MigrationFolderError.unreadable(file: name, reason: error.reason)
+            throw MigrationFolderError.unreadable(file: name, code: error.code.rawValue)
         }
         guard let contents else {
-            throw MigrationFolderError.unreadable(file: name, reason: "it is not a regular file")
+            throw MigrationFolderError.notARegularFile(file: name)
         }
         return try SQLFile(name: name, contents: contents)
     }

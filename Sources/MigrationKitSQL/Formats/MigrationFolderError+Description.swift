@@ -1,4 +1,5 @@
 import Foundation
+import MigrationKitCommon
 
 extension MigrationFolderError: LocalizedError {
     /// What is wrong, and where.
@@ -28,8 +29,10 @@ extension MigrationFolderError: LocalizedError {
             "\(file): there is no migration that it could undo"
         case .missing(let file):
             "\(file): there is no such file"
-        case .unreadable(let file, let reason):
-            "\(file): can't be read: \(reason)"
+        case .unreadable(let file, let code):
+            "\(file): can't be read: \(systemReason(code))"
+        case .notARegularFile(let file):
+            "\(file): can't be read: it is not a regular file"
         case .leavesRepository(let file):
             "\(file): this link leads out of the repository, or to a file of another name"
         case .notUTF8(let place):
@@ -81,7 +84,8 @@ extension MigrationFolderError: LocalizedError {
         switch self {
         case .noSuchFolder, .notAFolder, .empty, .mixedFormats, .unexpectedName,
             .otherThanPattern, .severalHistories, .unsupportedFile,
-            .duplicateVersion, .downWithoutUp, .missing, .unreadable, .leavesRepository:
+            .duplicateVersion, .downWithoutUp, .missing, .unreadable, .notARegularFile,
+            .leavesRepository:
             nil
         case .notUTF8(let place), .nulCharacter(let place), .unterminatedStatement(_, let place),
             .refusedStatement(_, _, let place), .emptyUpPart(let place),
@@ -137,7 +141,7 @@ extension MigrationFolderError: LocalizedError {
             "Give both files the same name before '.up.sql' and '.down.sql'."
         case .missing:
             "The link's target doesn't exist. Correct the link, or remove it."
-        case .unreadable:
+        case .unreadable, .notARegularFile:
             "Check the file and its permissions."
         case .leavesRepository:
             "Put the file itself there. Otherwise a change that is checked could show any file."

@@ -97,12 +97,13 @@ import Testing
         // A folder where the lock is to be.
         try store.folder.makeFolder("store.db-migration.lock")
         let error = #expect(throws: MigrationKitError.self) { try runner.migrate(in: writer) }
-        guard case .cannotLock(let path, let reason) = error else {
+        guard case .cannotLock(let path, let code) = error else {
             Issue.record("expected no lock, got \(String(describing: error))")
             return
         }
         #expect(path.hasSuffix("store.db-migration.lock"))
-        #expect(reason == "is a directory")
+        #expect(code == EISDIR)
+        #expect(error?.localizedDescription.hasSuffix(": is a directory") == true)
         #expect(try Everything(of: writer).schema.isEmpty)
     }
 
