@@ -3,18 +3,13 @@ import MigrationKitGRDB
 
 /// A normalized schema of a database, so that equivalent schemas are equal.
 struct SchemaSnapshot {
-    private struct Name: Hashable {
-        let type: String
-        let name: String
-    }
-
-    private var objects: [Name: [SQLTokens.Line]] = [:]
+    /// By type and name.
+    private var objects: [String: [SQLTokens.Line]] = [:]
 
     init(of database: DatabaseQueue) throws {
         objects = try database.read { db in
-            try GRDBSchemaSnapshotProvider.objects(of: db).reduce(into: [:]) { objects, row in
-                let name = Name(type: row["type"], name: row["name"])
-                objects[name] = SQLTokens(row["sql"]).lines
+            try SchemaObject.own(of: db).reduce(into: [:]) { objects, object in
+                objects[object.title] = SQLTokens(object.sql).lines
             }
         }
     }
@@ -23,10 +18,9 @@ struct SchemaSnapshot {
     /// empty if there is none.
     func difference(from expected: SchemaSnapshot) -> String {
         Set(objects.keys).union(expected.objects.keys)
-            .sorted { ($0.type, $0.name) < ($1.type, $1.name) }
-            .flatMap { object -> [String] in
-                let title = "\(object.type) \(object.name)"
-                switch (expected.objects[object], objects[object]) {
+            .sorted()
+            .flatMap { title -> [String] in
+                switch (expected.objects[title], objects[title]) {
                 case (let before?, nil): return ["- " + Self.text(before)]
                 case (nil, let after?): return ["+ " + Self.text(after)]
                 case (let before?, let after?) where before != after:

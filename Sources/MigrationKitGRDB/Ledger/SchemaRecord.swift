@@ -20,21 +20,21 @@ struct SchemaRecord {
         dataVersion = try MigrationLedger.dataVersion(db)
         guard registry.steps.contains(where: { $0.checksum != nil }) else { return nil }
         let applied = try MigrationLedger.read(db)
-        let texts = try SchemaTexts(db)
+        let objects = try SchemaObject.own(of: db)
         guard
             try applied.isEmpty
-                ? texts.isEmpty : Self.holds(texts, registry, applied, db)
+                ? objects.isEmpty : Self.holds(objects, registry, applied, db)
         else { return nil }
     }
 
     /// Whether the journal's last record is of this schema and these steps.
     static func holds(
-        _ texts: SchemaTexts,
+        _ objects: [SchemaObject],
         _ registry: MigrationRegistry<Database>,
         _ applied: Set<String>,
         _ db: Database
     ) throws -> Bool {
-        guard let fingerprint = fingerprint(texts, registry, applied) else { return false }
+        guard let fingerprint = fingerprint(objects, registry, applied) else { return false }
         return try fingerprint == MigrationJournal.schemaFingerprint(db)
     }
 
@@ -42,19 +42,19 @@ struct SchemaRecord {
     func add(applied: Set<String>, _ db: Database) throws {
         guard try MigrationLedger.dataVersion(db) == dataVersion,
             let last = registry.applied(among: applied).last?.identifier,
-            let fingerprint = try Self.fingerprint(SchemaTexts(db), registry, applied)
+            let fingerprint = try Self.fingerprint(SchemaObject.own(of: db), registry, applied)
         else { return }
         try MigrationJournal.add(schemaFingerprint: fingerprint, after: last, db)
     }
 
     private static func fingerprint(
-        _ texts: SchemaTexts,
+        _ objects: [SchemaObject],
         _ registry: MigrationRegistry<Database>,
         _ applied: Set<String>
     ) -> String? {
         // Steps in another order could give another schema.
         let steps = registry.steps.prefix(applied.count)
         guard applied == Set(steps.map(\.identifier)) else { return nil }
-        return texts.fingerprint(of: steps)
+        return objects.fingerprint(of: steps)
     }
 }

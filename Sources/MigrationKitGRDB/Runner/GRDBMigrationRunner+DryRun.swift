@@ -118,13 +118,13 @@ extension ForwardRun {
     }
 
     private func tryOut() throws -> MigrationPreview {
-        let before = try writer.writeWithoutTransaction(SchemaObjects.init)
+        let before = try writer.writeWithoutTransaction(SchemaObject.own)
         // With nothing to do, take no lock: a lock file can't be created on a read-only medium.
         guard try runner.integration.bootstrapSchema != nil || !plan().isEmpty else {
             return MigrationPreview(
                 steps: [],
-                schemaBefore: before.sql,
-                schemaAfter: before.sql,
+                schemaBefore: before.script,
+                schemaAfter: before.script,
                 objects: []
             )
         }
@@ -132,52 +132,41 @@ extension ForwardRun {
         var steps: [MigrationReport.Step] = []
         try MigrationLock.hold(for: writer, options: options) {
             try applyAllOrNothing(ending: .rollback) { db in
-                after = try SchemaObjects(db)
+                after = try SchemaObject.own(of: db)
                 steps = monitor.steps
             }
         }
         return MigrationPreview(
             steps: steps,
-            schemaBefore: before.sql,
-            schemaAfter: after.sql,
+            schemaBefore: before.script,
+            schemaAfter: after.script,
             objects: before.changes(to: after)
         )
     }
 }
 
-/// The objects of a schema.
-private struct SchemaObjects {
-    private struct Name: Hashable {
-        let type: String
-        let name: String
-    }
+extension [SchemaObject] {
+    fileprivate var script: String { map(\.sql).script }
 
-    let sql: String
-    private var definitions: [Name: String] = [:]
-
-    init(_ db: Database) throws {
-        sql = try GRDBSchemaSnapshotProvider.snapshot(of: db)
-        for row in try GRDBSchemaSnapshotProvider.objects(of: db) {
-            definitions[Name(type: row["type"], name: row["name"])] = row["sql"]
-        }
-    }
-
-    func changes(to other: SchemaObjects) -> [MigrationPreview.ObjectChange] {
-        let order = ["table", "index", "view", "trigger"]
-        return Set(definitions.keys).union(other.definitions.keys)
+    /// What differs in another schema.
+    fileprivate func changes(to others: [SchemaObject]) -> [MigrationPreview.ObjectChange] {
+        let before = Dictionary(map { ($0.title, $0) }) { $1 }
+        let after = Dictionary(others.map { ($0.title, $0) }) { $1 }
+        let kinds = SchemaObject.Kind.allCases
+        return before.merging(after) { $1 }.values
             .sorted {
-                (order.firstIndex(of: $0.type) ?? 0, $0.name)
-                    < (order.firstIndex(of: $1.type) ?? 0, $1.name)
+                (kinds.firstIndex(of: $0.kind) ?? 0, $0.name)
+                    < (kinds.firstIndex(of: $1.kind) ?? 0, $1.name)
             }
             .compactMap { object in
                 let kind: MigrationPreview.ObjectChange.Kind
-                switch (definitions[object], other.definitions[object]) {
+                switch (before[object.title]?.sql, after[object.title]?.sql) {
                 case (nil, _): kind = .created
                 case (_, nil): kind = .dropped
                 case (let before, let after) where before == after: return nil
                 default: kind = .changed
                 }
-                return .init(kind: kind, type: object.type, name: object.name)
+                return .init(kind: kind, type: object.kind.rawValue, name: object.name)
             }
     }
 }

@@ -11,10 +11,10 @@ extension GRDBMigrationRunner {
 
     /// Whether the journal says that the applied steps gave this schema.
     package func hasSchemaRecord(
-        of texts: SchemaTexts,
+        of objects: [SchemaObject],
         applied: Set<String>,
         _ db: Database
     ) throws -> Bool {
-        try hasOnlySteps && SchemaRecord.holds(texts, registry, applied, db)
+        try hasOnlySteps && SchemaRecord.holds(objects, registry, applied, db)
     }
 }

@@ -52,36 +52,7 @@ public struct GRDBSchemaSnapshotProvider: SchemaSnapshotProvider, Sendable {
     /// - Returns: SQL that creates the schema; empty if there is none.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public static func snapshot(of db: Database) throws -> String {
-        try objects(of: db).map { $0["sql"] as String }.script
-    }
-
-    /// The type, name and SQL of every object, in the order of the snapshot.
-    package static func objects(of db: Database) throws -> [Row] {
-        // Shadow tables and the tables of SQLite and GRDB are left out: their owners create them.
-        // <https://www.sqlite.org/pragma.html#pragma_table_list>
-        try Row.fetchAll(
-            db,
-            sql: """
-                SELECT type, name, sql, tbl_name FROM sqlite_master
-                WHERE sql IS NOT NULL
-                AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
-                AND tbl_name NOT IN (
-                    SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'
-                )
-                ORDER BY
-                    CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END,
-                    name
-                """
-        ).map { row in
-            let sql: String = row["sql"]
-            let statement = sql.firstStatement
-            guard statement != sql else { return row }
-            return [
-                "type": row["type"], "name": row["name"], "sql": statement,
-                "tbl_name": row["tbl_name"],
-            ]
-        }
+        try SchemaObject.own(of: db).map(\.sql).script
     }
 }
 

@@ -13,8 +13,8 @@ public struct DatabaseSchema: Sendable {
     /// The statements that create the objects, in an order in which they can run.
     public var statements: [String] { objects.map(\.sql) }
 
-    /// The statements, each with the table or view that its object belongs to.
-    private var objects: [(table: String, sql: String)]
+    /// The objects as they stand in the schema.
+    private var objects: [SchemaObject]
 
     /// Reads the schema of an open database.
     ///
@@ -24,9 +24,7 @@ public struct DatabaseSchema: Sendable {
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public init(of db: Database) throws {
         model = try SchemaReader().schema(of: db)
-        objects = try GRDBSchemaSnapshotProvider.objects(of: db).map { row in
-            (table: row["tbl_name"], sql: row["sql"])
-        }
+        objects = try SchemaObject.own(of: db)
     }
 
     /// Runs a dump on a database in memory, and reads its schema.

@@ -78,11 +78,11 @@ extension GRDBMigrationRunner {
 
     private func presentSchema(_ db: Database) throws -> PresentSchema {
         let applied = try MigrationLedger.read(db)
-        let texts = try SchemaTexts(db)
+        let objects = try SchemaObject.own(of: db)
         return PresentSchema(
             applied: applied,
-            texts: texts,
-            isRecorded: try hasSchemaRecord(of: texts, applied: applied, db),
+            objects: objects,
+            isRecorded: try hasSchemaRecord(of: objects, applied: applied, db),
             hasFile: db.filePath != nil
         )
     }
@@ -110,7 +110,7 @@ extension GRDBMigrationRunner {
         if present.isRecorded { return .same }
         func look(_ replayed: DatabaseQueue) throws -> SchemaDrift? {
             // The usual case, without reading every table's columns.
-            try replayed.read(SchemaTexts.init) == present.texts ? .same : compare(replayed)
+            try replayed.read(SchemaObject.own) == present.objects ? .same : compare(replayed)
         }
         if let shared = try options.shared?(identifiers) { return try look(shared) }
         if options.configuration == nil, present.hasFile {
@@ -151,7 +151,7 @@ extension GRDBMigrationRunner {
 /// What a comparison reads of a database first.
 private struct PresentSchema {
     let applied: Set<String>
-    let texts: SchemaTexts
+    let objects: [SchemaObject]
     /// Whether the journal says that the steps gave this schema.
     let isRecorded: Bool
     let hasFile: Bool

@@ -206,25 +206,15 @@ extension SchemaDescription {
     /// - Parameter db: A connection to the database.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     public init(of db: Database) throws {
-        let objects = try GRDBSchemaSnapshotProvider.objects(of: db)
-        func all<Object>(_ type: String, _ make: (Row) throws -> Object) rethrows -> [Object] {
-            try objects.filter { $0["type"] == type }.map(make)
-        }
-        tables = try all("table") { try Table($0, of: db) }
-        views = all("view") { row in
-            let name: String = row["name"]
+        let objects = Dictionary(grouping: try SchemaObject.own(of: db), by: \.kind)
+        tables = try objects[.table, default: []].map { try Table($0, of: db) }
+        views = objects[.view, default: []].map { view in
             // SQLite can't list the columns of a view that reads from a missing table.
-            let columns = try? Column.all(of: name, in: db)
-            return View(name: name, columns: columns ?? [], sql: row["sql"])
+            let columns = try? Column.all(of: view.name, in: db)
+            return View(name: view.name, columns: columns ?? [], sql: view.sql)
         }
-        triggers = try all("trigger") { row in
-            let name: String = row["name"]
-            let table = try String.fetchOne(
-                db,
-                sql: "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND name = ?",
-                arguments: [name]
-            )
-            return Trigger(name: name, table: table ?? "", sql: row["sql"])
+        triggers = objects[.trigger, default: []].map {
+            Trigger(name: $0.name, table: $0.table, sql: $0.sql)
         }
     }
 }
@@ -232,8 +222,8 @@ extension SchemaDescription {
 // The columns of the pragmas: <https://www.sqlite.org/pragma.html>
 
 extension SchemaDescription.Table {
-    init(_ row: Row, of db: Database) throws {
-        let name: String = row["name"]
+    init(_ table: SchemaObject, of db: Database) throws {
+        let name = table.name
         let kind = try Row.fetchOne(
             db,
             sql: """
@@ -269,7 +259,7 @@ extension SchemaDescription.Table {
                 sql: row["sql"]
             )
         }
-        sql = row["sql"]
+        sql = table.sql
     }
 }
 

@@ -32,19 +32,8 @@ package final class SchemaReader {
     /// - Throws: A `DatabaseError` if the schema can't be read.
     package func schema(of db: Database) throws -> SchemaModel {
         var schema = SchemaModel()
-        var objects = try Self.objects(of: db)
-        if objects.contains(where: { $0.type == "table" && $0.rootPage == 0 }) {
-            let shadows = try String.fetchSet(
-                db.cachedStatement(
-                    sql: """
-                        SELECT name FROM pragma_table_list
-                        WHERE schema = 'main' AND type = 'shadow'
-                        """
-                )
-            )
-            objects.removeAll { shadows.contains($0.table) }
-        }
-        for object in objects where object.type == "table" {
+        let objects = try SchemaObject.own(of: db)
+        for object in objects where object.kind == .table {
             var table = try table(object, in: db)
             table.rootPage = object.rootPage
             schema.tables[object.name.foldedName] = table
@@ -52,24 +41,24 @@ package final class SchemaReader {
         let names = names(in: schema, objects)
         for object in objects {
             let key = object.name.foldedName
-            switch object.type {
-            case "index":
+            switch object.kind {
+            case .index:
                 let table = schema.table(object.table)
                 schema.indexes[key] = try index(object, of: table, in: db)
-            case "trigger":
+            case .trigger:
                 schema.triggers[key] = SchemaModel.Trigger(
                     name: object.name,
                     table: object.table,
                     definition: definition(object).meaning(known: names),
                     sql: object.sql
                 )
-            case "view":
+            case .view:
                 schema.views[key] = SchemaModel.View(
                     name: object.name,
                     definition: definition(object).meaning(known: names),
                     sql: object.sql
                 )
-            default:
+            case .table:
                 continue
             }
         }
@@ -82,59 +71,19 @@ package final class SchemaReader {
     /// - Returns: `nil` if there is no such table.
     /// - Throws: A `DatabaseError` if the schema can't be read.
     package func table(_ name: String, in db: Database) throws -> SchemaModel.Table? {
-        let row = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    SELECT type, name, tbl_name, rootpage, sql FROM main.sqlite_master
-                    WHERE type = 'table' AND name = ?
-                    """
-            ),
-            arguments: [name]
-        )
-        return try row.map { try table(Object($0), in: db) }
-    }
-
-    private struct Object {
-        let type: String
-        let name: String
-        let table: String
-        let rootPage: Int
-        let sql: String
-
-        init(_ row: Row) {
-            let sql: String = row[4]
-            (type, name, table, rootPage) = (row[0], row[1], row[2], row[3])
-            self.sql = sql.firstStatement
-        }
-    }
-
-    private static func objects(of db: Database) throws -> [Object] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT type, name, tbl_name, rootpage, sql FROM main.sqlite_master
-                WHERE sql IS NOT NULL
-                AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-                AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
-                """
-        )
-        let rows = try Row.fetchCursor(statement)
-        var objects: [Object] = []
-        while let row = try rows.next() {
-            objects.append(Object(row))
-        }
-        return objects
+        try SchemaObject.table(name, in: db).map { try table($0, in: db) }
     }
 
     // MARK: - Triggers and Views
 
-    private func definition(_ object: Object) -> Definition {
+    private func definition(_ object: SchemaObject) -> Definition {
         if let known = definitions[object.sql] { return known }
-        let text = DefinitionText(object.sql, isTrigger: object.type == "trigger")
+        let text = DefinitionText(object.sql, isTrigger: object.kind == .trigger)
         let doubtful = text.doubtfulNames
         let definition = Definition(
             text: text,
             doubtfulNames: doubtful,
-            certainNames: object.type == "view" ? text.certainNames : [],
+            certainNames: object.kind == .view ? text.certainNames : [],
             meaning: text.meaning(known: doubtful)
         )
         definitions[object.sql] = definition
@@ -143,8 +92,8 @@ package final class SchemaReader {
 
     /// The names of tables, columns and views, and the names in views: what isn't among them and
     /// stands in double quotes in a trigger or a view is a string.
-    private func names(in schema: SchemaModel, _ objects: [Object]) -> Set<String> {
-        let definitions = objects.filter { ["trigger", "view"].contains($0.type) }.map(definition)
+    private func names(in schema: SchemaModel, _ objects: [SchemaObject]) -> Set<String> {
+        let definitions = objects.filter { [.trigger, .view].contains($0.kind) }.map(definition)
         guard definitions.contains(where: { !$0.doubtfulNames.isEmpty }) else { return [] }
         var names = Set(schema.tables.keys)
         for table in schema.tables.values { names.formUnion(table.columns.map(\.name.foldedName)) }
@@ -155,7 +104,7 @@ package final class SchemaReader {
 
     // MARK: - Tables
 
-    private func table(_ object: Object, in db: Database) throws -> SchemaModel.Table {
+    private func table(_ object: SchemaObject, in db: Database) throws -> SchemaModel.Table {
         let key = Key(name: object.name, sql: object.sql)
         if let known = tables[key] { return known }
         let table = try Self.readTable(object, in: db)
@@ -164,7 +113,9 @@ package final class SchemaReader {
     }
 
     /// The columns of the pragmas: <https://www.sqlite.org/pragma.html>
-    private static func readTable(_ object: Object, in db: Database) throws -> SchemaModel.Table {
+    private static func readTable(_ object: SchemaObject, in db: Database) throws
+        -> SchemaModel.Table
+    {
         var table = SchemaModel.Table(name: object.name, sql: object.sql)
         let kind = try Row.fetchOne(
             db.cachedStatement(
@@ -174,7 +125,7 @@ package final class SchemaReader {
         )
         table.isWithoutRowID = kind?["wr"] ?? false
         table.isStrict = kind?["strict"] ?? false
-        if object.rootPage == 0 {
+        if object.isVirtualTable {
             let text = VirtualTableText(object.sql)
             table.module = text?.module ?? ""
             table.moduleArguments = text?.arguments ?? ""
@@ -378,7 +329,7 @@ package final class SchemaReader {
     // MARK: - Indexes
 
     private func index(
-        _ object: Object,
+        _ object: SchemaObject,
         of table: SchemaModel.Table?,
         in db: Database
     ) throws -> SchemaModel.Index {

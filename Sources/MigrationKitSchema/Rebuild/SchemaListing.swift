@@ -2,26 +2,7 @@ import GRDB
 import GRDBSQLite
 import MigrationKitGRDB
 
-/// An object of the schema that has an SQL statement.
-struct SchemaObject: Hashable, Sendable {
-    enum Kind: String, Sendable {
-        case table, index, view, trigger
-    }
-
-    let kind: Kind
-    let name: String
-    /// The table or view that it belongs to; itself, for a table or view.
-    let table: String
-    let sql: String
-
-    init(_ row: Row) {
-        kind = Kind(rawValue: row["type"]) ?? .table
-        name = row["name"]
-        table = row["tbl_name"]
-        let text: String = row["sql"]
-        sql = text.firstStatement
-    }
-
+extension SchemaObject {
     /// How a rebuild is allowed to lose it; `nil` for a table.
     var loss: RebuildLoss? {
         switch kind {
@@ -31,13 +12,6 @@ struct SchemaObject: Hashable, Sendable {
         case .trigger: .trigger(name)
         }
     }
-
-    /// SQLite itself has written the text up to the name.
-    /// <https://www.sqlite.org/schematab.html#interpretation_of_the_schema_table>
-    var isVirtualTable: Bool { kind == .table && sql.hasPrefix("CREATE VIRTUAL TABLE ") }
-
-    /// `index notes_title`
-    var title: String { "\(kind.rawValue) \(name)" }
 
     /// When a trigger fires: on which event, and for `UPDATE OF`, on which columns.
     var event: (name: String, columns: [String])? {
@@ -61,13 +35,7 @@ struct SchemaListing: Sendable {
     let all: [SchemaObject]
 
     init(of db: Database) throws {
-        all = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT type, name, tbl_name, sql FROM main.sqlite_schema
-                WHERE sql IS NOT NULL ORDER BY rowid
-                """
-        ).map(SchemaObject.init)
+        all = try SchemaObject.all(of: db)
     }
 
     private init(_ all: [SchemaObject]) {
@@ -122,11 +90,7 @@ struct SchemaListing: Sendable {
     /// A temporary object with the table's name would be used instead of the table. A temporary
     /// trigger would be dropped with it.
     static func checkNothingTemporary(names table: String, in db: Database) throws {
-        let objects = try Row.fetchAll(
-            db,
-            sql: "SELECT type, name, tbl_name, sql FROM sqlite_temp_schema WHERE sql IS NOT NULL"
-        ).map(SchemaObject.init)
-        let object = objects.first { object in
+        let object = try SchemaObject.temporary(of: db).first { object in
             object.name.isSameName(as: table)
                 || [.view, .trigger].contains(object.kind)
                     && SQLTokens(object.sql).names(any: [table.foldedName])

@@ -188,15 +188,9 @@ struct TableDefinitionText {
         return try db.undoing {
             let options = options.union(.temporary).subtracting(.ifNotExists)
             try db.create(table: name, options: options, body: body)
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT type, name, tbl_name, sql FROM sqlite_temp_schema
-                    WHERE sql IS NOT NULL AND tbl_name = ? COLLATE NOCASE
-                    """,
-                arguments: [name]
-            )
-            let objects = rows.map(SchemaObject.init)
+            let objects = try SchemaObject.temporary(of: db).filter {
+                $0.table.isSameName(as: name)
+            }
             guard let table = objects.first(where: { $0.kind == .table }) else {
                 throw TableRebuildError.noSuchTable(name)
             }

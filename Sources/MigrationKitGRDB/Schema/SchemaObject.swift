@@ -1,0 +1,131 @@
+import GRDB
+import MigrationKit
+
+/// An object of a schema that has a statement: a row of `sqlite_schema`.
+/// <https://www.sqlite.org/schematab.html>
+///
+/// Two are equal if they are defined in the same way, wherever their pages are.
+package struct SchemaObject: Sendable {
+    /// In the order in which a script can create them.
+    package enum Kind: String, CaseIterable, Sendable {
+        case table, index, view, trigger
+    }
+
+    package let kind: Kind
+    package let name: String
+    /// The table or view that it belongs to; itself, for a table or view.
+    package let table: String
+    /// 0 if it has no pages of its own.
+    package let rootPage: Int
+    /// The statement that creates it, without what may follow that.
+    package let sql: String
+
+    private init(_ row: Row) {
+        kind = Kind(rawValue: row[0]) ?? .table
+        (name, table, rootPage) = (row[1], row[2], row[3])
+        let text: String = row[4]
+        sql = text.firstStatement
+    }
+
+    /// `index notes_title`
+    package var title: String { "\(kind.rawValue) \(name)" }
+
+    /// SQLite itself has written the text up to the name.
+    package var isVirtualTable: Bool { kind == .table && sql.hasPrefix("CREATE VIRTUAL TABLE ") }
+}
+
+extension SchemaObject: Hashable {
+    package static func == (one: Self, other: Self) -> Bool {
+        one.kind == other.kind && one.name == other.name && one.table == other.table
+            && one.sql == other.sql
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(name)
+        hasher.combine(sql)
+    }
+}
+
+// MARK: - Reading
+
+extension SchemaObject {
+    /// All objects with a statement, in the order in which they were created.
+    package static func all(of db: Database) throws -> [SchemaObject] {
+        try read(db, "main.sqlite_schema", "ORDER BY rowid")
+    }
+
+    /// The temporary ones.
+    package static func temporary(of db: Database) throws -> [SchemaObject] {
+        try read(db, "sqlite_temp_schema")
+    }
+
+    /// Those that aren't of SQLite, of GRDB, or of a virtual table, whose owners create them: tables
+    /// first, then indexes, views and triggers, each kind sorted by name.
+    package static func own(of db: Database) throws -> [SchemaObject] {
+        let objects = try read(
+            db,
+            "main.sqlite_schema",
+            """
+            AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+            AND tbl_name NOT LIKE 'grdb\\_%' ESCAPE '\\'
+            ORDER BY
+                CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END,
+                name
+            """
+        )
+        guard objects.contains(where: \.isVirtualTable) else { return objects }
+        // <https://www.sqlite.org/pragma.html#pragma_table_list>
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'shadow'
+                """
+        )
+        let shadows = try String.fetchSet(statement)
+        return objects.filter { !shadows.contains($0.table) }
+    }
+
+    /// A table, by the name with which it was created.
+    package static func table(_ name: String, in db: Database) throws -> SchemaObject? {
+        try read(db, "main.sqlite_schema", "AND type = 'table' AND name = ?", [name]).first
+    }
+
+    private static func read(
+        _ db: Database,
+        _ schema: String,
+        _ rest: String = "",
+        _ arguments: StatementArguments = []
+    ) throws -> [SchemaObject] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT type, name, tbl_name, rootpage, sql FROM \(schema)
+                WHERE sql IS NOT NULL \(rest)
+                """
+        )
+        return try Row.fetchAll(statement, arguments: arguments).map(SchemaObject.init)
+    }
+}
+
+// MARK: - Fingerprint
+
+extension [SchemaObject] {
+    /// A hash of the objects and of the steps that gave them; `nil` if a step has no checksum, so
+    /// that it may have been changed since.
+    func fingerprint(of steps: some Sequence<MigrationStep<Database>>) -> String? {
+        // The seed is the same everywhere, since databases keep the hash.
+        var hash = SipHash(seed: (0, 0))
+        for object in self {
+            for text in [object.kind.rawValue, object.name, object.sql] { hash.add(text) }
+        }
+        for step in steps {
+            guard let checksum = step.checksum else { return nil }
+            hash.add(step.identifier)
+            hash.add(checksum)
+        }
+        let (one, two) = hash.finish()
+        return [one, two].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
