@@ -22,6 +22,8 @@ package struct SQLTokens: Sendable {
         package let text: String
         /// Whether white space or a comment stands before it.
         package let followsSpace: Bool
+        /// How many parentheses are open before it.
+        package let depth: Int
 
         /// What it names: without quotes.
         package var unquoted: String {
@@ -32,6 +34,18 @@ package struct SQLTokens: Sendable {
         package var name: String { unquoted.foldedName }
 
         package var isName: Bool { kind == .word || kind == .quotedName || kind == .string }
+
+        /// The word in upper case; `nil` if it is quoted, a value or a symbol.
+        package var keyword: String? { kind == .word ? text.uppercased() : nil }
+
+        /// Whether it is a string, a blob or a number, perhaps without its end.
+        package var isLiteral: Bool {
+            switch kind {
+            case .string, .number, .blob: true
+            case .unterminated: text.hasPrefix("'")
+            case .word, .quotedName, .semicolon, .symbol: false
+            }
+        }
 
         /// Whether it is a name in double quotes, which SQLite may take for a string.
         /// <https://www.sqlite.org/quirks.html#double_quoted_string_literals_are_accepted>
@@ -70,6 +84,7 @@ package struct SQLTokens: Sendable {
         var raw = Array(SQLTokenizer(bytes))[...]
         var tokens: [Token] = []
         var followsSpace = false
+        var depth = 0
         while let first = raw.popFirst() {
             guard let kind = Token.Kind(first.kind, bytes[first.range.lowerBound]) else {
                 followsSpace = true
@@ -77,14 +92,18 @@ package struct SQLTokens: Sendable {
             }
             var token = (kind: kind, range: first.range)
             Self.extend(&token, with: &raw, bytes)
+            let text = String(decoding: bytes[token.range], as: UTF8.self)
+            if text == ")" { depth -= 1 }
             tokens.append(
                 Token(
                     kind: token.kind,
                     range: token.range,
-                    text: String(decoding: bytes[token.range], as: UTF8.self),
-                    followsSpace: followsSpace
+                    text: text,
+                    followsSpace: followsSpace,
+                    depth: depth
                 )
             )
+            if text == "(" { depth += 1 }
             followsSpace = false
         }
         self.bytes = bytes
@@ -145,6 +164,22 @@ package struct SQLTokens: Sendable {
             while token.range.count < found.utf8.count { take() }
         default: return
         }
+    }
+}
+
+extension SQLTokens.Token {
+    /// A token by itself.
+    ///
+    /// - Returns: `nil` for white space and comments.
+    package init?(_ token: SQLToken, in bytes: [UInt8]) {
+        guard let kind = Kind(token.kind, bytes[token.range.lowerBound]) else { return nil }
+        self.init(
+            kind: kind,
+            range: token.range,
+            text: String(decoding: bytes[token.range], as: UTF8.self),
+            followsSpace: false,
+            depth: 0
+        )
     }
 }
 

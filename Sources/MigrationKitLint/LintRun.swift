@@ -373,6 +373,6 @@ private struct MissingObjects {
 
     /// Whether a statement needs one of them.
     func concern(_ statement: ParsedStatement) -> Bool {
-        isUnknown || statement.words.contains { names.contains($0.name.foldedName) }
+        isUnknown || statement.words.contains { names.contains($0.name) }
     }
 }

@@ -66,16 +66,18 @@ package final class StepNeeds {
     private func mayLack(_ sql: String, on db: Database) -> Bool {
         let bytes = Array(sql.utf8)
         var (before, last): (SQLToken?, SQLToken?)
+        func text(_ token: SQLToken?) -> SQLTokens.Token? {
+            token.flatMap { SQLTokens.Token($0, in: bytes) }
+        }
         for token in SQLTokenizer(bytes) where !token.kind.isBlank {
-            if bytes[token.range.lowerBound] == UInt8(ascii: "("), let before, let last {
-                let name = SQLWord(last, in: bytes)
-                if name.mayBeCalled(after: SQLWord(before, in: bytes)), !isKnown(name.name, on: db)
-                {
-                    return true
-                }
+            if bytes[token.range.lowerBound] == UInt8(ascii: "("),
+                let before = text(before), let name = text(last), name.mayBeCalled(after: before),
+                !isKnown(name.unquoted, on: db)
+            {
+                return true
             }
             if token.kind == .word, token.range.count == 7,
-                ["COLLATE", "VIRTUAL"].contains(SQLWord(token, in: bytes).keyword)
+                ["COLLATE", "VIRTUAL"].contains(text(token)?.keyword)
             {
                 return true
             }
@@ -108,7 +110,7 @@ package final class StepNeeds {
 
 extension ParsedStatement {
     fileprivate var namesOfCollations: [String] {
-        zip(words, words.dropFirst()).filter { $0.0.keyword == "COLLATE" }.map(\.1.name)
+        zip(words, words.dropFirst()).filter { $0.0.keyword == "COLLATE" }.map(\.1.unquoted)
     }
 
     /// The names before parentheses that look like calls: no keywords, types or tables with a list of
@@ -120,7 +122,7 @@ extension ParsedStatement {
                 before.keyword != "ON" || words[0].keyword != "CREATE",
                 !isCommonTable(at: place)
             else { return nil }
-            return word.name
+            return word.unquoted
         }
     }
 
@@ -142,19 +144,10 @@ extension SQLToken.Kind {
     }
 }
 
-extension SQLWord {
-    fileprivate init(_ token: SQLToken, in bytes: [UInt8]) {
-        self.init(
-            text: String(decoding: bytes[token.range], as: UTF8.self),
-            kind: token.kind,
-            depth: 0,
-            range: token.range
-        )
-    }
-
+extension SQLTokens.Token {
     /// Whether it calls a function if a parenthesis follows, by the word before it.
-    fileprivate func mayBeCalled(after before: SQLWord) -> Bool {
-        guard kind == .word || kind == .quoted, !isLiteral, !isKeyword else { return false }
+    fileprivate func mayBeCalled(after before: SQLTokens.Token) -> Bool {
+        guard kind == .word || kind == .quotedName, !isKeyword else { return false }
         guard let keyword = before.keyword else {
             return before.kind == .symbol && ![".", ")"].contains(before.text)
         }

@@ -29,10 +29,10 @@ struct ParsedStatement {
     }
 
     let kind: Kind
-    let words: [SQLWord]
+    let words: [SQLTokens.Token]
 
     init(_ text: String) {
-        words = SQLWord.all(in: text)
+        words = SQLTokens(text).tokens.filter { $0.kind != .semicolon }
         var reader = WordReader(words: words)
         kind = Self.kind(&reader)
     }
@@ -75,7 +75,7 @@ struct ParsedStatement {
         if words.indices.contains(index), words[index].keyword == "AS" { index += 2 }
         guard words.indices.contains(index), words[index].text == "(" else { return nil }
         let names = words[(index + 1)...].prefix { $0.text != ")" }
-        return names.filter { $0.text != "," }.map(\.name)
+        return names.filter { $0.text != "," }.map(\.unquoted)
     }
 
     private static func kind(_ reader: inout WordReader) -> Kind {
@@ -117,7 +117,7 @@ struct ParsedStatement {
         case "PRAGMA":
             guard let name = reader.name() else { return .other(verb) }
             let isChange = reader.take("=") || reader.take("(")
-            return .pragma(name.foldedName, value: isChange ? reader.next()?.name : nil)
+            return .pragma(name.foldedName, value: isChange ? reader.next()?.unquoted : nil)
         case "SELECT", "VALUES": return .select
         default: return .other(verb)
         }
@@ -163,52 +163,18 @@ struct ParsedStatement {
     }
 }
 
-/// A token of a statement that isn't a space or a comment.
-struct SQLWord {
-    let text: String
-    let kind: SQLToken.Kind
-    /// How many parentheses are open before it.
-    let depth: Int
-    /// Where it is in the statement's bytes.
-    let range: Range<Int>
-
-    /// The word in upper case; `nil` if it is quoted or a symbol.
-    var keyword: String? { kind == .word ? text.uppercased() : nil }
-
-    /// The name without quotes.
-    var name: String { kind == .quoted ? text.unquotedName : text }
-
-    /// Whether it is a string, a blob or a number, and not a name.
-    var isLiteral: Bool { text.hasPrefix("'") || text.first?.isNumber == true }
-
-    static func all(in sql: String) -> [SQLWord] {
-        let bytes = Array(sql.utf8)
-        var depth = 0
-        return SQLTokenizer(bytes).compactMap { token in
-            switch token.kind {
-            case .space, .lineComment, .blockComment, .semicolon: return nil
-            case .word, .quoted, .symbol, .unterminated: break
-            }
-            let text = String(decoding: bytes[token.range], as: UTF8.self)
-            if text == ")" { depth -= 1 }
-            defer { if text == "(" { depth += 1 } }
-            return SQLWord(text: text, kind: token.kind, depth: depth, range: token.range)
-        }
-    }
-}
-
 /// Reads the words of a statement in order.
 private struct WordReader {
-    let words: [SQLWord]
+    let words: [SQLTokens.Token]
     private var place = 0
 
-    init(words: [SQLWord]) {
+    init(words: [SQLTokens.Token]) {
         self.words = words
     }
 
-    private var current: SQLWord? { place < words.count ? words[place] : nil }
+    private var current: SQLTokens.Token? { place < words.count ? words[place] : nil }
 
-    mutating func next() -> SQLWord? {
+    mutating func next() -> SQLTokens.Token? {
         guard let word = current else { return nil }
         place += 1
         return word
@@ -226,8 +192,8 @@ private struct WordReader {
     /// A name, without that of its database before it.
     mutating func name() -> String? {
         guard let first = next() else { return nil }
-        guard take(".") else { return first.name }
-        return next()?.name
+        guard take(".") else { return first.unquoted }
+        return next()?.unquoted
     }
 
     mutating func skip(toAny keywords: Set<String>) {

@@ -90,7 +90,7 @@ extension Rebuild {
             if statement.failure == nil {
                 tracks.follow(statement)
             } else if !statement.failureIsExplained {
-                unsure.formUnion(statement.parsed.words.map { $0.name.foldedName })
+                unsure.formUnion(statement.parsed.words.map(\.name))
             }
         }
         let after = statements.last?.after ?? before

@@ -72,7 +72,7 @@ extension SchemaModel {
         var names: Set<String> = []
         for source in sources where source.parsed.mayMeetRows {
             for word in source.parsed.words where !word.isLiteral {
-                names.insert(word.name.foldedName)
+                names.insert(word.name)
             }
         }
         var found: Set<String> = []

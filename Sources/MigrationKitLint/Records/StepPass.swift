@@ -200,7 +200,7 @@ extension ParsedStatement {
         guard words.indices.contains(place), !words[place].name.isSameName(as: target) else {
             return []
         }
-        let name = words[place].name
+        let name = words[place].unquoted
         let columns = schema.table(name)?.columns.map(\.name) ?? [""]
         return columns.map {
             StatementAction(kind: .read, name: name, detail: $0, database: nil, cause: nil)

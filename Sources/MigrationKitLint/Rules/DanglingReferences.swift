@@ -126,7 +126,7 @@ extension SchemaModel.Table {
     /// The table that a full-text table reads its content from; `nil` if it has its own.
     fileprivate var contentTable: String? {
         guard isVirtual, let module, module.hasPrefix("fts") else { return nil }
-        let words = SQLWord.all(in: sql)
+        let words = SQLTokens(sql).tokens
         let place = words.indices.dropLast(2).first {
             words[$0].keyword == "CONTENT" && words[$0 + 1].text == "="
         }

@@ -128,7 +128,7 @@ enum Doubtful {
                 let previous = number > 0 ? words[number - 1] : nil
                 let next = number + 1 < words.count ? words[number + 1].text : ""
                 guard previous?.mayPrecedeString ?? false, ![".", "("].contains(next),
-                    previous?.keyword == "DEFAULT" || !names.contains(word.name.foldedName)
+                    previous?.keyword == "DEFAULT" || !names.contains(word.name)
                 else { continue }
                 findings.add(
                     .doubleQuotedString,
@@ -168,7 +168,7 @@ enum Doubtful {
     }
 }
 
-extension SQLWord {
+extension SQLTokens.Token {
     /// Whether an expression may come after it.
     fileprivate var mayPrecedeString: Bool {
         guard let keyword else { return kind == .symbol && ![")", ".", ";"].contains(text) }
@@ -185,9 +185,11 @@ extension ParsedStatement {
         var names: Set<String> = []
         for (word, next) in zip(words, words.dropFirst()) {
             if ["AS", "WITH", "RECURSIVE", "WINDOW"].contains(word.keyword) || word.text == ")" {
-                names.insert(next.name.foldedName)
+                names.insert(next.name)
             }
-            if next.keyword == "AS", word.kind == .quoted { names.insert(word.name.foldedName) }
+            if next.keyword == "AS", [.quotedName, .string].contains(word.kind) {
+                names.insert(word.name)
+            }
         }
         return names
     }
@@ -206,7 +208,7 @@ extension SchemaModel {
         }
         for view in views.values {
             // Their columns are not read; their text has the names.
-            names.formUnion(SQLWord.all(in: view.sql).map { $0.name.foldedName })
+            names.formUnion(SQLTokens(view.sql).tokens.map(\.name))
         }
         names.formUnion(indexes.keys)
         names.formUnion(triggers.keys)

@@ -101,12 +101,14 @@ extension SQLiteMessage {
     func withoutValues(in statement: StatementRecord) -> String {
         var message = withoutValues
         for word in statement.parsed.words {
+            let value =
+                word.kind == .blob ? String(word.text.dropFirst()).unquotedName : word.unquoted
             let isKnown = statement.isName(word.name)
-            guard word.isLiteral || word.text.hasPrefix("\"") && !isKnown, !word.name.isEmpty else {
+            guard word.isLiteral || word.text.hasPrefix("\"") && !isKnown, !value.isEmpty else {
                 continue
             }
             message = message.replacing(word.text, with: "…")
-            if word.name.count > 2 { message = message.replacing(word.name, with: "…") }
+            if value.count > 2 { message = message.replacing(value, with: "…") }
         }
         return message
     }

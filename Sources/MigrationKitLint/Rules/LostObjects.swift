@@ -269,11 +269,14 @@ extension String {
 
     /// A statement whose strings and blobs are left out: a fix never repeats a value.
     var withoutLiterals: String {
-        let words = SQLWord.all(in: self)
+        let words = SQLTokens(self).tokens
         guard words.contains(where: \.isLiteral) else { return self }
         var text = Array(utf8)
-        for word in words.reversed() where word.text.hasPrefix("'") {
-            text.replaceSubrange(word.range, with: Array("'…'".utf8))
+        for word in words.reversed() where word.isLiteral && word.text.last == "'" {
+            text.replaceSubrange(
+                word.range,
+                with: Array((word.kind == .blob ? "x'…'" : "'…'").utf8)
+            )
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -19,7 +19,7 @@ struct NewConstraint {
 
         func mentions(_ column: String) -> Bool {
             guard isExpression else { return text.isSameName(as: column) }
-            return SQLWord.all(in: text).contains { $0.name.isSameName(as: column) }
+            return SQLTokens(text).tokens.contains { $0.name.isSameName(as: column) }
         }
     }
 
@@ -340,7 +340,7 @@ extension Trials {
         leadingTo condition: String,
         _ expression: String
     ) -> some Sequence<String> {
-        let words = SQLWord.all(in: expression)
+        let words = SQLTokens(expression).tokens
         let literals = words.filter(\.isLiteral).flatMap { word in
             Int(word.text).map { ["\($0)", "\($0 + 1)", "\($0 - 1)"] } ?? [word.text]
         }

@@ -256,7 +256,7 @@ extension Rebuild {
     /// <https://www.sqlite.org/lang_conflict.html>
     fileprivate var hasNewConflictClause: Bool {
         func count(_ sql: String) -> Int {
-            let words = SQLWord.all(in: sql)
+            let words = SQLTokens(sql).tokens
             return zip(words, words.dropFirst()).count {
                 $0.keyword == "CONFLICT" && ["IGNORE", "REPLACE"].contains($1.keyword)
             }
@@ -319,7 +319,7 @@ extension ParsedStatement {
         let filters: Set = ["DISTINCT", "GROUP", "HAVING", "LIMIT", "INTERSECT", "EXCEPT"]
         return outer.indices.contains { place in
             guard let keyword = outer[place].keyword else { return false }
-            let next = outer.indices.contains(place + 1) ? outer[place + 1].keyword : nil
+            let next = outer.indices.contains(place + 1) ? outer[place + 1].text.uppercased() : nil
             switch keyword {
             // SQLite's own advice before an upsert: https://www.sqlite.org/lang_upsert.html
             case "WHERE": return !["TRUE", "1"].contains(next)
@@ -330,12 +330,12 @@ extension ParsedStatement {
     }
 
     /// The words after the first `SELECT` that isn't in parentheses, that one included.
-    private var selection: ArraySlice<SQLWord> {
+    private var selection: ArraySlice<SQLTokens.Token> {
         words.drop { $0.depth > 0 || $0.keyword != "SELECT" }
     }
 
     /// The words between that `SELECT` and its `FROM`.
-    private var selectList: ArraySlice<SQLWord> {
+    private var selectList: ArraySlice<SQLTokens.Token> {
         selection.dropFirst().prefix { $0.depth > 0 || $0.keyword != "FROM" }
     }
 
@@ -361,7 +361,7 @@ extension ParsedStatement {
             let isName =
                 element.count == 1 || element.count == 3 && element.dropFirst().first?.text == "."
             guard isName, let last = element.last, !last.isLiteral else { return nil }
-            return last.name
+            return last.unquoted
         }
     }
 

@@ -124,8 +124,8 @@ extension StatementRecord {
         case .update:
             let words = parsed.words
             for number in words.indices.dropFirst(2)
-            where words[number - 1].text == "=" && words[number].mayBeSecret {
-                let column = words[number - 2].name
+            where ["=", "=="].contains(words[number - 1].text) && words[number].mayBeSecret {
+                let column = words[number - 2].unquoted
                 let opener = number > 2 ? words[number - 3] : nil
                 guard opener?.keyword == "SET" || opener?.text == ",", column.isNameOfSecret
                 else { continue }
@@ -150,7 +150,7 @@ extension String {
     }
 }
 
-extension SQLWord {
+extension SQLTokens.Token {
     /// What is between the quotes of a string; `nil` if it is none.
     private var string: Substring? {
         guard text.hasPrefix("'"), text.count > 2 else { return nil }
