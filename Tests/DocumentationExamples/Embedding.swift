@@ -2,7 +2,6 @@ import GRDB
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher
-import MigrationKitSchema
 import SecretService
 
 // The example of Documentation/Embedding.md, compiled as it stands there: in a blocking function, in
@@ -89,7 +88,10 @@ func asyncLaunch(path: String) async throws -> DatabaseQueue {
     return database
 }
 
-func drift(of database: DatabaseQueue, _ runner: GRDBMigrationRunner) async throws -> SchemaDrift {
-    let drift = try await asyncRun { try runner.drift(in: database) }
-    return drift
+func preview(
+    of database: DatabaseQueue,
+    _ runner: GRDBMigrationRunner
+) async throws -> MigrationPreview {
+    let preview = try await asyncRun { try runner.dryRun(in: database) }
+    return preview
 }

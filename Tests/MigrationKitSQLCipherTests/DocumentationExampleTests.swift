@@ -51,7 +51,7 @@ import Testing
             compiled.components(separatedBy: indented(asyncBody) + "    return database\n").count
                 == 2
         )
-        #expect(compiled.contains(indented(blocks[2]) + "    return drift\n"))
+        #expect(compiled.contains(indented(blocks[2]) + "    return preview\n"))
     }
 
     @Test(arguments: [
