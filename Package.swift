@@ -102,7 +102,7 @@ let package = Package(
         .library(name: "MigrationKitRescue", targets: ["MigrationKitRescue"]),
         .library(name: "MigrationKitCLI", targets: ["MigrationKitCLI"]),
         .library(name: "MigrationKitService", targets: ["MigrationKitService"]),
-        .library(name: "KeyStore", targets: ["KeyStore"]),
+        .library(name: "MigrationKitKeys", targets: ["MigrationKitKeys"]),
         .library(name: "SecretService", targets: ["SecretService"]),
         .executable(name: "migrationkit-cli", targets: ["migrationkit-cli"]),
     ]
@@ -136,7 +136,7 @@ let package = Package(
         // Reads, authenticates and writes the pages of a SQLCipher file.
         .target(
             name: "MigrationKitPages",
-            dependencies: ["CLibCrypto", "MigrationKitCommon", "CSQLCipher", "KeyStore"]
+            dependencies: ["CLibCrypto", "MigrationKitCommon", "CSQLCipher", "MigrationKitKeys"]
         ),
         .target(
             name: "MigrationKitSQLCipher",
@@ -145,7 +145,7 @@ let package = Package(
                 "CMissingFromSQLCipher",
                 "CSQLCipher",
                 "MigrationKitCommon",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -158,7 +158,7 @@ let package = Package(
                 "MigrationKitPages",
                 "CSQLCipher",
                 "MigrationKitCommon",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSchema",
@@ -187,7 +187,7 @@ let package = Package(
                 "CKeyStore",
                 "CLibCrypto",
                 "CSQLCipher",
-                "KeyStore",
+                "MigrationKitKeys",
                 "SecretService",
                 tool("ArgumentParser", "swift-argument-parser"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -199,7 +199,7 @@ let package = Package(
             name: "MigrationKitService",
             dependencies: [
                 "MigrationKitCommon",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQLCipher",
@@ -221,15 +221,15 @@ let package = Package(
 
         .target(name: "CKeyStore", path: "Keys/CKeyStore"),
         .target(
-            name: "KeyStore",
+            name: "MigrationKitKeys",
             dependencies: ["MigrationKitCommon", "CKeyStore", "CLibCrypto"],
-            path: "Keys/KeyStore"
+            path: "Keys/MigrationKitKeys"
         ),
         .target(name: "CLibSecret", path: "Keys/CLibSecret"),
         .target(
             name: "SecretService",
             dependencies: [
-                "CKeyStore", "CLibCrypto", "CLibSecret", "KeyStore", "MigrationKitCommon",
+                "CKeyStore", "CLibCrypto", "CLibSecret", "MigrationKitKeys", "MigrationKitCommon",
             ],
             path: "Keys/SecretService"
         ),
@@ -237,7 +237,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitSQLTests",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSchema",
@@ -257,7 +257,7 @@ let package = Package(
                 "MigrationKitLint",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
-                "KeyStore",
+                "MigrationKitKeys",
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -268,7 +268,7 @@ let package = Package(
             dependencies: [
                 "MigrationKitPages",
                 "CSQLCipher",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSchema",
@@ -282,7 +282,7 @@ let package = Package(
         .testTarget(
             name: "MigrationKitTestSupportTests",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSQL",
@@ -295,7 +295,7 @@ let package = Package(
         .executableTarget(
             name: "FirstLaunchProbe",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKitSQLCipher",
                 "SecretService",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -306,7 +306,7 @@ let package = Package(
         .target(
             name: "DocumentationExamples",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
@@ -330,7 +330,7 @@ let package = Package(
             name: "MigrationKitServiceTests",
             dependencies: [
                 "MigrationKitCommon",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitService",
@@ -349,7 +349,7 @@ let package = Package(
         .executableTarget(
             name: "ServiceProbe",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitService",
@@ -364,7 +364,7 @@ let package = Package(
         .executableTarget(
             name: "StoreToolProbe",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
@@ -386,7 +386,7 @@ let package = Package(
                 "MigrationKitCommon",
                 "DocumentationExamples",
                 "FirstLaunchProbe",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitGRDB",
                 "MigrationKitSchema",
@@ -406,7 +406,7 @@ let package = Package(
             name: "MigrationKitCLITests",
             dependencies: [
                 "MigrationKitCommon",
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKit",
                 "MigrationKitCLI",
                 "MigrationKitGRDB",
@@ -433,12 +433,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "KeyStoreProbe",
-            dependencies: ["KeyStore"],
+            dependencies: ["MigrationKitKeys"],
             path: "Tests/KeyStoreProbe"
         ),
         .testTarget(
             name: "KeyStoreTests",
-            dependencies: ["KeyStore", "KeyStoreProbe", "TestSupport"]
+            dependencies: ["MigrationKitKeys", "KeyStoreProbe", "TestSupport"]
         ),
         .executableTarget(
             name: "SecretServiceProbe",
@@ -452,7 +452,7 @@ let package = Package(
         .executableTarget(
             name: "PlainMigratorProbe",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKitSQL",
                 "MigrationKitSQLCipher",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -463,7 +463,7 @@ let package = Package(
         .target(
             name: "PowerCuts",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKitRescue",
                 "MigrationKitSQLCipher",
                 "TestSupport",
@@ -477,7 +477,7 @@ let package = Package(
         .executableTarget(
             name: "PowerProbe",
             dependencies: [
-                "KeyStore",
+                "MigrationKitKeys",
                 "MigrationKitGRDB",
                 "MigrationKitPages",
                 "MigrationKitSQL",

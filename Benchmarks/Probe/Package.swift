@@ -16,7 +16,7 @@ let package = Package(
             name: "probe",
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "KeyStore", package: "MigrationKit"),
+                .product(name: "MigrationKitKeys", package: "MigrationKit"),
                 .product(name: "MigrationKit", package: "MigrationKit"),
                 .product(name: "MigrationKitGRDB", package: "MigrationKit"),
                 .product(name: "MigrationKitSQLCipher", package: "MigrationKit"),

@@ -17,7 +17,7 @@ let package = Package(
             dependencies: [
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "KeyStore", package: "MigrationKit"),
+                .product(name: "MigrationKitKeys", package: "MigrationKit"),
                 .product(name: "MigrationKitService", package: "MigrationKit"),
             ],
             path: "Sources"

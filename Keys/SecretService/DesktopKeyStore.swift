@@ -1,5 +1,5 @@
 import Glibc
-import KeyStore
+import MigrationKitKeys
 
 /// The key store that this session has.
 public enum DesktopKeyStore {

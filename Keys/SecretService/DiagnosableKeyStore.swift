@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 
 /// A key store that can say what may keep a program from its keys.
 public protocol DiagnosableKeyStore: KeyStore {

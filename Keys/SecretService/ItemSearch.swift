@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 
 /// Searches for items, and unlocks collections that may hide them.
 struct ItemSearch {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import KeyStore
+import MigrationKitKeys
 
 /// What keeps the keys of this session, and what may keep a program from them.
 ///

@@ -1,5 +1,5 @@
 import CLibSecret
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// The libsecret library.

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// A file of keys that a secret of the desktop's portal opens: a key store for programs in a sandbox,

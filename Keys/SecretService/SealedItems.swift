@@ -1,6 +1,6 @@
 import CLibCrypto
 import FoundationEssentials
-import KeyStore
+import MigrationKitKeys
 
 /// Items with their secrets, as bytes that only the portal's secret opens.
 ///

@@ -1,7 +1,7 @@
 import CKeyStore
 import CLibSecret
 import Glibc
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// The desktop's portal, which gives each program in a sandbox a secret of its own.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import KeyStore
+import MigrationKitKeys
 
 extension SecretServiceKeyStore: SearchableKeyStore {
     /// Every readable item of every collection (or of the named one), oldest first.

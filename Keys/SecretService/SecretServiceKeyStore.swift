@@ -1,5 +1,5 @@
 import FoundationEssentials
-import KeyStore
+import MigrationKitKeys
 
 /// The desktop's Secret Service (GNOME Keyring, KWallet, KeePassXC) as a key store.
 ///

@@ -1,6 +1,6 @@
 import CLibSecret
 import Glibc
-import KeyStore
+import MigrationKitKeys
 
 /// One connection to the Secret Service: the thin layer over libsecret, above which there is no
 /// pointer and no GError.

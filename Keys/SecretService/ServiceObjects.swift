@@ -1,6 +1,6 @@
 import CLibSecret
 import FoundationEssentials
-import KeyStore
+import MigrationKitKeys
 
 /// A collection of the Secret Service, as it was when it was read.
 struct ServiceCollection {

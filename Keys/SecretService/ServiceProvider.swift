@@ -1,5 +1,5 @@
 import CLibSecret
-import KeyStore
+import MigrationKitKeys
 
 extension SecretServiceKeyStore {
     /// The program that answers as the Secret Service. KWallet is told to write.

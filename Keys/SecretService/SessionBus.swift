@@ -1,5 +1,5 @@
 import CLibSecret
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// An argument of a call on the bus.

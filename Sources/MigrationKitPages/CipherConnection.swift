@@ -1,5 +1,5 @@
 import CSQLCipher
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Our own connection, beside GRDB's. It inspects a database file and changes nothing.

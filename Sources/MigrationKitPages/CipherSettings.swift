@@ -1,6 +1,6 @@
 import CLibCrypto
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// How a file is encrypted, beside its key: page size, key derivation, and page authentication.

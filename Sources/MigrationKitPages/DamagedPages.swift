@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Finds the damaged pages of an encrypted file: those whose HMAC is wrong, and a last one that is cut

@@ -1,5 +1,5 @@
 import CLibCrypto
-import KeyStore
+import MigrationKitKeys
 
 /// The first hundred bytes of a database, decrypted.
 /// <https://www.sqlite.org/fileformat.html#the_database_header>

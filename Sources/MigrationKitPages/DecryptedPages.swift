@@ -1,5 +1,5 @@
 import CSQLCipher
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// The bytes of a file, for several threads.

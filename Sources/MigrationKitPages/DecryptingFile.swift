@@ -1,5 +1,5 @@
 import CSQLCipher
-import KeyStore
+import MigrationKitKeys
 
 /// An encrypted file that looks like plaintext to SQLite: each page is authenticated and decrypted
 /// when SQLite reads it.

@@ -1,7 +1,7 @@
 import CSQLCipher
 import Dispatch
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 import Synchronization
 

@@ -1,5 +1,5 @@
 import CSQLCipher
-import KeyStore
+import MigrationKitKeys
 
 /// The methods of a file that SQLite has open. An owner has replaced some of them until the file is
 /// closed.

@@ -1,6 +1,6 @@
 import CLibCrypto
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Checks whether pages of a file were written with a key.

@@ -1,6 +1,6 @@
 import CLibCrypto
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 /// Encrypts and decrypts the pages of a file, in memory.
 ///

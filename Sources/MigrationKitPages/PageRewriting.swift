@@ -1,6 +1,6 @@
 import CSQLCipher
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Writes the pages of a database into a new file with another key, or without one if they have none,

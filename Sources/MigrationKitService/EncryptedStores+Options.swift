@@ -1,5 +1,5 @@
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB

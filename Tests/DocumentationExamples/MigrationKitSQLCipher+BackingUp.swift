@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 // The code of Sources/MigrationKitSQLCipher/MigrationKitSQLCipher.docc/BackingUp.md.

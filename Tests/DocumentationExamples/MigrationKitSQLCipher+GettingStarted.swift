@@ -1,5 +1,5 @@
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 import SecretService
@@ -23,7 +23,7 @@ enum NotesError: Error {
     case wrongPassphrase
 }
 
-func openNotes(at path: String, passphrase: DatabaseSecret) throws -> DatabaseQueue {
+func openNotes(at path: String, passphrase: MigrationKitKeys.Secret) throws -> DatabaseQueue {
     let key = try DatabaseKey.passphrase(passphrase)
     do {
         return try EncryptedDatabase.open(path, key: key, options: .init(createsFile: true))

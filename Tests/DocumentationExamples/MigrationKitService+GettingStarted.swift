@@ -1,5 +1,5 @@
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import Logging
 import MigrationKitService
 import ServiceLifecycle

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import SecretService
 
 // The code of Keys/SecretService/SecretService.docc/GettingStarted.md.

@@ -1,5 +1,5 @@
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import Logging
 import MigrationKitService
 import ServiceLifecycle
@@ -48,7 +48,7 @@ func keepHealthCheck(database: MigrationService, server: some Service, health: s
 }
 
 protocol Vault: Sendable {
-    func secret(_ name: String) throws -> DatabaseSecret
+    func secret(_ name: String) throws -> MigrationKitKeys.Secret
 }
 
 func count(in vault: any Vault, steps: [MigrationStep<Database>]) async throws -> Int? {

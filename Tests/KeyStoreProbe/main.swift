@@ -8,7 +8,7 @@
 // The secret is printed in hexadecimal; what went wrong as the error's case, with status 1.
 
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let resolver = KeyResolver { InMemoryKeyStore() }

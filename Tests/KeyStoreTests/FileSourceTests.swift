@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import TestSupport
 import Testing
 

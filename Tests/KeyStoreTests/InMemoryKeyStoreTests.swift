@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import Testing
 
 @Suite struct InMemoryKeyStoreTests {

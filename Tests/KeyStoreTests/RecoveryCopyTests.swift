@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import KeyStore
+@testable import MigrationKitKeys
 
 /// Containers and paper copies of keys.
 @Suite struct RecoveryCopyTests {

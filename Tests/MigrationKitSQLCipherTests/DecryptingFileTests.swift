@@ -1,7 +1,7 @@
 @testable import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 import TestSupport
 import Testing

@@ -77,7 +77,7 @@ import Testing
         ("Sources/MigrationKitSQLCipher", "BackingUp"),
         ("Sources/MigrationKitSQLCipher", "RotatingAKey"),
         ("Sources/MigrationKitTestSupport", "GettingStarted"),
-        ("Keys/KeyStore", "GettingStarted"),
+        ("Keys/MigrationKitKeys", "GettingStarted"),
         ("Keys/SecretService", "GettingStarted"),
     ])
     func codeOfAnArticleIsCompiled(folder: String, article: String) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 import Synchronization
 import TestSupport

@@ -1,7 +1,7 @@
 import MigrationKitCommon
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitRescue
 import MigrationKitSQLCipher
 import TestSupport

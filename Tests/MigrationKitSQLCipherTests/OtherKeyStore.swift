@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import Synchronization
 
 /// A key store that changes between the calls of a launch: before the key is stored, or after.

@@ -2,7 +2,7 @@ import CSQLCipher
 @testable import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import Synchronization
 import TestSupport
 import Testing

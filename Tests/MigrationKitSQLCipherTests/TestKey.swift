@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import Testing
 
 /// A passphrase or raw key that is made at run time, in the forms that the tests' tools want.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitService
 import ServiceLifecycle
 import TestSupport

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import InMemoryTracing
-import KeyStore
+import MigrationKitKeys
 import Logging
 import Metrics
 import MetricsTestKit

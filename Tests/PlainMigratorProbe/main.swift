@@ -8,7 +8,7 @@
 
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQL
 import MigrationKitSQLCipher
 

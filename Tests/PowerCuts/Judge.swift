@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitRescue
 import MigrationKitSQLCipher
 

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import TestSupport
 
 /// The folder in which a scenario is prepared and recorded, and from which it can be judged again.

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 /// A key store whose changes are seen in a trace.
 ///

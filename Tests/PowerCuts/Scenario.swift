@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import TestSupport
 
 /// A command, the files that it is given, and what may be found after a power cut.

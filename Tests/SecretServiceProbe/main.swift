@@ -16,7 +16,7 @@
 // look-ups are cancelled after PROBE_CANCEL_AFTER (milliseconds). What went wrong is the first line of standard output, as the error's case, with status 1.
 
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import SecretService
 
 let variables = ProcessInfo.processInfo.environment

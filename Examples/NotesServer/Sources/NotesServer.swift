@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import Hummingbird
-import KeyStore
+import MigrationKitKeys
 import Logging
 import MigrationKitService
 import ServiceLifecycle

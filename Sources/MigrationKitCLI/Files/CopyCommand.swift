@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// A command that copies a database's content into another file, with the same key or another one.

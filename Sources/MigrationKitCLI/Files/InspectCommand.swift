@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitRescue
 import MigrationKitSQLCipher
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import MigrationKitRescue
 import MigrationKitSQLCipher
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitFleet

@@ -1,6 +1,6 @@
 import MigrationKitCommon
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The key's item doesn't open a file, but a former key does, which a rotation has kept.

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// A place of a key that opens a database, and how to use it.

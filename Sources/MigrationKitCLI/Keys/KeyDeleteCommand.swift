@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 
 struct KeyDeleteCommand: ContextCommand {
     static var configuration: CommandConfiguration {

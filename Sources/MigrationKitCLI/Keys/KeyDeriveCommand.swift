@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 
 struct KeyDeriveCommand: ContextCommand {
     static var configuration: CommandConfiguration {

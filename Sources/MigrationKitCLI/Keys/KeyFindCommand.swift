@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 struct KeyFindCommand: DatabaseCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 
 struct KeySetCommand: ContextCommand {
     static var configuration: CommandConfiguration {

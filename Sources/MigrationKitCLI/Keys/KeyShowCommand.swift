@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 struct KeyShowCommand: ContextCommand {
     static var configuration: CommandConfiguration {

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 extension KeyStoreError: ToolSuggesting {
     var suggestion: String? {

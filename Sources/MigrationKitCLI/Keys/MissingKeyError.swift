@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 import MigrationKitSQLCipher
 

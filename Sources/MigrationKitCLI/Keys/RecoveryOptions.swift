@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The option that names the passphrase of a recovery copy.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The options that name a database whose key is in the Secret Service.

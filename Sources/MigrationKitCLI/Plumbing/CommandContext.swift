@@ -2,7 +2,7 @@ import ArgumentParser
 import MigrationKitCommon
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 

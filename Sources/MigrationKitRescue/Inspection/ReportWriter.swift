@@ -1,6 +1,6 @@
 import MigrationKitPages
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher

@@ -2,7 +2,7 @@ import CSQLCipher
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The new file under its temporary name, while it is made.

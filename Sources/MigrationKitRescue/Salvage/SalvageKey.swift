@@ -2,7 +2,7 @@ import CSQLCipher
 import MigrationKitPages
 import MigrationKitCommon
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// The key and settings that open a damaged file, found with any of its pages.

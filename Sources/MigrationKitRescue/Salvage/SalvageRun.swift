@@ -1,7 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 
 /// One run of a ``DatabaseSalvage``.

@@ -2,7 +2,7 @@ import MigrationKitPages
 import CSQLCipher
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 import Synchronization
 

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitPages
 
 /// How a database is written to disk: as plaintext, or encrypted with a key.

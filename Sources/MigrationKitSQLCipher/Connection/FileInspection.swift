@@ -1,6 +1,6 @@
 import MigrationKitPages
 import GRDB
-import KeyStore
+import MigrationKitKeys
 
 /// Inspects a file with content, without changing it or anything beside it.
 package struct FileInspection {

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitPages

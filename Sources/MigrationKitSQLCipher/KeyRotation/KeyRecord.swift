@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Where a database's key is kept: what a person needs to know if it isn't found one day, because another

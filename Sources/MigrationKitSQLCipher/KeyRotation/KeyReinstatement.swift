@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 /// Restores a backup from before a rotation, and makes its key the item's key again.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 /// The item that holds a database's next key while the key is being rotated.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// The keys that a database has got since its key store last wrote what it acknowledged, each sealed

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 // The way to a new key that the key store may still lose: it acknowledges items before it writes

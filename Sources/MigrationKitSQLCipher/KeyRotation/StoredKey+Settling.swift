@@ -1,6 +1,6 @@
 import MigrationKitCommon
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 // Finishes or undoes an interrupted rotation, always under the lock for rotations. A key is deleted
 // only if it is also in another item, or is known to open no file.

@@ -1,6 +1,6 @@
 import MigrationKitPages
 import Foundation
-import KeyStore
+import MigrationKitKeys
 
 /// The key of a database in a key store: in its item or, during a rotation, in the pending one.
 ///

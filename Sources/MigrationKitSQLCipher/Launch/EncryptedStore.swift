@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 import MigrationKitGRDB
 
@@ -9,7 +9,7 @@ import MigrationKitGRDB
 /// ```swift
 /// import Foundation
 /// import GRDB
-/// import KeyStore
+/// import MigrationKitKeys
 /// import MigrationKit
 /// import MigrationKitGRDB
 /// import MigrationKitSQLCipher

@@ -2,7 +2,7 @@ import Foundation
 import MigrationKitPages
 import MigrationKitCommon
 import GRDB
-import KeyStore
+import MigrationKitKeys
 
 /// One launch of a store: gets the key, or makes one if no data can be lost by that, and opens.
 ///

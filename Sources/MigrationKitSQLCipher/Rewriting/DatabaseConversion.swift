@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB

@@ -3,7 +3,7 @@ import MigrationKitCommon
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 
 extension DatabaseCopy {

@@ -1,7 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 
 /// The database that is converted. As long as this is open, nobody else reads or writes it.

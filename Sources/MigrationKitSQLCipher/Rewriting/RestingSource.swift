@@ -2,7 +2,7 @@ import CSQLCipher
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 
 /// A database that nobody writes, such as a backup. Reading it changes nothing and leaves nothing
 /// beside it, even on a read-only medium.

@@ -1,7 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 
 /// What a database is written anew from.
 protocol RewriteSource {

@@ -1,7 +1,7 @@
 import MigrationKitPages
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 
 /// A database as it is at one instant. Others go on using it.
 struct SnapshotSource: RewriteSource, PageSource {

@@ -1,7 +1,7 @@
 import CSQLCipher
 import MigrationKitPages
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitGRDB
 
 /// Damaged pages of a database that are free, so that no content is lost with them.

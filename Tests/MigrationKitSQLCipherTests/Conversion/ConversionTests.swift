@@ -1,7 +1,7 @@
 import CSQLCipher
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKitSQLCipher
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import Synchronization
 
 /// A key store with something that happens before and after each of its calls.

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitGRDB
 import MigrationKitSQLCipher

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitCommon
 import MigrationKitGRDB

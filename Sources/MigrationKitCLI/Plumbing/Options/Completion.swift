@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// Completions that a shell asks the tool for: names of migrations, and of keys in the secret store.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KeyStore
+import MigrationKitKeys
 import SecretService
 
 /// The options that name the source of a key: of the database's, or of a new one.

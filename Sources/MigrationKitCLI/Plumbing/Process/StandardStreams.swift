@@ -1,5 +1,5 @@
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 /// The standard output stream, which reports write errors.

@@ -1,7 +1,7 @@
 import CKeyStore
 import Dispatch
 import Foundation
-import KeyStore
+import MigrationKitKeys
 import MigrationKitCommon
 
 // MARK: - Process Environment

@@ -1,4 +1,4 @@
-import KeyStore
+import MigrationKitKeys
 import MigrationKit
 import MigrationKitLint
 import TOMLKit

@@ -16,8 +16,7 @@ import MigrationKitCommon
 /// }
 /// ```
 ///
-/// If an app has a `Secret` of its own, use ``DatabaseSecret`` or `KeyStore::Secret` for this one.
-/// (`KeyStore.Secret` doesn't compile: it names a member of the protocol ``KeyStore``.)
+/// An app that has a `Secret` of its own refers to this one as `MigrationKitKeys.Secret`.
 public final class Secret: Sendable {
     // Written only in the initializer, before anyone else has the reference. Then it is read-only
     // until `deinit`.
@@ -128,9 +127,6 @@ public final class Secret: Sendable {
         }
     }
 }
-
-/// Another name for ``Secret``, for apps that have their own `Secret`.
-public typealias DatabaseSecret = Secret
 
 extension Secret: Equatable {
     /// Compares in a time that depends only on the lengths, not on where the bytes differ.

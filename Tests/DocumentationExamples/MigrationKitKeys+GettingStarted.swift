@@ -1,7 +1,7 @@
-import KeyStore
+import MigrationKitKeys
 import SecretService
 
-// The code of Keys/KeyStore/KeyStore.docc/GettingStarted.md.
+// The code of Keys/MigrationKitKeys/KeyStore.docc/GettingStarted.md.
 
 func serverKey() throws -> DatabaseKey {
     let resolver = KeyResolver { SecretServiceKeyStore() }
