@@ -60,3 +60,10 @@ extension String {
         (hasPrefix("-") ? "./\(self)" : self).shellWord
     }
 }
+
+/// A number of things: `1 row`, `2 rows`.
+///
+/// - Parameter noun: The thing in the singular, whose plural ends with `s`.
+package func counted(_ count: Int, _ noun: String) -> String {
+    "\(count) \(noun)\(count == 1 ? "" : "s")"
+}

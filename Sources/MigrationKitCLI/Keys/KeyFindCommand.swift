@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MigrationKitCommon
 import MigrationKitKeys
 import MigrationKitSQLCipher
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import GRDB
+import MigrationKitCommon
 import MigrationKitLint
 import MigrationKitSQL
 import MigrationKitSchema

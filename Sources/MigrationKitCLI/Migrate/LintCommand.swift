@@ -322,7 +322,7 @@ enum LintError: Error, Equatable {
 extension LintError: CodedError {
     var errorDescription: String? {
         switch self {
-        case .findings(let levels, _): "lint found \(LintLevel.counted(levels))"
+        case .findings(let levels, _): "lint found \(LintLevel.listed(levels))"
         case .baseWithoutFolder:
             "--base needs a folder of migrations; this program's migrations are built in"
         }
@@ -352,7 +352,7 @@ extension LintError: CodedError {
 
 extension LintLevel {
     /// For example `1 error and 2 warnings`.
-    static func counted(_ levels: [LintLevel]) -> String {
+    static func listed(_ levels: [LintLevel]) -> String {
         let counts = allCases.reversed().compactMap { level in
             let count = levels.count { $0 == level }
             return count == 0 ? nil : "\(count) \(level.rawValue)\(count == 1 ? "" : "s")"

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitLint
 import MigrationKitSQL
 
@@ -163,7 +164,7 @@ struct LintOutput {
     private var summary: String {
         let checked = result.report.checked
         let noun = checked == 1 ? "migration" : "migrations"
-        var text = "Checked \(checked) \(noun): \(LintLevel.counted(findings.map(\.level)))."
+        var text = "Checked \(checked) \(noun): \(LintLevel.listed(findings.map(\.level)))."
         let hidden = findings.count - shown.count
         if hidden > 0 { text += " --level note shows the \(hidden == 1 ? "note" : "notes")." }
         if checked == 0, !findings.isEmpty {

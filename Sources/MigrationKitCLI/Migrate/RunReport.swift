@@ -1,5 +1,6 @@
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 
 extension CommandContext {

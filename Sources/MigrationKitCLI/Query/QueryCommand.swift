@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MigrationKit
+import MigrationKitCommon
 import MigrationKitGRDB
 import MigrationKitSQLCipher
 

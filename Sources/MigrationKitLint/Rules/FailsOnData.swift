@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitSchema
 
 /// The rules of the group "Fails on real data", but for `migration-fails`: see ``FailedChecks``.

@@ -45,37 +45,9 @@ struct FindingList {
     }
 }
 
-/// The rules, in groups: each group is a function that reads the record of a migration.
-enum Rules {
-    /// Those that run migrations again, before the next one is recorded.
-    static let withTrials: [@Sendable (StepRecord, inout FindingList) -> Void] = [
-        FailsOnData.check,
-        InstalledVersion.check,
-        Repeatability.check,
-    ]
-
-    static let all: [@Sendable (StepRecord, inout FindingList) -> Void] = [
-        LostRows.check,
-        RebuiltRows.check,
-        LostObjects.check,
-        RebuiltTable.check,
-        DanglingReferences.check,
-        Transactions.check,
-        Doubtful.check,
-        Secrets.check,
-        // The last one, since it leaves out failures that another rule explains.
-        FailedChecks.check,
-    ]
-}
-
 /// "a, b and c", with each name in single quotes.
 func listed(_ names: some Sequence<String>) -> String {
     let names = names.map { "'\($0)'" }
     guard let last = names.last, names.count > 1 else { return names.first ?? "" }
     return names.dropLast().joined(separator: ", ") + " and " + last
-}
-
-/// "1 row", "2 rows".
-func counted(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
 }

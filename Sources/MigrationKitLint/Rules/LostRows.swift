@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitSchema
 
 /// The rules of the group "Rows are lost", but for those about rebuilds: see ``RebuiltRows``.

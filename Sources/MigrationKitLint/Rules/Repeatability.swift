@@ -1,4 +1,5 @@
 import GRDB
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// The rule of the group "Not repeatable" about migrations outside of a transaction. An interrupted

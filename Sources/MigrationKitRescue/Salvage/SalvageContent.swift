@@ -10,7 +10,7 @@ final class SalvageContent {
     /// The content according to the header; `nil` if it can't be read.
     let header: DatabaseContent?
     let isAutoVacuum: Bool
-    private(set) var objects: [SchemaObject] = []
+    private(set) var objects: [SalvagedObject] = []
     /// Whether a row of the schema is known to be lost.
     private(set) var lostSchemaRow = false
 
@@ -78,7 +78,7 @@ final class SalvageContent {
             for cell in content.cells {
                 guard case .whole(let payload) = payloads.payload(of: cell, on: content),
                     let row = SalvagedRow(payload),
-                    let object = SchemaObject(row, encoding: encoding)
+                    let object = SalvagedObject(row, encoding: encoding)
                 else {
                     lostSchemaRow = true
                     continue
@@ -101,7 +101,7 @@ private struct EncodingGuess {
         if row.values.count == 5, case .text(let range) = row.values[0] {
             for encoding in TextEncoding.allCases {
                 guard let text = encoding.string(row.bytes(range)),
-                    SchemaObject.Kind(rawValue: text) != nil
+                    SalvagedObject.Kind(rawValue: text) != nil
                 else { continue }
                 counts[encoding, default: 0] += 1_000_000
                 return true

@@ -80,7 +80,7 @@ final class SalvageFilling {
 
     /// Creates objects without rows of their own, after the rows of all tables.
     func makeTheRest() throws {
-        for kind in [SchemaObject.Kind.index, .table, .view, .trigger] {
+        for kind in [SalvagedObject.Kind.index, .table, .view, .trigger] {
             for object in content.objects where object.kind == kind {
                 switch kind {
                 case .index where object.sql == nil: continue

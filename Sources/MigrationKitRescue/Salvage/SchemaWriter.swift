@@ -17,7 +17,7 @@ final class SchemaWriter {
     ///
     /// - Returns: Whether it exists afterwards.
     @discardableResult
-    func make(_ object: SchemaObject) throws -> Bool {
+    func make(_ object: SalvagedObject) throws -> Bool {
         try attempt(object) {
             if object.name.hasPrefix("sqlite_") { return try self.makeOwn(object) }
             // Even if the schema is damaged, its SQL may only create something.
@@ -29,7 +29,7 @@ final class SchemaWriter {
     }
 
     /// Makes SQLite create one of its own tables.
-    private func makeOwn(_ object: SchemaObject) throws {
+    private func makeOwn(_ object: SalvagedObject) throws {
         if object.name.hasPrefix("sqlite_stat") {
             // If there is nothing to analyze, this only creates the tables.
             try Statement(db, "ANALYZE sqlite_schema").run()
@@ -49,7 +49,7 @@ final class SchemaWriter {
 
     /// - Returns: Whether this succeeded.
     @discardableResult
-    func attempt(_ object: SchemaObject, _ body: () throws -> Void) throws -> Bool {
+    func attempt(_ object: SalvagedObject, _ body: () throws -> Void) throws -> Bool {
         do {
             try body()
             return true
@@ -70,7 +70,7 @@ final class SchemaWriter {
     /// Creates a virtual table on top of its shadow tables, which already have their rows.
     ///
     /// - Parameter isWhole: Whether nothing was lost; otherwise everything that can be is rebuilt.
-    func makeVirtual(_ object: SchemaObject, isWhole: Bool) throws {
+    func makeVirtual(_ object: SalvagedObject, isWhole: Bool) throws {
         guard let module = object.module, let sql = object.sql else {
             return _ = try make(object)
         }
@@ -93,7 +93,7 @@ final class SchemaWriter {
     }
 
     /// Checks whether a virtual table accepts its shadow tables.
-    private func check(_ object: SchemaObject, isFullText: Bool, _ module: String) throws {
+    private func check(_ object: SalvagedObject, isFullText: Bool, _ module: String) throws {
         let name = object.name.quotedName
         if isFullText {
             try Statement(db, "INSERT INTO \(name) (\(name)) VALUES ('integrity-check')").run()
@@ -124,7 +124,7 @@ final class SchemaWriter {
     }
 
     /// Inserts the schema entry of a virtual table whose shadow tables exist.
-    private func enter(_ object: SchemaObject, _ sql: String) throws {
+    private func enter(_ object: SalvagedObject, _ sql: String) throws {
         try db.execute(sql: "PRAGMA writable_schema = ON")
         try db.execute(
             sql: """
@@ -139,7 +139,7 @@ final class SchemaWriter {
     }
 
     /// Rebuilds a full-text index from its content.
-    private func remake(_ object: SchemaObject, _ sql: String, _ module: String) throws {
+    private func remake(_ object: SalvagedObject, _ sql: String, _ module: String) throws {
         func shadow(_ suffix: String) -> String { "\(object.name)_\(suffix)" }
         func quoted(_ suffix: String) -> String { shadow(suffix).quotedName }
         let name = object.name.quotedName

@@ -292,7 +292,7 @@ struct SalvageTree {
         var isInner: Bool?
     }
 
-    let object: SchemaObject
+    let object: SalvagedObject
     /// Whether the b-tree has rowids as keys.
     let isTable: Bool
     /// The pages with its rows, in the order of the rows.
@@ -305,14 +305,14 @@ struct SalvageTree {
     /// How many parts were attached to it because their parents are missing.
     var attachedCount = 0
 
-    init(_ object: SchemaObject) {
+    init(_ object: SalvagedObject) {
         self.object = object
         isTable = object.kind == .table && !object.isWithoutRowID
     }
 
     /// A part of a b-tree whose table is unknown.
     init(orphan page: Int, isTable: Bool) {
-        object = SchemaObject(kind: .table, name: "", table: "", root: page, sql: nil)
+        object = SalvagedObject(kind: .table, name: "", table: "", root: page, sql: nil)
         self.isTable = isTable
     }
 

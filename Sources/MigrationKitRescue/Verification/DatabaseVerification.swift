@@ -16,6 +16,8 @@ import MigrationKitSQLCipher
 /// for check in checks where !check.ok { print(check.name, check.findings.map(\.text)) }
 /// ```
 ///
+/// An asynchronous program runs it in `asyncRun`, which cancels it with the task.
+///
 /// The checks run in this order, whatever the earlier ones have found:
 ///
 /// - `file_modes`: whether other users can read or write the database, encrypted or not, and its

@@ -99,42 +99,6 @@ public struct SchemaMigration: Sendable {
     }
 }
 
-/// A change that may lose rows or be refused because of rows.
-public struct SchemaHazard: Hashable, Sendable {
-    /// The kinds of hazards, by the names under which they are allowed. A hazard that the linter finds
-    /// has its rule's name; the linter has no rule for the last two, by which nothing is lost.
-    public enum Kind: String, Sendable, CaseIterable {
-        case dropTable = "drop-table"
-        case dropColumn = "drop-column"
-        case narrowsType = "narrows-type"
-        case mayViolateNotNull = "may-violate-not-null"
-        case mayViolateUnique = "may-violate-unique"
-        case mayViolateCheck = "may-violate-check"
-        case mayViolateForeignKey = "may-violate-foreign-key"
-        case reusesRowIDs = "reuses-rowids"
-        case rewritesTable = "rewrites-table"
-    }
-
-    /// What may happen.
-    public let kind: Kind
-
-    /// The table, by its name in the present schema.
-    public let table: String
-
-    /// The column; `nil` if the whole table is concerned.
-    public let column: String?
-
-    /// What may happen, in one sentence.
-    public let message: String
-
-    /// The way around it, usually in two steps.
-    public let suggestion: String
-
-    /// A query over the present database for the number of rows that are concerned; `nil` if it
-    /// can't be asked.
-    public let countQuery: String?
-}
-
 /// Why a migration between two schemas can't be written.
 public enum SchemaMigrationError: Error, Equatable, Sendable {
     /// A new column is NOT NULL, and nothing gives it a value for existing rows.

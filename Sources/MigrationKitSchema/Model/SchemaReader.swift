@@ -32,7 +32,7 @@ package final class SchemaReader {
     /// - Throws: A `DatabaseError` if the schema can't be read.
     package func schema(of db: Database) throws -> SchemaModel {
         var schema = SchemaModel()
-        let objects = try SchemaObject.own(of: db)
+        let objects = try SchemaObject.ownInAnyOrder(of: db)
         for object in objects where object.kind == .table {
             var table = try table(object, in: db)
             table.rootPage = object.rootPage

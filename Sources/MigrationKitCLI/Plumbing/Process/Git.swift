@@ -30,12 +30,12 @@ struct GitFolder {
     ///
     /// - Returns: `nil` if the folder isn't in the repository.
     private static func prefix(of folder: String, from top: String) -> String? {
-        guard let top = FileIdentity(top) else { return nil }
+        guard let top = FolderIdentity(top) else { return nil }
         var rest = URL(fileURLWithPath: folder).standardizedFileURL.pathComponents[...]
         var place = ""
         while let name = rest.popFirst() {
             place = place.isEmpty ? name : "\(place)/\(name)"
-            if FileIdentity(place) == top { return rest.joined(separator: "/") }
+            if FolderIdentity(place) == top { return rest.joined(separator: "/") }
         }
         return nil
     }

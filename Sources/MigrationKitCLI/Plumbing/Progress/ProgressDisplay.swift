@@ -311,7 +311,7 @@ struct ConversionNote {
     static func narrowedMode(from formerMode: UInt32?, path: String) -> ConversionNote? {
         // An access control list is kept, and is part of the mode.
         guard let formerMode,
-            let mode = try? MigrationKitSQLCipher.FileIdentity.of(path)?.permissions,
+            let mode = try? FileIdentity.of(path)?.permissions,
             formerMode & 0o077 != mode & 0o077
         else { return nil }
         let (old, new) = (formerMode.octalMode, mode.octalMode)

@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitGRDB
 
 /// Which step of a migration, a rollback or a dry run is running, and which one failed.

@@ -31,10 +31,10 @@ struct SettingsSearch {
     /// the home folder. Outside of both, there is only the working folder: `/tmp` and the like
     /// belong to nobody's project.
     private var folders: [String] {
-        let top = FileIdentity("/")
-        let home = home.flatMap(FileIdentity.init)
+        let top = FolderIdentity("/")
+        let home = home.flatMap(FolderIdentity.init)
         var folders = [""]
-        while let last = folders.last, let folder = FileIdentity(last + ".") {
+        while let last = folders.last, let folder = FolderIdentity(last + ".") {
             // A home folder "/" is that of a user who has none.
             if folder == home, folder != top { return folders }
             var status = stat()
@@ -133,8 +133,8 @@ extension CommandContext {
     }
 }
 
-/// What tells a file from every other one.
-struct FileIdentity: Equatable {
+/// What tells a folder from every other one, whatever its path.
+struct FolderIdentity: Equatable {
     let device: dev_t
     let number: ino_t
 

@@ -9,13 +9,6 @@ func duration(_ seconds: Double) -> String {
     return "\(tenths / 10).\(tenths % 10) s"
 }
 
-/// A number of things: `1 row`, `2 rows`.
-///
-/// - Parameter noun: The thing in the singular, whose plural ends with `s`.
-func counted(_ count: Int, _ noun: String) -> String {
-    "\(count) \(noun)\(count == 1 ? "" : "s")"
-}
-
 extension UInt32 {
     /// A file's permissions, in octal digits.
     var octalMode: String {

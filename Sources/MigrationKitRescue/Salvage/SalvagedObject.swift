@@ -1,7 +1,7 @@
 import MigrationKitGRDB
 
-/// A row of `sqlite_schema`. <https://www.sqlite.org/schematab.html>
-struct SchemaObject: Equatable {
+/// A row of `sqlite_schema`, read from a page that may be the only one of it. <https://www.sqlite.org/schematab.html>
+struct SalvagedObject: Equatable {
     enum Kind: String {
         case table, index, view, trigger
     }
@@ -44,7 +44,7 @@ struct SchemaObject: Equatable {
     }
 
     /// The schema table itself.
-    static let schema = SchemaObject(
+    static let schema = SalvagedObject(
         kind: .table,
         name: "sqlite_schema",
         table: "sqlite_schema",
