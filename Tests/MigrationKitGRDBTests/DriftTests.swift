@@ -114,6 +114,27 @@ import Testing
         #expect(Set(drift.changes.map(\.table)).isSubset(of: ["note", "author"]))
     }
 
+    /// SQLite reads its schema as text, so it takes a root page or a name of any type.
+    @Test(arguments: [
+        "rootpage = CAST(printf('%08d', rootpage) AS BLOB)", "name = CAST(name AS BLOB)",
+        "sql = CAST(sql AS BLOB)",
+    ])
+    func schemaThatIsStoredInAnotherFormIsReadAsSQLiteReadsIt(_ change: String) throws {
+        let runner = try migrated()
+        let text = try writer.read(GRDBSchemaSnapshotProvider.snapshot)
+        try execute(
+            """
+            PRAGMA writable_schema = 1;
+            UPDATE sqlite_schema SET \(change) WHERE name IN ('note', 'note_title');
+            PRAGMA writable_schema = RESET;
+            """
+        )
+        #expect(try runner.drift(in: writer).changes.isEmpty)
+        #expect(try runner.dryRun(in: writer).steps.isEmpty)
+        #expect(try writer.read(GRDBSchemaSnapshotProvider.snapshot) == text)
+        #expect(try runner.migrate(in: writer).steps.isEmpty)
+    }
+
     @Test func spellingIsNoDrift() throws {
         let runner = try migrated()
         try execute(

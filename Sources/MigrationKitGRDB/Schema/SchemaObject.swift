@@ -68,7 +68,7 @@ extension SchemaObject {
             """
             ORDER BY
                 CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 WHEN 'view' THEN 3 ELSE 4 END,
-                name
+                CAST(name AS TEXT)
             """
         )
     }
@@ -109,9 +109,12 @@ extension SchemaObject {
         _ rest: String = "",
         _ arguments: StatementArguments = []
     ) throws -> [SchemaObject] {
+        // SQLite reads its schema as text, so a number or a text may be stored in another form.
         let statement = try db.cachedStatement(
             sql: """
-                SELECT type, name, tbl_name, rootpage, sql FROM \(schema)
+                SELECT CAST(type AS TEXT), CAST(name AS TEXT), CAST(tbl_name AS TEXT),
+                    CAST(rootpage AS INTEGER), CAST(sql AS TEXT)
+                FROM \(schema)
                 WHERE sql IS NOT NULL \(rest)
                 """
         )
