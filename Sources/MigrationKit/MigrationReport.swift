@@ -76,11 +76,11 @@ public struct MigrationReport: Equatable, Sendable {
 }
 
 extension MigrationReport.Step: Encodable {
-    /// Encodes the step. The clock isn't more precise than microseconds.
+    /// Encodes the step.
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "identifier": identifier,
-            "seconds": (seconds * 1_000_000).rounded() / 1_000_000,
+            "seconds": seconds.inMicroseconds,
             "rowsChanged": rowsChanged,
         ])
     }

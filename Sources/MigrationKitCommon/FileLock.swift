@@ -235,10 +235,3 @@ package struct FileLock: Sendable {
         _ = text.withCString { pwrite(descriptor, $0, strlen($0), 0) }
     }
 }
-
-extension Duration {
-    /// How long a timeout is, which may be infinite. A duration can't be: a century will do.
-    package init(timeout seconds: TimeInterval) {
-        self = .seconds(seconds > 0 ? min(seconds, 3e9) : 0)
-    }
-}

@@ -1,3 +1,4 @@
+import MigrationKitCommon
 import MigrationKitFleet
 
 /// The summary of a run, or of the reports of several.
@@ -102,7 +103,7 @@ struct FleetDocument: Encodable {
         findings = summary.findings.map { Finding(store: $0.store, text: $0.text) }
         unfinishedStores = summary.unfinishedStores
         slowest = summary.slowest.map { Slow(store: $0.store, seconds: $0.seconds) }
-        self.seconds = seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 }
+        self.seconds = seconds.map(\.inMicroseconds)
     }
 
     private enum CodingKeys: CodingKey {

@@ -125,7 +125,7 @@ extension FleetJob {
                 } report: { store, outcome, seconds in
                     var record = records.record(of: store, outcome)
                     if record.outcome != .notStarted {
-                        record.seconds = (seconds * 1_000_000).rounded() / 1_000_000
+                        record.seconds = seconds.inMicroseconds
                     }
                     record.time = Date().iso8601
                     summary.withLock { $0.add(record) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import MigrationKit
+import MigrationKitCommon
 
 /// The table that records what was done to the ledger, when, and with which text of the steps.
 ///
@@ -24,7 +25,7 @@ package enum MigrationJournal {
         let values: StatementArguments = [
             step.identifier, event.rawValue,
             event == .rolledBack ? nil : step.checksum,
-            seconds.map { ($0 * 1_000_000).rounded() / 1_000_000 },
+            seconds.map(\.inMicroseconds),
         ]
         try db.reading(table) {
             do {

@@ -68,12 +68,12 @@ extension VerificationCheck: Equatable {
 }
 
 extension VerificationCheck: Encodable {
-    /// Encodes the outcome. The clock isn't more precise than microseconds.
+    /// Encodes the outcome.
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode([
             "name": name,
             "ok": ok,
-            "seconds": (seconds * 1_000_000).rounded() / 1_000_000,
+            "seconds": seconds.inMicroseconds,
             "detail": detail,
             "note": note,
             "findings": findings.isEmpty ? nil : findings,

@@ -124,7 +124,7 @@ extension StatementRecord {
         case .update:
             let words = parsed.words
             for number in words.indices.dropFirst(2)
-            where ["=", "=="].contains(words[number - 1].text) && words[number].mayBeSecret {
+            where words[number - 1].text == "=" && words[number].mayBeSecret {
                 let column = words[number - 2].unquoted
                 let opener = number > 2 ? words[number - 3] : nil
                 guard opener?.keyword == "SET" || opener?.text == ",", column.isNameOfSecret
